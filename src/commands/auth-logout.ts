@@ -52,10 +52,7 @@ async function logOut(context: Context, options: LogoutOptions): Promise<void> {
 }
 
 /** What still supplies a key is not ours to remove. */
-async function tellRest(
-  context: Context,
-  settings: Awaited<ReturnType<typeof ownSettings>>,
-): Promise<void> {
+async function tellRest(context: Context, settings: Awaited<ReturnType<typeof ownSettings>>): Promise<void> {
   try {
     const rest = await settings.keyLocation()
     if (rest === undefined || rest.kind === 'credentials') return

@@ -7,7 +7,7 @@ import { parseYaml } from '../config/parse-config.ts'
 import { parseValue, type Kind } from '../config/setting-kinds.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { resolveSettings } from '../config/settings.ts'
-import { absolutePath } from '../config/layers.ts'
+import { pathToWrite } from '../config/layers.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { objectOf } from '../json.ts'
@@ -127,10 +127,7 @@ async function valueOf(context: Context, { name, inner }: SettingPath, text: str
     // Braces and numbers are YAML; any other text is a name.
     return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
   }
-  const isHome = /^~[\\/]/.test(text)
-  return kind.isPath && !isHome && text.trim() !== ''
-    ? absolutePath(context, context.cwd, text)
-    : kind.fromText(text)
+  return kind.isPath && text.trim() !== '' ? pathToWrite(context, text) : kind.fromText(text)
 }
 
 /** Says what was done, and what hides it. */

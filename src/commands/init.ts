@@ -12,7 +12,7 @@ import { answerBaseUrl, answerKey, type KeyAnswer, type KeyReader } from './init
 import { answerModel, modelKinds, type ModelKind } from './init/choose-models.ts'
 import { givenKey, keyReader, refuseMissing } from './init/present.ts'
 import { report } from './init/report.ts'
-import { createSay, createWait, shortPath, type InitOptions, type Session } from './init/session.ts'
+import { createSay, createWait, type InitOptions, type Session } from './init/session.ts'
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
 import { testCall, type TestCall } from './init/test-call.ts'
 import { showTour } from './init/tour.ts'
@@ -21,6 +21,7 @@ import { explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example, writeHelp } from './shared/help-layout.ts'
 import { askYesNo, canAsk } from './shared/questions.ts'
 import { ownSettings } from './shared/own-settings.ts'
+import { homePath } from './shared/print-document.ts'
 import { openOutput } from './shared/run-operation.ts'
 
 const examples: readonly Example[] = [
@@ -206,7 +207,7 @@ async function offerCompletion({
       options.completion ??
       (isOffered &&
         path !== undefined &&
-        (await askYesNo(context, `Append it to ${shortPath(context, path)}?`, true)))
+        (await askYesNo(context, `Append it to ${homePath(context, path)}?`, true)))
     return { ...facts, added: isWanted && (await addCompletion(found)) }
   } catch (error) {
     if (!asks || !(error instanceof FileError)) throw error

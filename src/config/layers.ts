@@ -222,3 +222,8 @@ export function absolutePath(context: Context, folder: string, path: string): st
   const home = homeFolder(context)
   return home !== undefined && /^~[\\/]/.test(path) ? join(home, path.slice(2)) : resolve(folder, path)
 }
+
+/** A path as a file of settings takes it, whatever folder it was typed in: `~/` is the home directory there, too. */
+export function pathToWrite(context: Context, path: string): string {
+  return /^~[\\/]/.test(path) ? path : absolutePath(context, context.cwd, path)
+}

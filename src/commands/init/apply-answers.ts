@@ -2,6 +2,7 @@ import { storeKey } from '../../config/credentials.ts'
 import { editUserFile, type Change } from '../../config/edit-config.ts'
 import { findUserFile, userFilePath, writtenProfiles } from '../../config/find-config-file.ts'
 import { credentialsPath, locateKey } from '../../config/key.ts'
+import { pathToWrite } from '../../config/layers.ts'
 import { resolveSettings } from '../../config/settings.ts'
 import { settingTable, type SettingName } from '../../config/setting-table.ts'
 import { objectOf, type JsonObject } from '../../json.ts'
@@ -9,7 +10,7 @@ import { isProblem } from '../../problems.ts'
 import type { GatewayCheck } from '../shared/check-gateway.ts'
 import type { GatewayAnswer, KeyAnswer } from './ask-gateway.ts'
 import { modelKinds, type Models } from './choose-models.ts'
-import { absolute, type Session } from './session.ts'
+import type { Session } from './session.ts'
 
 export interface Answers {
   readonly gateway: GatewayAnswer
@@ -48,7 +49,7 @@ async function newValues(session: Session, { gateway, key, models }: Answers): P
     ...(options.allowHttp ? [['allowHttp', true] as [SettingName, unknown]] : []),
     ...(options.caFile === undefined
       ? []
-      : [['caFile', absolute(session, options.caFile)] as [SettingName, unknown]]),
+      : [['caFile', pathToWrite(session.context, options.caFile)] as [SettingName, unknown]]),
     ...keyValues(key),
     ...modelKinds
       .map((kind): [SettingName, unknown] => [`${kind}Model`, models[kind]])
@@ -108,7 +109,8 @@ function profileOf({ settings }: Session): string {
 async function sectionPath(session: Session): Promise<readonly string[]> {
   const profile = profileOf(session)
   const isAtTop =
-    profile === settingTable.profile.default && !Object.hasOwn(await writtenProfiles(session.context), profile)
+    profile === settingTable.profile.default &&
+    !Object.hasOwn(await writtenProfiles(session.context), profile)
   return isAtTop ? [] : ['profiles', profile]
 }
 

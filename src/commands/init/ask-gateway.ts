@@ -1,10 +1,12 @@
 import { normaliseBaseUrl } from '../../config/base-url.ts'
 import { checkKey } from '../../config/key.ts'
+import { pathToWrite } from '../../config/layers.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { isLoopback } from '../../loopback.ts'
 import { askChoice, askLine, askSecret, type Choice } from '../shared/questions.ts'
+import { homePath } from '../shared/print-document.ts'
 import { checkGateway, describeCheck, type GatewayCheck } from '../shared/check-gateway.ts'
-import { absolute, shortPath, type Session } from './session.ts'
+import type { Session } from './session.ts'
 
 /** Characters of an error below a question. */
 const maxErrorLength = 500
@@ -175,7 +177,7 @@ async function askKey(session: Session, { present, store }: KeyReader): Promise<
     {
       value: 'store',
       name: 'Paste it now',
-      description: `kept in ${shortPath(context, store)}, which only you can read`,
+      description: `kept in ${homePath(context, store)}, which only you can read`,
     },
     { value: 'file', name: 'A file holds it', description: 'the file is read on each call' },
     {
@@ -195,7 +197,7 @@ async function askKey(session: Session, { present, store }: KeyReader): Promise<
       const path = await askLine(context, 'Path of the file:', {
         check: async (text) => (text.trim() === '' ? 'Which file?' : undefined),
       })
-      return { kind, text: absolute(session, path.trim()) }
+      return { kind, text: pathToWrite(session.context, path.trim()) }
     }
     case 'command': {
       const check = async (text: string) => (text.trim() === '' ? 'Which command?' : undefined)

@@ -1,10 +1,9 @@
 import { credentialsPath, findKey } from '../../config/key.ts'
-import { homeFolder } from '../../config/paths.ts'
-import type { Context } from '../../context.ts'
+import { absolutePath, pathToWrite } from '../../config/layers.ts'
 import { UsageError } from '../../errors.ts'
 import { readStandardInputBytes } from '../shared/standard-input.ts'
 import type { KeyAnswer, KeyReader } from './ask-gateway.ts'
-import { absolute, type Session } from './session.ts'
+import type { Session } from './session.ts'
 
 /**
  * Where nobody can be asked, what has no answer yet is an error.
@@ -38,7 +37,7 @@ export async function givenKey(
   const { apiKeyFile: path } = options
   if (path === undefined)
     return asks ? undefined : { kind: reader.present === undefined ? 'later' : 'as it is' }
-  if (path !== '-') return { kind: 'file', text: absolute({ context }, path) }
+  if (path !== '-') return { kind: 'file', text: pathToWrite(context, path) }
   if (context.stdin.kind === 'terminal') {
     throw new UsageError('--api-key-file - reads standard input, which is a terminal.', {
       hint: 'Leave it out: the key is asked for, and not shown.',
@@ -69,7 +68,7 @@ export async function keyReader({ context, settings }: Session): Promise<KeyRead
         case 'store':
           return answer.value
         case 'file':
-          return (await from({ file: expanded(context, answer.text) })).value
+          return (await from({ file: absolutePath(context, context.cwd, answer.text) })).value
         case 'command':
           return (await from({ command: answer.text })).value
         case 'as it is':
@@ -79,9 +78,4 @@ export async function keyReader({ context, settings }: Session): Promise<KeyRead
       }
     },
   }
-}
-
-function expanded(context: Context, path: string): string {
-  const home = homeFolder(context)
-  return home === undefined ? path : path.replace(/^~(?=[\\/])/, () => home)
 }

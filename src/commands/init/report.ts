@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts'
 import { shellWord } from '../../files/file-error.ts'
 import type { InitDocument } from '../../events/set-up.ts'
 import { formatRows, headingLine, type HelpRow, wrap } from '../shared/help-layout.ts'
-import { shortPath } from './session.ts'
+import { homePath } from '../shared/print-document.ts'
 
 /** The last screen: what has been written where, and what to do next. */
 export function report(
@@ -18,7 +18,7 @@ export function report(
     if (path === completion?.path) return 'completion, from the next shell on'
     return changed.join(', ')
   }
-  const files = written.map((path) => [shortPath(context, path), about(path)] as const)
+  const files = written.map((path) => [homePath(context, path), about(path)] as const)
   const heading = isPlan ? 'Would be written:' : 'Written:'
   const blocks = [
     files.length === 0

@@ -1,5 +1,3 @@
-import { relative, resolve } from 'node:path'
-import { homeFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, asModelgateError } from '../../errors.ts'
@@ -85,17 +83,4 @@ export async function runCommand(
     await reportError(context, failure, { quiet: false })
     return new AlreadyReported(failure)
   }
-}
-
-/** As the file of settings takes it: `~/` is the home directory there, too. */
-export function absolute({ context }: Pick<Session, 'context'>, path: string): string {
-  return /^~[\\/]/.test(path) ? path : resolve(context.cwd, path)
-}
-
-/** A path below the home directory with `~`. */
-export function shortPath(context: Context, path: string): string {
-  const home = homeFolder(context)
-  if (home === undefined || context.platform === 'win32') return path
-  const below = relative(home, path)
-  return below === '' || below.startsWith('..') ? path : `~/${below}`
 }
