@@ -13,8 +13,8 @@ const blockLength = 16_384
 /** How much of a text is kept if it is not printed, only to show that there is one. */
 export const sampleLength = 65_536
 
-/** How much of an answer is kept to go on from, unless all of it is wanted. */
-export const maxReplyCharacters = 8 * 1024 * 1024
+/** How much text of an answer is kept to go on from, unless all of it is wanted: more than any model writes. */
+export const maxReplyCharacters = 2 * 1024 * 1024
 
 /**
  * Collects pieces of larger texts. A piece is a slice that keeps its original string in memory, and concatenation
@@ -27,7 +27,9 @@ export function createGrowingText(keep = Infinity): GrowingText {
   let recent = ''
   let length = 0
   const closeBlock = () => {
-    blocks.push(Buffer.from(recent, 'utf16le').toString('utf16le'))
+    // A copy of a text without wide characters takes one byte for each.
+    const encoding = /[^\0-\xff]/.test(recent) ? 'utf16le' : 'latin1'
+    blocks.push(Buffer.from(recent, encoding).toString(encoding))
     recent = ''
   }
   return {

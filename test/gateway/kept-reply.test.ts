@@ -74,11 +74,11 @@ test('a very long answer is kept up to a limit', () => {
   const long = 'x'.repeat(1024 * 1024)
   const texts = Array.from({ length: 10 }, () => chunk({ text: long }))
   const content = kept(createContentDecoder, [...texts, stop])
-  expect([content?.text.length, content?.is_partial]).toEqual([8 * 1024 * 1024, true])
+  expect([content?.text.length, content?.is_partial]).toEqual([2 * 1024 * 1024, true])
   const deltas = texts.map(() => ({ type: 'response.output_text.delta', output_index: 0, delta: long }))
   const whole = { id: 'resp_1', object: 'response', status: 'completed', output: [] }
   const response = kept(createResponseDecoder, [...deltas, { type: 'response.completed', response: whole }])
-  expect([response?.text.length, response?.is_partial]).toEqual([8 * 1024 * 1024, true])
+  expect([response?.text.length, response?.is_partial]).toEqual([2 * 1024 * 1024, true])
 })
 
 const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }

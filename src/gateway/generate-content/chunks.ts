@@ -68,6 +68,9 @@ function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[],
   return { ...before, ...content, parts: known }
 }
 
+/** How much media of an answer is kept to go on from, in characters of base64. */
+const maxReplyMedia = 32 * 1024 * 1024
+
 /**
  * Keeps the content of the first candidate, with all that a later request needs of it: thought signatures, calls and
  * other parts as they were sent; texts that follow each other are joined.
@@ -77,26 +80,28 @@ export function createContentKeeper() {
   const open = new Map<unknown[], OpenPart>()
   let role = 'model'
   let length = 0
+  let mediaLength = 0
   let isCut = false
   /** The last part, where that is a text of the answer. */
   let last: GrowingText | undefined
 
-  const take = (part: unknown, size: number) => {
+  const take = (part: JsonObject) => {
     last = undefined
-    length += size
-    if (length > maxReplyCharacters) isCut = true
+    length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
+    mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
+    if (length > maxReplyCharacters || mediaLength > maxReplyMedia) isCut = true
     else appendPart(parts, part, open)
   }
   return {
     /** The content of a chunk. */
     add(content: JsonObject) {
       role = stringOf(content['role']) ?? role
-      for (const part of objectsOf(content['parts'])) take(part, sizeOf(part))
+      for (const part of objectsOf(content['parts'])) take(part)
     },
     /** The text of a chunk that holds nothing else. */
     addText(text: string) {
       if (last === undefined) {
-        take({ text }, text.length)
+        take({ text })
         const begun = open.get(parts)
         last = begun?.part['thought'] === undefined ? begun?.text : undefined
         return
@@ -115,13 +120,8 @@ export function createContentKeeper() {
   }
 }
 
-/** The characters that take the most room: texts, media and signatures. */
-function sizeOf(part: JsonObject): number {
-  const data = objectOf(part['inlineData'] ?? part['inline_data'])
-  return [part['text'], part['thoughtSignature'], data['data']].reduce<number>(
-    (sum, field) => sum + (stringOf(field)?.length ?? 0),
-    0,
-  )
+function lengthOf(value: unknown): number {
+  return stringOf(value)?.length ?? 0
 }
 
 function closeParts(open: Map<unknown[], OpenPart>): void {
