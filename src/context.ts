@@ -66,6 +66,11 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
+/** Random hexadecimal digits, for ids that have to be unique, not secret: loading node:crypto takes longer than a start. */
+export function randomHex(clock: Clock, digits: number): string {
+  return Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')
+}
+
 /** Yields to other pending work during long computations, without using the clock. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

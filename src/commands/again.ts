@@ -3,7 +3,6 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import {
   freeOutput,
-  isSandboxModel,
   repeatable,
   repeatedBody,
   repeatedSources,
@@ -159,7 +158,7 @@ function recordedFlags(
     const flag = flags[at]!
     const value = flags[at + 1] ?? ''
     if (leavesSandbox && flag === '--sandbox') continue
-    if (leavesSandbox && flag === '-m' && isSandboxModel(value)) at++
+    if (leavesSandbox && flag === '-m' && value.startsWith('sandbox-')) at++
     else if (flag === '--output') {
       at++
       if (given.includes(flag)) continue

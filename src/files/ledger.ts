@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from '../context.ts'
+import { randomHex, type Clock } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { countOf, isObject, stringOf, type JsonObject } from '../json.ts'
 import { readError, shownPath, systemCode } from './file-error.ts'
@@ -70,8 +70,7 @@ export function openLedger(
   }
   return {
     async add(entry, isSynced) {
-      const digit = () => Math.floor(clock.random() * 16).toString(16)
-      const id = Array.from({ length: 16 }, digit).join('')
+      const id = randomHex(clock, 16)
       await append(id, { ...entry }, isSynced)
       return id
     },

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 import type { Reply } from './exchange.ts'
-import type { Clock } from '../context.ts'
+import { randomHex, type Clock } from '../context.ts'
 
 /**
  * One segment of a path, percent-encoded.
@@ -59,13 +59,10 @@ export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | u
 }
 
 /**
- * A new `Idempotency-Key`: a version 7 UUID, from the time and 74 random bits. It has to be unique, not secret;
- * loading node:crypto for it would take a tenth of a whole request.
+ * A new `Idempotency-Key`: a version 7 UUID, from the time and 74 random bits.
  */
 export function mintIdempotencyKey(clock: Clock): string {
   const time = Math.floor(clock.now()).toString(16).padStart(12, '0').slice(-12)
-  const random = (digits: number) =>
-    Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')
   const variant = '89ab'[Math.floor(clock.random() * 4)]
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${random(3)}-${variant}${random(3)}-${random(12)}`
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomHex(clock, 3)}-${variant}${randomHex(clock, 3)}-${randomHex(clock, 12)}`
 }

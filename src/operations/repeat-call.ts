@@ -154,8 +154,3 @@ function plannedPaths(
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
-
-/** Whether a model is one that only the sandbox has. */
-export function isSandboxModel(model: string): boolean {
-  return model.startsWith('sandbox-')
-}

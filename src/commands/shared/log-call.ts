@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
-import type { Context } from '../../context.ts'
+import { randomHex, type Context } from '../../context.ts'
 import type { Creation } from '../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import type { SavedFile } from '../../events/text.ts'
-import { newEntryId, type LogEntry, type LoggedCreation, type LoggedFile } from '../../files/log/log-entry.ts'
+import type { LogEntry, LoggedCreation, LoggedFile } from '../../files/log/log-entry.ts'
 import { appendEntry, logFolder } from '../../files/log/log-file.ts'
 import { extensionOf } from '../../files/media-type.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
@@ -105,7 +105,7 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
   }
   return {
     version: 1,
-    id: newEntryId(clock),
+    id: `log_${randomHex(clock, 16)}`,
     time: new Date(began.at).toISOString(),
     duration_ms: Math.max(0, Math.round(clock.monotonic() - began.monotonic)),
     command: request.command,

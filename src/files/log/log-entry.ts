@@ -1,4 +1,3 @@
-import type { Clock } from '../../context.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 
 /** A file that a call wrote. */
@@ -96,12 +95,6 @@ export interface LogEntry extends LogFacts {
    * off or was too long to be kept.
    */
   readonly reply?: JsonObject
-}
-
-/** An id for a new entry. It has to be unique, not secret. */
-export function newEntryId(clock: Clock): string {
-  const digit = () => Math.floor(clock.random() * 16).toString(16)
-  return `log_${Array.from({ length: 16 }, digit).join('')}`
 }
 
 /** In a line, what only `history: full` has begins here; inside a string its quotes would be escaped. */

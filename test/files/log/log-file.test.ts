@@ -2,9 +2,8 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, statSy
 import { join } from 'node:path'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/context.ts'
 import { FileError } from '../../../src/errors.ts'
-import { newEntryId, type LogEntry } from '../../../src/files/log/log-entry.ts'
+import type { LogEntry } from '../../../src/files/log/log-entry.ts'
 import { appendEntry, callsOfFiles, clearLog, logFolder, openLog } from '../../../src/files/log/log-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -60,10 +59,6 @@ test('an entry is read back as it was written, from a folder and a file that onl
   })
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(statSync(folder).mode & 0o777).toBe(0o700)
-})
-
-test('the id of an entry is no number', () => {
-  expect(newEntryId({ ...systemClock, random: () => 0.7 })).toBe('log_bbbbbbbbbbbbbbbb')
 })
 
 test('each month has a file; the calls are counted from the newest', async () => {
