@@ -24,7 +24,7 @@ import { checkState } from './doctor/state-check.ts'
 import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { readSettings, sandboxKey } from './shared/open-gateway.ts'
-import { createPrinter, homePath, tell } from './shared/print-document.ts'
+import { homePath, printReport, tell } from './shared/print-document.ts'
 
 const doctorExamples: readonly Example[] = [
   ['modelgate doctor', 'what is wrong, and what to do about it'],
@@ -73,7 +73,6 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
   const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
   const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
   output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
-  const print = output === undefined ? await createPrinter(context, gate) : undefined
   const checks: Check[] = []
   try {
     for await (const [name, finding] of findings(checkup, profile)) {
@@ -81,7 +80,9 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
       checks.push(check)
       output?.event({ type: 'check-end', check })
       await output?.flush()
-      await print?.((styles, columns) => checkLine(check, styles, columns))
+      if (output === undefined) {
+        await printReport(context, gate, (styles, columns) => checkLine(check, styles, columns))
+      }
     }
   } finally {
     await running?.close()

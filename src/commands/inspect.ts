@@ -9,6 +9,7 @@ import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { inspectionReport } from '../output/inspection-report.ts'
 import { type CommonOptions, takeOptions } from './shared/common-options.ts'
+import { printReport } from './shared/print-document.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { reportOutcome } from './shared/run-operation.ts'
 import { claimStandardInput } from './shared/standard-input.ts'
@@ -32,7 +33,6 @@ export function registerInspect(command: Command, context: Context): void {
 /** @throws UsageError; AlreadyReported for files that cannot be read */
 async function inspect(context: Context, options: CommonOptions, paths: readonly string[]): Promise<void> {
   const { json, jsonl, quiet, stdin } = options
-  const { stdout } = context
   for (const path of paths) {
     if (path !== '-') continue
     if (stdin === false) throw new UsageError('The file "-" is standard input, which --no-stdin forbids.')
@@ -49,9 +49,9 @@ async function inspect(context: Context, options: CommonOptions, paths: readonly
     logFolder: state === undefined ? undefined : logFolder(state),
   })
   if (mode === undefined) {
-    const columns = stdout.isTerminal ? stdout.columns : undefined
-    const reports = document.files.map((file) => gate.report(inspectionReport(file, columns)))
-    stdout.write(reports.join('\n'))
+    await printReport(context, gate, (_, columns) =>
+      document.files.map((file) => inspectionReport(file, columns)).join('\n'),
+    )
   }
   await reportOutcome(output, options, { kind: 'ended', document, failure })
 }

@@ -6,6 +6,7 @@ import { callReport } from '../output/call-report.ts'
 import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { ownLog, unreadableLines } from './log.ts'
+import { printReport } from './shared/print-document.ts'
 import { takeOptions, type CommonOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 
@@ -31,7 +32,6 @@ async function showCall(
   { json, jsonl, quiet }: CommonOptions,
   name: string,
 ): Promise<void> {
-  const { stdout } = context
   const log = ownLog(context)
   const call = await describeCall(findCall(log, name))
   const warnings = unreadableLines(log)
@@ -40,9 +40,6 @@ async function showCall(
   const output = createOutput(context, { mode, quiet: quiet === true, usage: false, gate, result: 'job' })
   output.event({ type: 'start', version: outputVersion, command: 'log show', model: null })
   for (const message of warnings) output.event({ type: 'warning-add', message })
-  if (mode === undefined) {
-    const columns = stdout.isTerminal ? stdout.columns : undefined
-    stdout.write(gate.report(callReport(call, columns)))
-  }
+  if (mode === undefined) await printReport(context, gate, (_, columns) => callReport(call, columns))
   await output.end({ version: outputVersion, command: 'log show', call, warnings })
 }

@@ -9,11 +9,11 @@ import { logFolder, openLog, type LogReader } from '../files/log/log-file.ts'
 import { listCalls } from '../operations/read-log.ts'
 import { createGate } from '../output/gate.ts'
 import { logTable } from '../output/log-table.ts'
-import { loadResultStyles } from '../output/screen.ts'
 import { createProblemList } from '../problems.ts'
 import { explainCommon, suggestWords, takeOptions, type CommonOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { readSettings } from './shared/open-gateway.ts'
+import { printReport } from './shared/print-document.ts'
 import { openOutput } from './shared/run-operation.ts'
 import { parseSince } from './shared/since.ts'
 
@@ -110,17 +110,14 @@ async function printCalls(
   calls: readonly CallSummary[],
   warnings: readonly string[],
 ): Promise<void> {
-  const { stdout, clock } = context
   const gate = createGate(context)
   const output = await openOutput(context, options, settings, gate, { result: 'job' })
   output.event({ type: 'start', version: outputVersion, command: 'log', model: null })
   for (const call of calls) output.event({ type: 'call-list', call })
   for (const message of warnings) output.event({ type: 'warning-add', message })
   if (!options.json && !options.jsonl) {
-    const colours = loadResultStyles(context)
-    await colours.ready
-    const columns = stdout.isTerminal ? stdout.columns : undefined
-    stdout.write(gate.report(logTable(calls, { now: clock.now() / 1000, columns, styles: colours.current })))
+    const now = context.clock.now() / 1000
+    await printReport(context, gate, (styles, columns) => logTable(calls, { now, columns, styles }))
   }
   await output.end({ version: outputVersion, command: 'log', calls, warnings })
 }

@@ -3,17 +3,8 @@ import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
 
 import { roundedDuration } from './quantities.ts'
-import { stateTone, type Styles } from './screen.ts'
-import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
-
-export interface TableView {
-  /** Unix seconds. */
-  readonly now: number
-  /** The width of the terminal; undefined for scripts, which get all fields, separated by tabs. */
-  readonly columns: number | undefined
-  /** Colours for the states; only on a terminal. */
-  readonly styles?: Styles | undefined
-}
+import { stateTone } from './screen.ts'
+import { gap, oneLine, padded, shortened, type TableView, textWidth } from './table-cells.ts'
 
 /** Formats jobs as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: TableView): string {

@@ -1,16 +1,8 @@
 import type { CallSummary } from '../events/call.ts'
 import { isObject } from '../json.ts'
 import { roundedDuration } from './quantities.ts'
-import type { Styles, Tone } from './screen.ts'
-import { type Columns, gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
-
-interface TableView {
-  /** Unix seconds. */
-  readonly now: number
-  readonly columns: Columns
-  /** Colours for the outcomes; only on a terminal. */
-  readonly styles?: Styles | undefined
-}
+import type { Tone } from './screen.ts'
+import { gap, oneLine, padded, shortened, type TableView, textWidth } from './table-cells.ts'
 
 /** Formats calls as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function logTable(calls: readonly CallSummary[], { now, columns, styles }: TableView): string {

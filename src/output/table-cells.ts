@@ -1,7 +1,16 @@
 import { sanitise } from './gate.ts'
+import type { Styles } from './screen.ts'
 
 /** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
 export type Columns = number | undefined
+
+export interface TableView {
+  /** Unix seconds. */
+  readonly now: number
+  readonly columns: Columns
+  /** Colours for states and outcomes; only on a terminal. */
+  readonly styles?: Styles | undefined
+}
 
 /** Between two columns. */
 export const gap = '  '

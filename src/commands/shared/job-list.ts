@@ -12,9 +12,9 @@ import { jobsToRefresh, refreshJobs } from '../../operations/jobs.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import { roundedDuration } from '../../output/quantities.ts'
 import { jobTable } from '../../output/job-table.ts'
-import { loadResultStyles } from '../../output/screen.ts'
 import { refuseOptions, suggestWords, type CommonOptions } from './common-options.ts'
 import { openGateway, readSettings } from './open-gateway.ts'
+import { printReport } from './print-document.ts'
 import { openOutput } from './run-operation.ts'
 import { createProblemList } from '../../problems.ts'
 import { addJobOptions, optionsForJob } from './named-job.ts'
@@ -149,19 +149,15 @@ async function show(
   gate: Gate,
   { command, jobs, warnings, now }: Listing,
 ): Promise<void> {
-  const { stdout } = context
   const output = await openOutput(context, options, settings, gate, { result: 'job' })
   output.event({ type: 'start', version: outputVersion, command, model: null })
   for (const job of jobs) output.event({ type: 'job-list', job })
   for (const message of warnings) output.event({ type: 'warning-add', message })
   if (!options.json && !options.jsonl) {
-    const colours = loadResultStyles(context)
-    await colours.ready
-    const columns = stdout.isTerminal ? stdout.columns : undefined
-    stdout.write(gate.report(jobTable(jobs, { now, columns, styles: colours.current })))
+    await printReport(context, gate, (styles, columns) => jobTable(jobs, { now, columns, styles }))
     if (!settings.quiet.value) {
       reportCount(context, options, jobs.length)
-      if (stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
+      if (context.stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
     }
   }
   await output.end({ version: outputVersion, command, jobs, warnings })

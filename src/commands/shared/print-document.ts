@@ -9,7 +9,7 @@ import { lineLimit } from './open-gateway.ts'
 
 /**
  * Prints what a command without a request found out: the document with `--json`, otherwise a text of it.
- * @param describe gets the colours, and the width of the terminal if it is one
+ * @param describe as for `printReport`
  */
 export async function printDocument(
   context: Context,
@@ -20,22 +20,23 @@ export async function printDocument(
 ): Promise<void> {
   if (json)
     return await createOutput(context, { mode: 'json', quiet: true, usage: false, gate }).end(document)
-  const print = await createPrinter(context, gate)
-  await print(describe)
+  await printReport(context, gate, describe)
 }
 
-/** Prints the result piece by piece, as it is found out. */
-export async function createPrinter(
+/**
+ * Prints a result for people, or a part of it.
+ * @param describe gets the colours, and the width of the terminal if it is one
+ */
+export async function printReport(
   context: Context,
   gate: Gate,
-): Promise<(describe: (styles: Styles, columns: Columns) => string) => Promise<void>> {
+  describe: (styles: Styles, columns: Columns) => string,
+): Promise<void> {
   const { stdout } = context
   const styles = loadResultStyles(context)
   await styles.ready
-  return async (describe) => {
-    stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
-    await stdout.drain()
-  }
+  stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
+  await stdout.drain()
 }
 
 /** Prints a line that is the result. @throws what `Sink.drain` throws */
