@@ -54,7 +54,6 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     /\bstd(?:out|err)\.write\(/.test(readFileSync(join(source, path), 'utf8')),
   )
   expect(writers.filter((path) => !path.startsWith('output/'))).toEqual([
-    'commands/again.ts',
     'commands/chat/run-chat.ts',
     'commands/completion.ts',
     'commands/help.ts',

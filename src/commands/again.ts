@@ -10,10 +10,10 @@ import {
 } from '../operations/repeat-call.ts'
 import { findCall } from '../operations/read-log.ts'
 import { withPrompt } from '../operations/request-prompt.ts'
-import { createGate } from '../output/gate.ts'
 import { roundedDuration } from '../output/quantities.ts'
 import { ownLog } from './log.ts'
 import type { CommandTools, LoadCommand } from './shared/command-tools.ts'
+import { say } from './shared/conversation.ts'
 import { originOf, rememberOrigin, type CommonOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { readTextPrompt } from './shared/text-prompt.ts'
@@ -164,7 +164,8 @@ function recordedFlags(
       if (given.includes(flag)) continue
       const name = options.force ? value : freeOutput(context, value, call)
       kept.push(flag, name)
-      if (name !== value) say(context, options, `${value} exists already; the result goes to ${name}.`)
+      if (name !== value)
+        say(context, options.quiet === true, `${value} exists already; the result goes to ${name}.`)
     } else kept.push(flag)
   }
   return kept
@@ -175,9 +176,5 @@ function announce(context: Context, options: AgainOptions, { entry }: Repeatable
   if (!context.stderr.isTerminal || options.dryRun || options.curl) return
   const age = roundedDuration(Math.max(0, (context.clock.now() - Date.parse(entry.time)) / 1000))
   const prompt = entry.prompt === undefined ? '' : `: ${JSON.stringify(entry.prompt.slice(0, 60))}`
-  say(context, options, `again ${entry.command}, ${age} ago${prompt}`)
-}
-
-function say(context: Context, { quiet }: AgainOptions, line: string): void {
-  if (!quiet) context.stderr.write(`${createGate(context).line(`modelgate: ${line}`, 500)}\n`)
+  say(context, options.quiet === true, `again ${entry.command}, ${age} ago${prompt}`)
 }

@@ -83,7 +83,7 @@ export async function openSession(
       hint: 'Without --continue, the one in the file goes on; a new file keeps the last one.',
     })
   }
-  for (const note of file.notes) say(context, settings, `${shownPath(path)}: ${note}`)
+  for (const note of file.notes) say(context, settings.quiet.value, `${shownPath(path)}: ${note}`)
   return createSession(context, { conversation: last ?? file.conversation, file, source })
 }
 
@@ -113,9 +113,9 @@ function nothing(reason: string): UsageError {
   })
 }
 
-/** Says something about the conversation on standard error, unless it is to be quiet. */
-export function say(context: Context, settings: Settings | undefined, line: string): void {
-  if (settings?.quiet.value === true) return
+/** Says something about the request on standard error, unless that is to be quiet. */
+export function say(context: Context, isQuiet: boolean, line: string): void {
+  if (isQuiet) return
   // It quotes what was said, which may hold a secret.
   context.stderr.write(`${createGate(context).line(`modelgate: ${line}`, 500)}\n`)
 }

@@ -100,7 +100,7 @@ export async function sendText(
 ): Promise<void> {
   const { command, model, body, streamed, warnings, talk } = request
   for (const line of [talk?.announcement, ...(talk?.notes ?? [])])
-    if (line !== undefined) say(context, settings, line)
+    if (line !== undefined) say(context, settings.quiet.value, line)
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
   const plan = {
