@@ -70,7 +70,7 @@ export function createProgram(context: Context): Command {
     .helpOption('-h, --help', 'show help; with --all, every option')
     .helpCommand(false)
     .showSuggestionAfterError()
-  addExamples(program, context, examples)
+  addExamples(program, examples)
   addCommonOptions(program)
   addCommands(program, context, commandEntries)
   program.hook('preAction', (_, command) => unmarkDashedText(command))
@@ -82,7 +82,7 @@ function addCommands(parent: Command, context: Context, entries: readonly Comman
   for (const { name, about, sends, examples: own, commands } of entries) {
     const command = parent.command(name).description(about)
     if (commands !== undefined) addCommands(command, context, commands)
-    if (own !== undefined) addExamples(command, context, own)
+    if (own !== undefined) addExamples(command, own)
     if (sends || parent.parent !== null) continue
     command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(command))
   }

@@ -32,7 +32,7 @@ const againExamples: readonly Example[] = [
 
 /** `modelgate again`: the recorded request of a call, changed by any flag of its command. */
 export function registerAgain(command: Command, context: Context, tools: CommandTools): void {
-  addExamples(command, context, againExamples)
+  addExamples(command, againExamples)
   command
     .argument('[number]', 'number of the call in the log, 1 being the newest, or its id (1)')
     .argument('[prompt...]', 'another prompt; "-" reads standard input, @file a file')

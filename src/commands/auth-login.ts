@@ -31,7 +31,7 @@ interface LoginOptions extends CommonOptions {
 
 /** `modelgate auth login`: stores the key of a profile in the private credentials file. */
 export function registerAuthLogin(command: Command, context: Context): void {
-  addExamples(command, context, loginExamples)
+  addExamples(command, loginExamples)
   explainCommon(command, meanings)
   command.option('--no-check', 'do not ask the gateway whether it accepts the key')
   takeOptions(command, new Set('profile apiKeyFile caFile allowHttp connectTimeout timeout'.split(' ')))

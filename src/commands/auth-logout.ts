@@ -19,7 +19,7 @@ interface LogoutOptions extends CommonOptions {
 
 /** `modelgate auth logout`: removes what `auth login` has stored, and nothing else. */
 export function registerAuthLogout(command: Command, context: Context): void {
-  addExamples(command, context, logoutExamples)
+  addExamples(command, logoutExamples)
   explainCommon(command, { profile: 'profile whose key is removed (default)' })
   command.addOption(new Option('--all', 'of every profile'))
   takeOptions(command, new Set(['profile']))

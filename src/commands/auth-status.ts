@@ -28,7 +28,7 @@ interface StatusOptions extends CommonOptions {
 
 /** `modelgate auth status`: the key of each profile: which source wins, its last four characters, what is wrong. */
 export function registerAuthStatus(command: Command, context: Context): void {
-  addExamples(command, context, statusExamples)
+  addExamples(command, statusExamples)
   command.addOption(new Option('--check', 'ask the gateway whether it accepts the keys; costs nothing'))
   takeOptions(
     command,

@@ -21,7 +21,7 @@ const chatExamples: readonly Example[] = [
 
 /** `modelgate chat`: a conversation on a terminal. */
 export function registerChat(command: Command, context: Context): void {
-  addExamples(command, context, chatExamples)
+  addExamples(command, chatExamples)
   refuseOptions(command, refused)
   command
     .argument('[prompt...]', 'the first message')

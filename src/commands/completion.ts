@@ -35,7 +35,7 @@ const examples: readonly Example[] = [
  */
 export function registerCompletion(command: Command, context: Context, load: LoadCommand): void {
   const shell = command.createArgument('<shell>', 'the shell to complete in')
-  addExamples(command, context, examples)
+  addExamples(command, examples)
   command
     .addArgument(shell.choices(Object.keys(completionScripts)))
     .addHelpText('after', powershell)

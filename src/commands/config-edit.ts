@@ -21,7 +21,7 @@ const editExamples: readonly Example[] = [
 
 /** `modelgate config edit`: the user's own file in an editor. */
 export function registerConfigEdit(command: Command, context: Context): void {
-  addExamples(command, context, editExamples)
+  addExamples(command, editExamples)
   takeOptions(command, new Set())
   command.action(async (_: unknown, self: Command) => {
     const { input, quiet } = self.optsWithGlobals<CommonOptions>()

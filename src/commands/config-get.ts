@@ -22,7 +22,7 @@ const getExamples: readonly Example[] = [
 
 /** `modelgate config get`: the value of one setting, as a call would use it. */
 export function registerConfigGet(command: Command, context: Context): void {
-  addExamples(command, context, getExamples)
+  addExamples(command, getExamples)
   command.addArgument(settingArgument(command))
   takeOptions(command, new Set(['json', 'profile']))
   command.action(async (name: string, _: unknown, self: Command) =>

@@ -17,7 +17,7 @@ const listExamples: readonly Example[] = [
 
 /** `modelgate config list`: the settings in use, each with its source. */
 export function registerConfigList(command: Command, context: Context): void {
-  addExamples(command, context, listExamples)
+  addExamples(command, listExamples)
   command.addOption(new Option('-a, --all', 'also the settings that have their default'))
   takeOptions(command, new Set(['json', 'profile']))
   command.action(async (_: unknown, self: Command) =>

@@ -23,7 +23,7 @@ const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued']
 
 /** `modelgate config path`: where files are. */
 export function registerConfigPath(command: Command, context: Context): void {
-  addExamples(command, context, pathExamples)
+  addExamples(command, pathExamples)
   const name = command.createArgument('[name]', 'one place, whose path alone is printed').choices(placeNames)
   command.addArgument(name)
   takeOptions(command, new Set(['json']))

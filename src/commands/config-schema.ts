@@ -12,7 +12,7 @@ const schemaExamples: readonly Example[] = [
 
 /** `modelgate config schema`: describes configuration files for editors. */
 export function registerConfigSchema(command: Command, context: Context): void {
-  addExamples(command, context, schemaExamples)
+  addExamples(command, schemaExamples)
   command.addOption(new Option('--project', 'of a project file, which has fewer settings'))
   takeOptions(command, new Set())
   command.action(async ({ project }: { readonly project?: true }) => {

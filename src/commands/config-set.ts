@@ -26,7 +26,7 @@ const setExamples: readonly Example[] = [
 
 /** `modelgate config set`: changes one setting in the user's own file. */
 export function registerConfigSet(command: Command, context: Context): void {
-  addExamples(command, context, setExamples)
+  addExamples(command, setExamples)
   command
     .addArgument(settingArgument(command))
     .argument(
@@ -69,7 +69,7 @@ const unsetExamples: readonly Example[] = [
 
 /** `modelgate config unset`: removes one setting from the user's own file. */
 export function registerConfigUnset(command: Command, context: Context): void {
-  addExamples(command, context, unsetExamples)
+  addExamples(command, unsetExamples)
   command.addArgument(settingArgument(command))
   takeOptions(command, new Set(['profile']))
   command.action(async (name: string, _: unknown, self: Command) => {

@@ -47,7 +47,7 @@ const stepSeconds = 10
 
 /** `modelgate doctor`: looks at everything that a call depends on. Costs nothing, and never fails to end. */
 export function registerDoctor(command: Command, context: Context): void {
-  addExamples(command, context, doctorExamples)
+  addExamples(command, doctorExamples)
   explainCommon(command, meanings)
   takeOptions(command, taken)
   command.action(async (_: unknown, self: Command) => examine(context, self.optsWithGlobals<CommonOptions>()))

@@ -65,7 +65,7 @@ export const generateExamples: readonly Example[] = [
 
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
-  addExamples(command, context, generateExamples)
+  addExamples(command, generateExamples)
   explainCommon(command, strictMeanings.text)
   command
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')

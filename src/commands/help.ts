@@ -17,7 +17,7 @@ const examples: readonly Example[] = [
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
   const names = [...new Set([...Object.keys(topics), ...namesOf(command.parent!)])]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
-  addExamples(command, context, examples)
+  addExamples(command, examples)
   command.addArgument(suggestWords(topic, names))
   command.argument('[command]', 'a command of that command')
   command.addOption(new Option(allFlag, 'every example and every option'))

@@ -18,7 +18,7 @@ const imageCreateExamples: readonly Example[] = [
 
 /** `modelgate image create`: images from a prompt (specification, endpoint 4). */
 export function registerImageCreate(command: Command, context: Context, send = sendImages): void {
-  addExamples(command, context, imageCreateExamples)
+  addExamples(command, imageCreateExamples)
   command
     .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
     .action(async (words: string[], _: unknown, self: Command) => {

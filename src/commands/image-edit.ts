@@ -36,7 +36,7 @@ const imageEditExamples: readonly Example[] = [
 
 /** `modelgate image edit`: new images from pictures and a prompt (specification, endpoint 6). */
 export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
-  addExamples(command, context, imageEditExamples)
+  addExamples(command, imageEditExamples)
   command
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .option('--image <file|url>', 'a picture to start from, or - for standard input (repeatable)', collect)

@@ -54,7 +54,7 @@ const meanings = {
  * @param run runs another command of the program
  */
 export function registerInit(command: Command, context: Context, run: RunCommand): void {
-  addExamples(command, context, examples)
+  addExamples(command, examples)
   explainCommon(command, meanings)
   command
     .option('--text-model <id>', 'default model for text; "-" for none')

@@ -22,7 +22,7 @@ const inspectExamples: readonly Example[] = [
 
 /** `modelgate inspect`: what files are, whether they have content credentials, and which calls made them. */
 export function registerInspect(command: Command, context: Context): void {
-  addExamples(command, context, inspectExamples)
+  addExamples(command, inspectExamples)
   command.argument('<file...>', 'images, videos or other files; - is standard input')
   takeOptions(command, new Set(['json', 'jsonl']))
   command.action(async (paths: readonly string[], _: unknown, self: Command) =>

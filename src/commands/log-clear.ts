@@ -22,7 +22,7 @@ const logClearExamples: readonly Example[] = [
 
 /** `modelgate log clear`: forgets calls. The files that they made, and records of jobs, stay. */
 export function registerLogClear(command: Command, context: Context): void {
-  addExamples(command, context, logClearExamples)
+  addExamples(command, logClearExamples)
   command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
   takeOptions(command, new Set(['json', 'jsonl', 'force']))
   explainCommon(command, { force: 'do not ask' })

@@ -18,7 +18,7 @@ const logShowExamples: readonly Example[] = [
 
 /** `modelgate log show`: all of one call. */
 export function registerLogShow(command: Command, context: Context): void {
-  addExamples(command, context, logShowExamples)
+  addExamples(command, logShowExamples)
   command.argument('[number]', 'number of the call, 1 being the newest, or its id', '1')
   takeOptions(command, new Set(['json', 'jsonl']))
   command.action(async (name: string, _: unknown, self: Command) =>

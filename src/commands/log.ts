@@ -46,7 +46,7 @@ export function registerLog(command: Command, context: Context): void {
       ['generate', 'respond', 'chat', 'response', 'image', 'video'],
     ),
   ]
-  addExamples(command, context, logExamples)
+  addExamples(command, logExamples)
   for (const option of own) command.addOption(option)
   takeOptions(command, new Set(['json', 'jsonl', 'model']))
   explainCommon(command, { model: 'only calls of this model' })

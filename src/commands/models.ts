@@ -32,7 +32,7 @@ const modelsExamples: readonly Example[] = [
 
 /** `modelgate models`: the models that are known, or that the gateway lists, with their limits. */
 export function registerModels(command: Command, context: Context): void {
-  addExamples(command, context, modelsExamples)
+  addExamples(command, modelsExamples)
   command
     .argument('[id]', 'a model: shows all that is known of it')
     .addOption(new Option('--remote', 'ask the gateway for its models'))

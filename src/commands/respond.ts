@@ -71,7 +71,7 @@ export const respondExamples: readonly Example[] = [
 
 /** `modelgate respond`: text, response-object style, streamed by default (specification, endpoint 2). */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
-  addExamples(command, context, respondExamples)
+  addExamples(command, respondExamples)
   explainCommon(command, strictMeanings.text)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')

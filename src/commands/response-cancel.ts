@@ -12,7 +12,7 @@ const responseCancelExamples: readonly Example[] = [
 
 /** `modelgate response cancel`: stops a background response. */
 export function registerResponseCancel(command: Command, context: Context): void {
-  addExamples(command, context, responseCancelExamples)
+  addExamples(command, responseCancelExamples)
   refuseOptions(command, new Set([...refusedByResponses, 'output', 'force', 'usage', 'strict']))
   command
     .argument('[id]', 'id of a response, or the beginning of it')

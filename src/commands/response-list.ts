@@ -18,7 +18,7 @@ const responseListExamples: readonly Example[] = [
 
 /** `modelgate response list`: the background responses recorded on this machine. */
 export function registerResponseList(command: Command, context: Context): void {
-  addExamples(command, context, responseListExamples)
+  addExamples(command, responseListExamples)
   registerJobList(command, context, {
     command: 'response list',
     states: responseStates,

@@ -13,7 +13,7 @@ const responseStatusExamples: readonly Example[] = [
 
 /** `modelgate response status`: looks up a background response, once. */
 export function registerResponseStatus(command: Command, context: Context): void {
-  addExamples(command, context, responseStatusExamples)
+  addExamples(command, responseStatusExamples)
   refuseOptions(command, new Set(refusedByResponses))
   explainCommon(command, {
     strict: 'with --exit-status or --wait, treat an answer cut by the token limit as a failure',

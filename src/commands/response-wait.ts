@@ -15,7 +15,7 @@ const responseWaitExamples: readonly Example[] = [
 
 /** `modelgate response wait`: waits for a background response, and prints its answer. */
 export function registerResponseWait(command: Command, context: Context): void {
-  addExamples(command, context, responseWaitExamples)
+  addExamples(command, responseWaitExamples)
   refuseOptions(command, new Set(refusedByResponses))
   explainCommon(command, strictMeanings.text)
   command

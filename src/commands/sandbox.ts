@@ -74,7 +74,7 @@ A fault file lists rules (YAML or JSON):
 
 /** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {
-  addExamples(command, context, examples)
+  addExamples(command, examples)
   takeOptions(command, taken)
   explainCommon(command, meanings)
   command

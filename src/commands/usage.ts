@@ -28,7 +28,7 @@ const usageExamples: readonly Example[] = [
 
 /** `modelgate usage`: what the calls of the log add up to, and what they cost by the user's prices. */
 export function registerUsage(command: Command, context: Context): void {
-  addExamples(command, context, usageExamples)
+  addExamples(command, usageExamples)
   takeOptions(command, new Set(['json', 'profile']))
   command.option('--since <when>', 'only calls from then on: 2026-11-22, today, 24h, 7d')
   const by = new Option('--by <what>', `a row for each ${usageGroupings.join(', ')}`).default('model')

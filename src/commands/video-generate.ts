@@ -41,7 +41,7 @@ const videoGenerateExamples: readonly Example[] = [
 
 /** `modelgate video generate`: a long-running operation (specification, endpoint 7). */
 export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
-  addExamples(command, context, videoGenerateExamples)
+  addExamples(command, videoGenerateExamples)
   command
     .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
     .option('--image <file|url>', 'picture of the first frame, or - for standard input')

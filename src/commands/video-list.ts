@@ -18,7 +18,7 @@ const videoListExamples: readonly Example[] = [
 
 /** `modelgate video list`: the jobs recorded on this machine. */
 export function registerVideoList(command: Command, context: Context): void {
-  addExamples(command, context, videoListExamples)
+  addExamples(command, videoListExamples)
   registerJobList(command, context, {
     command: 'video list',
     states: videoStates,

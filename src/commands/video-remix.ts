@@ -26,7 +26,7 @@ const videoRemixExamples: readonly Example[] = [
 
 /** `modelgate video remix`: a video from a completed one (specification, endpoint 3). */
 export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
-  addExamples(command, context, videoRemixExamples)
+  addExamples(command, videoRemixExamples)
   command
     .argument('[id]', 'id of the finished video, or the beginning of it')
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')

@@ -15,7 +15,7 @@ const videoStatusExamples: readonly Example[] = [
 
 /** `modelgate video status`: looks up a job (specification, endpoint 5; operations: wire notes, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
-  addExamples(command, context, videoStatusExamples)
+  addExamples(command, videoStatusExamples)
   refuseOptions(command, refusedByLookUps)
   explainCommon(command, strictMeanings.videosIfWaiting)
   command

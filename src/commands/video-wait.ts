@@ -34,7 +34,7 @@ const videoWaitExamples: readonly Example[] = [
 
 /** `modelgate video wait`: for one job an alias for `video status --wait`; several are waited for at once. */
 export function registerVideoWait(command: Command, context: Context): void {
-  addExamples(command, context, videoWaitExamples)
+  addExamples(command, videoWaitExamples)
   refuseOptions(command, refusedByLookUps)
   explainCommon(command, strictMeanings.videos)
   command

@@ -205,7 +205,7 @@ export type Example = readonly [line: string, about?: string]
 const examplesByCommand = new WeakMap<Command, readonly Example[]>()
 
 /** Puts examples into a command's help, the most useful ones first: without `--all` it shows three. */
-export function addExamples(command: Command, _: Context, examples: readonly Example[]): void {
+export function addExamples(command: Command, examples: readonly Example[]): void {
   examplesByCommand.set(command, examples)
 }
 
