@@ -59,7 +59,7 @@ async function again(context: Context, self: Command, { run, load }: CommandTool
   const request = await requestWith(context, options, call, words)
   const body = await repeatedBody(context, { request }, flags)
   const recorded = recordedFlags(context, options, call, commandWords.length, given)
-  const sources = await repeatedSources(call, flags)
+  const sources = await repeatedSources(context, call, flags)
   rememberOrigin(context, { words: originOf(context).words, repeats: call.entry.id })
   await run([...commandWords, ...recorded, '--body', JSON.stringify(body), ...sources, ...given], context)
 }

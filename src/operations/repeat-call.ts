@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { extname, resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
-import { FileError, UsageError } from '../errors.ts'
+import { FileError, ModelgateError, UsageError } from '../errors.ts'
 import { numberedPath } from '../files/file-name.ts'
 import { readError, shownPath } from '../files/file-error.ts'
+import { describeInputFile } from '../files/input-file.ts'
 import type { LogEntry, LoggedInput } from '../files/log/log-entry.ts'
 import type { LoggedCall } from '../files/log/log-file.ts'
 import { planOutputs } from '../files/output-plan.ts'
@@ -78,33 +79,40 @@ function withoutInInstances(request: JsonObject, names: readonly string[]): Json
  * @throws FileError (exit 10) for one that is gone, has changed, or was in no file
  */
 export async function repeatedSources(
+  context: FileContext,
   { entry }: Pick<RepeatableCall, 'entry'>,
   flags: readonly string[],
 ): Promise<string[]> {
   const isNew = (field: string) => flags.some((flag) => flag.replace(/=.*/, '') === `--${field}`)
   const sources = (entry.inputs ?? []).filter(({ field }) => field !== undefined && !isNew(field))
   const checked = sources.map(async (input) => {
-    await checkSource(input)
+    await checkSource(context, input)
     return [`--${input.field}`, input.path]
   })
   return (await allInputs(checked)).flat()
 }
 
-async function checkSource({ path, sha256, field }: LoggedInput): Promise<void> {
+async function checkSource(context: FileContext, { path, bytes, sha256, field }: LoggedInput): Promise<void> {
   const hint = `Give it again: --${field} FILE. The log keeps no copies.`
   const facts = { phase: 'input', billed: 'no', hint } as const
   if (path === '' || path === '-' || /^(?:https?|data):/i.test(path)) {
     const source = path === '-' ? 'standard input' : path === '' ? 'no file' : path
     throw new FileError('media_not_kept', `The --${field} of the call came from ${source}.`, facts)
   }
-  const hash = createHash('sha256')
-  try {
-    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
-  } catch (error) {
-    const { code, message } = readError(error, path)
-    throw new FileError(code, `The --${field} of the call: ${message}`, facts)
+  const unreadable = ({ code, message }: ModelgateError) =>
+    new FileError(code, `The --${field} of the call: ${message}`, facts)
+  // Something else may be in its place by now: a pipe that stays silent, or more than anybody waits for.
+  const found = await describeInputFile(context, path, { maxBytes: Infinity, headBytes: 1, pipes: false })
+  if (found instanceof ModelgateError && found.code !== 'empty_file') throw unreadable(found)
+  if (!(found instanceof ModelgateError) && found.bytes === bytes) {
+    const hash = createHash('sha256')
+    try {
+      for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+    } catch (error) {
+      throw unreadable(readError(error, path))
+    }
+    if (hash.digest('hex') === sha256) return
   }
-  if (hash.digest('hex') === sha256) return
   throw new FileError(
     'media_changed',
     `The --${field} of the call, ${shownPath(path)}, has changed since.`,

@@ -45,7 +45,8 @@ async function contentOf(
     const message = `${what} contains ${bytes} bytes that came from standard input, of which there is no copy.`
     throw new FileError('media_not_kept', message, { phase: 'input', billed: 'no', hint })
   }
-  const content = await readInputFile(context, path)
+  // A pipe is not what was read then.
+  const content = await readInputFile(context, path, { pipes: false })
   if (content instanceof ModelgateError) {
     const message = `${what} contains ${shownPath(path)}: ${content.message}`
     throw new FileError(content.code, message, { phase: 'input', billed: 'no', hint })

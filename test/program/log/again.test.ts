@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -278,4 +287,26 @@ test('on a terminal it is told what is repeated', async () => {
   await ok('respond', 'Hello')
   const { err } = await run(['again'], { terminal: true })
   expect(err).toContain('modelgate: again respond, 0 s ago: "Hello"\n')
+})
+
+test.each<[string, (path: string) => void, string]>([
+  ['a pipe', (path) => execFileSync('mkfifo', [path]), 'is not a regular file'],
+  ['a device', (path) => symlinkSync('/dev/zero', path), 'is not a regular file'],
+  [
+    'a file without an end',
+    (path) => (writeFileSync(path, ''), truncateSync(path, 1e13)),
+    'has changed since',
+  ],
+  ['an empty file', (path) => writeFileSync(path, ''), 'has changed since'],
+])('%s in the place of an image that was sent is not read', async (_, put, problem) => {
+  const { ok, run, cwd } = await place()
+  await ok('image', 'edit', '-m', 'gpt-image-2', '--image', 'in.png', 'more', '-o', 'out.png')
+  await ok('respond', '-a', 'in.png', 'What is it?')
+  const path = join(cwd, 'in.png')
+  rmSync(path)
+  put(path)
+  const attached = await run(['again', '1', '--dry-run'])
+  const edited = await run(['again', '2', '--dry-run'])
+  expect([attached.code, edited.code]).toEqual([10, 10])
+  expect(edited.err).toContain(problem)
 })
