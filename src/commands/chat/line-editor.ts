@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline'
 import { PassThrough } from 'node:stream'
+import { sanitise } from '../../output/gate.ts'
 
 /** What the editor uses of a terminal's input. */
 export interface KeySource {
@@ -72,7 +73,8 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     historySize: maxHistory,
     completer: (line: string, reply: (error: null, result: [string[], string]) => void) => {
       complete(line).then(
-        ([found, replaced]) => reply(null, [found, replaced]),
+        // Names of files and models come from elsewhere: what would act on the terminal cannot be typed, either.
+        ([found, replaced]) => reply(null, [found.filter(isPlain), replaced]),
         () => reply(null, [[], line]),
       )
     },
@@ -88,7 +90,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
 
   const recall = (list: string[]) => {
     const messages = [...added, ...options.history].slice(0, maxHistory)
-    list.splice(0, list.length, ...messages.map((message) => message.replaceAll('\n', lineEnd)))
+    list.splice(0, list.length, ...messages.map((message) => sanitise(message.replaceAll('\n', lineEnd))))
   }
   const prompt = () => {
     editor.setPrompt(prompts[lines.isOpen ? 1 : 0])
@@ -116,7 +118,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     editor.write(null, { ctrl: true, name: 'a' })
   }
   const paste = (text: string) => {
-    const [first = '', ...others] = text.split(/\r\n|\r|\n/)
+    const [first = '', ...others] = text.split(/\r\n|\r|\n/).map(sanitise)
     if (first !== '') editor.write(first)
     for (const line of others) {
       breakLine()
@@ -208,6 +210,8 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     },
   }
 }
+
+const isPlain = (text: string) => !/[\t\n]/.test(text) && sanitise(text) === text
 
 interface KeyActions {
   keys(text: string): void

@@ -17,7 +17,8 @@ function editor({
     setRawMode: (mode: boolean) => void modes.push(mode),
   })
   const output = new PassThrough()
-  output.resume()
+  let shown = ''
+  output.on('data', (chunk: Buffer) => (shown += chunk.toString()))
   const lines = openLineEditor({
     marksPastes: true,
     input,
@@ -36,6 +37,7 @@ function editor({
     type: (keys: string | Uint8Array) => input.emit('data', Buffer.from(keys as string)),
     input,
     modes,
+    shown: () => shown,
   }
 }
 
@@ -119,4 +121,24 @@ test('a thousand pasted lines are one message', async () => {
   const text = Array.from({ length: 1000 }, (_, line) => `line ${line}`).join('\n')
   type(`\u001b[200~${text}\u001b[201~\r`)
   expect(await message).toBe(text)
+})
+
+/** What the editor itself may send to a terminal: positions, and what pastes are marked by. */
+const ownSequences = /\u001b\[(?:\d*[GJK]|\?2004[hl])/g
+const attack = 'a\u001b]52;c;aGk=\u0007\u001b[2J\u009b31m\u202eb\u0008'
+
+test('neither completions, nor earlier messages, nor pastes act on the terminal', async () => {
+  const found = ['model-x', `model-${attack}`, 'model-\ny']
+  const { type, read, shown } = editor({ history: [attack], complete: async () => [found, 'mod'] })
+  void read()
+  type('mod\t\t')
+  await new Promise((resolve) => setImmediate(resolve))
+  type('\u0015\u001b[A')
+  type(`\u0015\u001b[200~${attack}\u001b[201~`)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(shown()).toContain('model-x')
+  expect(shown().match(/a␛\]52/g)?.length).toBeGreaterThanOrEqual(2)
+  expect(shown().replaceAll(ownSequences, '')).not.toMatch(
+    /[\0-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/,
+  )
 })
