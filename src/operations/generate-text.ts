@@ -248,7 +248,7 @@ export async function generateText(
   const outcome = await run.settle(work, (error) => withResume(error, plan.resume))
   if (talk === undefined) return outcome
   try {
-    await talk.record({ model, body, reply }, outcome, (text) => call.redactor.text(text))
+    await talk.record({ model, body, reply }, outcome, call.redactor)
     return outcome
   } catch (error) {
     if (!(error instanceof ModelgateError)) throw error

@@ -100,7 +100,9 @@ async function save({ context, session, opened, say }: Chat, rest: string): Prom
   const file = await openTextFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
   if (isConversation) {
     const { newConversationText } = await import('../../operations/conversation/file-text.ts')
-    file.write(opened.gate.text(newConversationText(/\.json$/i.test(path)).update(session.conversation)))
+    const { withoutSecrets } = await import('../../operations/conversation/turns.ts')
+    const kept = withoutSecrets(session.conversation, (json) => opened.gate.document(json))
+    file.write(opened.gate.text(newConversationText(/\.json$/i.test(path)).update(kept)))
   } else file.write(last.text.endsWith('\n') ? last.text : `${last.text}\n`)
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued

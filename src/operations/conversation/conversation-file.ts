@@ -8,9 +8,10 @@ import { numberedPath } from '../../files/file-name.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
 import { openAtomicFile, openResultFile } from '../../files/open-atomic-file.ts'
 import { readAttachment } from '../attachments.ts'
+import type { Redactor } from '../operation.ts'
 import { newConversationText, readConversationText, type ConversationText } from './file-text.ts'
 import { userMessages, type Attached } from './turn-text.ts'
-import type { Conversation, Style } from './turns.ts'
+import { withoutSecrets, type Conversation, type Style } from './turns.ts'
 
 /** A conversation that is kept in a file. */
 export interface ConversationFile {
@@ -22,11 +23,11 @@ export interface ConversationFile {
   /**
    * Writes the conversation. What another process has written meanwhile is left alone: then this one goes on in a file
    * of its own beside it.
-   * @param clean takes secrets out
+   * @param redactor takes secrets out
    * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file in
    *   the rescue folder
    */
-  save(conversation: Conversation, clean: (text: string) => string): Promise<void>
+  save(conversation: Conversation, redactor: Redactor): Promise<void>
 }
 
 /** More than a person reads; media is not in it. */
@@ -66,8 +67,9 @@ export async function openConversationFile(
     },
     conversation: !known ? { ...conversation, style } : conversation,
     notes,
-    async save(next, clean) {
-      const content = clean(text.update(next))
+    async save(next, redactor) {
+      const clean = withoutSecrets(next, (json) => redactor.document(json))
+      const content = redactor.text(text.update(clean))
       const release = await lock(context, current)
       try {
         // What cannot be read any more cannot be written either, which is told there.

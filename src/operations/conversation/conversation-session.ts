@@ -5,7 +5,7 @@ import type { TextDocument } from '../../events/text.ts'
 import { referencesIn, referToMedia } from '../../files/media-references.ts'
 import { listOf, objectOf, type JsonObject } from '../../json.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
-import type { Body, Outcome } from '../operation.ts'
+import type { Body, Outcome, Redactor } from '../operation.ts'
 import type { ConversationFile } from './conversation-file.ts'
 import { withMedia } from './media.ts'
 import { continueFrom, isFrom, messagesFor, prependMessages, type NextRequest } from './next-request.ts'
@@ -70,10 +70,10 @@ export interface PreparedRequest {
   instead(error: ModelgateError): Promise<{ readonly body: Body; readonly note: string } | undefined>
   /**
    * Adds what was said and what came of it, and saves it.
-   * @param clean takes secrets out of what is saved
+   * @param redactor takes secrets out of what is saved
    * @throws FileError when it cannot be saved
    */
-  record(request: SentRequest, outcome: Outcome<TextDocument>, clean: (text: string) => string): Promise<void>
+  record(request: SentRequest, outcome: Outcome<TextDocument>, redactor: Redactor): Promise<void>
 }
 
 interface SentRequest {
@@ -161,7 +161,7 @@ export function createSession(
             'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
           return { body: again, note }
         },
-        async record(request, outcome, clean) {
+        async record(request, outcome, redactor) {
           const { model, body, reply } = request
           const answer = reply && answerTurn(answerOf(context, style, source, request, outcome))
           if (answer === undefined) return
@@ -173,7 +173,7 @@ export function createSession(
             before: before.before,
             turns: [...before.turns, ...turnsOf(style, added), answer],
           }
-          await file?.save(current, clean)
+          await file?.save(current, redactor)
         },
       }
     },

@@ -4,6 +4,7 @@ import {
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   parseDocument,
   Scalar,
@@ -38,6 +39,9 @@ const maxAliasCount = 20
 /** Deeper than any request. */
 const maxDepth = 128
 
+/** A parsed token takes hundreds of bytes: these are thousands of turns. A text has no more tokens than characters. */
+const maxTokens = 1_000_000
+
 const introduction = ` A conversation of modelgate. Texts may be edited, turns removed, and the file copied to branch it.
  "exact" holds what has to go back to the model as it came; it is left out once its text is another.`
 
@@ -66,6 +70,7 @@ export function readConversationText(
   text: string,
   { style: usual, isJson }: { readonly style: Style; readonly isJson: boolean },
 ): ConversationText {
+  if (text.length > maxTokens) checkSize(file, text)
   const lines = new LineCounter()
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -82,6 +87,7 @@ export function readConversationText(
   if (error !== undefined) {
     // The rest of a message may quote the file.
     const [reason] = error.message.split('\n')
+    if (reason?.includes('call stack')) throw tooDeep(at(error.pos[0]))
     throw invalid(`${at(error.pos[0])}: not valid YAML: ${(reason ?? '').slice(0, 200)}.`)
   }
   const check = createCheck(file, at)
@@ -142,6 +148,18 @@ function invalid(message: string): UsageError {
   return new UsageError(message, { code: 'invalid_conversation' })
 }
 
+function tooDeep(place: string): UsageError {
+  return invalid(`${place}: nested more than ${maxDepth} levels deep.`)
+}
+
+/** Before it is parsed, which takes much more memory. */
+function checkSize(file: string, text: string): void {
+  let count = 0
+  for (const _ of new Lexer().lex(text)) {
+    if (++count > maxTokens) throw invalid(`${file}: more than a conversation can have.`)
+  }
+}
+
 function valueOf(file: string, document: Document.Parsed): JsonObject {
   let value: unknown
   try {
@@ -149,7 +167,7 @@ function valueOf(file: string, document: Document.Parsed): JsonObject {
   } catch {
     throw invalid(`${file}: it has too many aliases, or one that leads nowhere.`)
   }
-  if (isDeeperThan(value, maxDepth)) throw invalid(`${file}: nested more than ${maxDepth} levels deep.`)
+  if (isDeeperThan(value, maxDepth)) throw tooDeep(file)
   return value as JsonObject
 }
 

@@ -36,6 +36,26 @@ export interface Conversation {
   readonly before?: string | undefined
 }
 
+/**
+ * The same without secrets; a turn that has none is the same object.
+ * @param clean takes secrets out of JSON: a text may be written in a form in which what takes their place means
+ *   something else
+ */
+export function withoutSecrets(
+  { turns, ...others }: Conversation,
+  clean: (json: string) => string,
+): Conversation {
+  const cleaned = <Value>(value: Value): Value => {
+    const json = JSON.stringify(value)
+    const kept = clean(json)
+    if (kept === json) return value
+    const without = JSON.parse(kept) as Value
+    // It may only be spelled in another way.
+    return JSON.stringify(without) === json ? value : without
+  }
+  return { ...cleaned(others), turns: turns.map(cleaned) }
+}
+
 /** The fields of a request that hold for its whole conversation. How an answer has to look is asked for each time. */
 const carried: Readonly<Record<Style, readonly string[]>> = {
   generate: ['tools', 'safetySettings', 'cachedContent'],

@@ -14,7 +14,7 @@ const conversation = (text: string): Conversation => ({
   turns: [{ role: 'user', style: 'respond', text, messages: [{ role: 'user', content: text }] }],
 })
 
-const same = (text: string) => text
+const same = { text: (text: string) => text, document: (json: string) => json }
 
 async function opened() {
   const folder = temporaryFolder()
@@ -63,4 +63,17 @@ test('one that was removed meanwhile is written again', async () => {
   rmSync(join(folder, 'talk.yaml'))
   await file.save(conversation('two'), same)
   expect(readFileSync(join(folder, 'talk.yaml'), 'utf8')).toContain('- user: two')
+})
+
+test('one from which a secret was taken is still valid', async () => {
+  const { folder, file } = await opened()
+  const hide = (text: string) => text.replaceAll('the-key', '[hidden]')
+  const redactor = { text: hide, document: hide }
+  await file.save({ ...conversation('the-key: one'), model: 'the-key' }, redactor)
+  const { conversation: read } = await openConversationFile(testContext({ cwd: folder }), 'talk.yaml', {
+    style: 'respond',
+    isWritten: false,
+    rescueFolder: undefined,
+  })
+  expect(read).toMatchObject({ model: '[hidden]', turns: [{ text: '[hidden]: one' }] })
 })

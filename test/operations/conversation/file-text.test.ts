@@ -348,3 +348,27 @@ describe('a file that is no conversation is refused with the place', () => {
     }
   }
 })
+
+describe('a hostile conversation file', () => {
+  test.each([
+    ['{a: ', '}'],
+    ['[', ']'],
+    ['? ', ''],
+  ])('nested in thousands of %s', (open, close) => {
+    const text = `turns: []\nsettings:\n  ${open.repeat(5000)}${close.repeat(5000)}`
+    expect(() => readConversationText('talk.yaml', text, yaml)).toThrow(/nested more than 128 levels deep\.$/)
+  })
+
+  test('with more tokens than memory is there for', () => {
+    const text = `turns:\n${'- user: a\n- assistant: b\n'.repeat(100_000)}`
+    expect(() => readConversationText('talk.yaml', text, yaml)).toThrow(
+      'talk.yaml: more than a conversation can have.',
+    )
+  })
+
+  test('of one long text is read', () => {
+    const long = 'word '.repeat(400_000).trim()
+    const { conversation: read } = readConversationText('talk.yaml', `turns:\n- user: ${long}\n`, yaml)
+    expect(read.turns[0]?.text).toBe(long)
+  })
+})
