@@ -1,9 +1,9 @@
 import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { open, stat, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { sleep, type Context } from '../../context.ts'
+import type { Context } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { takeLock } from '../../files/lock-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 
@@ -82,26 +82,17 @@ export function readIfThere(path: string): string | undefined {
 const hasMode = (path: string, mode: number | undefined) =>
   mode === undefined || (statSync(path).mode & 0o777) === mode
 
-/** Nobody works on such a file for that long: a program that did was killed. */
-const staleMs = 10_000
-const pollMs = 25
 /** Longer than it takes until a lock is stale. */
-const maxPolls = 600
+const lockWaitMs = 15_000
 
 /** @returns what ends the lock */
 async function lock({ clock, signal }: Context, path: string): Promise<() => Promise<void>> {
   const name = `${path}.lock`
-  for (let poll = 0; poll < maxPolls; poll++) {
-    try {
-      await (await open(name, 'wx', 0o600)).close()
-      return () => unlink(name).catch(() => {})
-    } catch (error) {
-      if (systemCode(error) !== 'EEXIST') throw writeError(error, path)
-    }
-    const found = await stat(name).catch(() => undefined)
-    if (found !== undefined && clock.now() - found.mtimeMs > staleMs) await unlink(name).catch(() => {})
-    else await sleep(clock, pollMs, signal)
-  }
+  const release = await takeLock(name, { clock, signal, waitMs: lockWaitMs }).catch((error: unknown) => {
+    signal.throwIfAborted()
+    throw writeError(error, path)
+  })
+  if (release !== undefined) return release
   throw new FileError('file_busy', `${shownPath(path)} is being changed by another program.`, {
     hint: `If there is none, remove its lock: rm ${shellWord(name)}`,
   })

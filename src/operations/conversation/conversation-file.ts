@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { sleep, type FileContext } from '../../context.ts'
+import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
-import { shownPath, systemCode } from '../../files/file-error.ts'
+import { shownPath } from '../../files/file-error.ts'
 import { numberedPath } from '../../files/file-name.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
+import { takeLock } from '../../files/lock-file.ts'
 import { openAtomicFile, openResultFile } from '../../files/open-atomic-file.ts'
 import { readAttachment } from '../attachments.ts'
 import type { Redactor } from '../operation.ts'
@@ -129,29 +129,14 @@ function changed(path: string, written: string): FileError {
   })
 }
 
-const lockPollMs = 20
-const maxPolls = 100
-/** A lock is held for the time of one write; one of a killed process is taken over. */
-const staleMs = 10_000
+const lockWaitMs = 2_000
 
 /** One writer at a time. @returns undefined when another one holds it for too long */
-async function lock(context: FileContext, path: string): Promise<(() => Promise<void>) | undefined> {
-  const location = resolve(context.cwd, path)
-  const folder = join(dirname(location), `.${basename(location)}.lock`)
-  const release = () => rm(folder, { recursive: true, force: true })
-  for (let poll = 0; poll < maxPolls; poll++) {
-    try {
-      await mkdir(folder)
-      return release
-    } catch (error) {
-      // A folder that cannot be written is told by the write itself.
-      if (systemCode(error) !== 'EEXIST') return async () => {}
-      const found = await stat(folder).catch(() => undefined)
-      if (found !== undefined && context.clock.now() - found.mtimeMs > staleMs) await release()
-      else await sleep(context.clock, lockPollMs)
-    }
-  }
-  return undefined
+async function lock({ cwd, clock }: FileContext, path: string): Promise<(() => Promise<void>) | undefined> {
+  const location = resolve(cwd, path)
+  const name = join(dirname(location), `.${basename(location)}.lock`)
+  // A folder that cannot be written is told by the write itself.
+  return await takeLock(name, { clock, waitMs: lockWaitMs }).catch(() => async () => {})
 }
 
 /** Attachments that were written by hand get their type and digest; paths count from the folder of the file. */

@@ -1,0 +1,35 @@
+import { open, stat, unlink } from 'node:fs/promises'
+import { sleep, type Clock } from '../context.ts'
+import { systemCode } from './file-error.ts'
+
+/** A lock is held for the time of one write; one that is older is of a process that was killed. */
+const staleMs = 10_000
+const pollMs = 25
+
+/**
+ * Waits until no other process has the lock, and takes it: a file that is there while it is held.
+ * @param waitMs how long it may take
+ * @returns what ends the lock; undefined when another process holds it for too long
+ * @throws the error of the system; the signal's reason
+ */
+export async function takeLock(
+  path: string,
+  {
+    clock,
+    signal,
+    waitMs,
+  }: { readonly clock: Clock; readonly signal?: AbortSignal; readonly waitMs: number },
+): Promise<(() => Promise<void>) | undefined> {
+  for (let polls = Math.ceil(waitMs / pollMs); polls > 0; polls--) {
+    try {
+      await (await open(path, 'wx', 0o600)).close()
+      return () => unlink(path).catch(() => {})
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error
+    }
+    const found = await stat(path).catch(() => undefined)
+    if (found !== undefined && clock.now() - found.mtimeMs > staleMs) await unlink(path).catch(() => {})
+    else await sleep(clock, pollMs, signal)
+  }
+  return undefined
+}
