@@ -23,7 +23,7 @@ export function usageReport(
   { by, since, prices, dayOf }: UsageQuestion,
 ): UsageDocument {
   const kinds = new Map<string, Kind>()
-  /** Background responses whose tokens only a later look-up tells. */
+  /** Jobs whose tokens, or seconds, only a later look-up tells. */
   const open = new Map<string, CountedCall>()
   let sandboxCalls = 0
   const add = (call: CountedCall) => {
@@ -35,15 +35,22 @@ export function usageReport(
   }
   read((call) => {
     if (!creating.has(call.command)) {
-      const [job = ''] = call.jobs
-      const asked = call.usage === undefined ? undefined : open.get(job)
+      const { jobs, usage, savedSeconds } = call
+      const [job = ''] = jobs
+      const asked = open.get(job)
       if (asked === undefined) return
-      open.delete(job)
-      add({ ...asked, usage: call.usage })
+      if (asked.command === 'respond') {
+        if (usage === undefined) return
+        open.delete(job)
+        add({ ...asked, usage })
+        // Which of several jobs the seconds are of is not known.
+      } else if (jobs.length === 1 && savedSeconds > 0) {
+        open.delete(job)
+        add({ ...asked, created: { ...asked.created, video_seconds: savedSeconds } })
+      }
     } else if (call.isSandbox) sandboxCalls++
-    else if (call.command === 'respond' && call.usage === undefined && call.created?.job !== undefined) {
-      open.set(call.created.job, call)
-    } else add(call)
+    else if (isOpen(call)) open.set(call.created!.job!, call)
+    else add(call)
   })
   open.forEach(add)
   const priced = [...kinds.values()].map((kind) => ({ kind, cost: costOfKind(kind, prices) }))
@@ -62,6 +69,12 @@ export function usageReport(
     sandbox_calls: sandboxCalls,
     warnings: [],
   }
+}
+
+function isOpen({ command, usage, created }: CountedCall): boolean {
+  if (created?.job === undefined) return false
+  if (command === 'respond') return usage === undefined
+  return command.startsWith('video ') && created.video_seconds === undefined
 }
 
 /** The commands that ask for something to be created. */

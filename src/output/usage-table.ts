@@ -107,14 +107,21 @@ export function usageNotes(
 ): string[] {
   const { maybe_billed: maybe, unknown_costs: unknown, unknown_reasons: reasons } = total
   return [
-    ...(rows.length === 0 ? [`No calls are in the log${since === null ? '' : ' since then'}.`] : []),
+    ...(rows.length > 0 ? [] : [emptyNote(since === null ? '' : ' since then', sandbox)]),
     ...(maybe === 0 ? [] : [`${calls(maybe)} may have been billed: the outcome is unknown.`]),
     ...(unknown === 0 ? [] : [`The cost of ${calls(unknown)} is unknown: ${reasonsText(reasons)}.`]),
-    ...(sandbox === 0 ? [] : [`Left out: ${calls(sandbox)} of the sandbox, which costs nothing.`]),
+    ...(sandbox === 0 || rows.length === 0
+      ? []
+      : [`Left out: ${calls(sandbox)} of the sandbox, which costs nothing.`]),
     ...(isPriced || rows.length === 0
       ? []
       : ['Costs are not known: the configuration has no prices (modelgate help money).']),
   ]
+}
+
+function emptyNote(since: string, sandbox: number): string {
+  if (sandbox === 0) return `No calls are in the log${since}.`
+  return `The log has only calls of the sandbox${since} (${grouped(sandbox)}), which cost nothing.`
 }
 
 /** Models without a price in one clause. */

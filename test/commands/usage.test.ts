@@ -243,6 +243,29 @@ test('an empty log is told as such', async () => {
   expect(await run(['--since', 'today', '--quiet'])).toMatchObject({ code: 0, out: '', err: '' })
 })
 
+test('a log of the sandbox alone is not called empty', async () => {
+  const { run } = await machine([calls.at(-1)!, calls.at(-1)!])
+  const only = (since: string) => `The log has only calls of the sandbox${since} (2), which cost nothing.\n`
+  expect(await run([])).toMatchObject({ code: 0, out: '', err: only('') })
+  expect(await run(['--since', 'today'])).toMatchObject({ code: 0, out: '', err: only(' since then') })
+})
+
+test('a video has the seconds of the file that a later wait has saved, once', async () => {
+  const file = { path: '/a.mp4', bytes: 1, sha256: 'ab', format: 'mp4', width: 1280, height: 720, seconds: 6 }
+  const log = [
+    entry('video generate', 'film', { created: { job: 'op_1', video_size: '720p' } }),
+    entry('video generate', 'film', { created: { job: 'op_2', video_size: '720p' } }),
+    entry('video wait', 'film', { jobs: ['op_1'], files: [file] }),
+    entry('video wait', 'film', { jobs: ['op_1'], files: [file] }),
+  ]
+  expect((await documentOf([], log)).total).toMatchObject({
+    calls: 2,
+    video_seconds: 6,
+    costs: [{ currency: 'USD', amount: 0.6 }],
+    unknown_costs: 1,
+  })
+})
+
 test.each([
   [['--by', 'week'], '--by must be one of model, command, day, not "week".'],
   [['--since', 'soon'], '--since must be a date or time'],

@@ -21,6 +21,8 @@ export interface CountedCall {
   readonly jobs: readonly string[]
   /** Width and height of the first file. */
   readonly size: string | null
+  /** Of the videos that a look-up has saved, together. */
+  readonly savedSeconds: number
 }
 
 /**
@@ -158,6 +160,8 @@ function usualCall(facts: string, end: string): CountedCall | undefined {
     created: created === undefined ? undefined : (JSON.parse(created) as LoggedCreation),
     jobs: [],
     size: file === '' ? null : sizeIn(file!),
+    // Calls with jobs are parsed.
+    savedSeconds: 0,
   }
 }
 
@@ -200,5 +204,6 @@ function parsedCall(line: Buffer): CountedCall | undefined {
     created,
     jobs,
     size,
+    savedSeconds: files.reduce((sum, { seconds = 0 }) => sum + seconds, 0),
   }
 }
