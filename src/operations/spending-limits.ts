@@ -64,7 +64,7 @@ export function checkAll(
   before: readonly LedgerEntry[],
   warn: Warn,
 ): void {
-  const { all, cost, since, sinceText } = limits
+  const { all, cost, sinceText } = limits
   const created = before.reduce((sum, entry) => sum + entry.count, 0)
   if (all !== undefined && created + count > all) {
     throw reached(
@@ -72,7 +72,7 @@ export function checkAll(
       `MODELGATE_MAX_CREATES=${all} is reached: ${created} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
       leadTo(
         'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
-        usageSince(since),
+        usageSince(sinceText),
       ),
     )
   }
@@ -80,7 +80,7 @@ export function checkAll(
 }
 
 function checkCost(
-  { since, sinceText }: SpendingLimits,
+  { sinceText }: SpendingLimits,
   limit: Amount,
   { amount, currency }: KnownCost,
   before: readonly LedgerEntry[],
@@ -101,7 +101,7 @@ function checkCost(
     throw reached(
       'cost_limit',
       `--max-cost ${amountText(limit)} ${currency} is reached, by estimate: ${parts}.`,
-      leadTo('Raise --max-cost, or look at what was spent: ', usageSince(since)),
+      leadTo('Raise --max-cost, or look at what was spent: ', usageSince(sinceText)),
     )
   }
   const unknown = before.filter((entry) => entry.amount === null).length
@@ -126,8 +126,8 @@ function reached(code: string, message: string, facts: Pick<ErrorFacts, 'hint' |
 }
 
 /** The command that shows what the log has of the same time. */
-function usageSince(since: number) {
-  return nextCommand(['modelgate', 'usage', '--since', new Date(since).toISOString()])
+function usageSince(sinceText: string) {
+  return nextCommand(['modelgate', 'usage', '--since', sinceText.replace(' ', 'T')])
 }
 
 function counted(count: number, of: Creation['of']): string {

@@ -5,11 +5,12 @@ import { localSecond } from '../local-time.ts'
 import { byteText } from './quantities.ts'
 import { sanitise } from './gate.ts'
 import { outcomeOf } from './log-table.ts'
-import { type Columns, oneLine, reportText } from './table-cells.ts'
+import { tokenCounts } from './notices.ts'
+import { type Columns, linesOfWords, oneLine, reportText } from './table-cells.ts'
 
 /** All of one call: its facts, then prompt, request and answer. Safe for a terminal. */
 export function callReport(call: WholeCall, columns: Columns): string {
-  const { id, number, command, cwd, profile, model, error, usage, created, jobs } = call
+  const { id, number, command, cwd, profile, model, error, usage, created } = call
   const facts = reportText(
     [
       ['call', `${number} (${id})`],
@@ -24,9 +25,9 @@ export function callReport(call: WholeCall, columns: Columns): string {
       ['error', error && oneLine(error.message)],
       ['billed', error && error.billed],
       ['request id', call.request_id],
-      ['usage', fieldsText(usage)],
-      ['created', fieldsText(created)],
-      ['jobs', jobs.length === 0 ? null : jobs.join(' ')],
+      ['tokens', tokensText(usage)],
+      ['created', createdText(created)],
+      ['jobs', jobsText(call)],
       ['repeats', call.repeats],
       ...call.inputs.map(({ path, bytes }): Row => [
         'sent',
@@ -37,9 +38,9 @@ export function callReport(call: WholeCall, columns: Columns): string {
     columns,
   )
   const blocks = [
-    ['prompt', call.prompt],
+    ['prompt', inWords(call.prompt, columns)],
     ['request', requestText(call)],
-    ['answer', answerText(call)],
+    ['answer', inWords(answerText(call), columns)],
   ] as const
   const texts = blocks.flatMap(([name, text]) =>
     text === null ? [] : [`\n${name}\n${indented(sanitise(text))}\n`],
@@ -59,18 +60,32 @@ function outcomeText(call: WholeCall): string {
   return `${outcomeOf(call)} (${details.join(', ')})`
 }
 
-function timeText({ time, duration_ms: took }: WholeCall): string {
-  return `${localSecond(Date.parse(time))}, took ${took < 10_000 ? `${(took / 1000).toFixed(1)} s` : `${Math.round(took / 1000)} s`}`
+/** That it started, and those that it looked up. */
+function jobsText({ created, jobs }: WholeCall): string | null {
+  const started = stringOf(objectOf(created)['job'])
+  const all = [...(started === undefined ? [] : [started]), ...jobs]
+  return all.length === 0 ? null : all.join(' ')
 }
 
-/** `input_tokens 12, output_tokens 30`: names and numbers, those of objects with the name around them. */
-function fieldsText(value: unknown, prefix = ''): string | null {
-  const texts = Object.entries(objectOf(value)).flatMap(([name, field]) => {
-    if (field === null || field === undefined) return []
-    if (isObject(field)) return fieldsText(field, `${prefix}${name}.`) ?? []
-    return [`${prefix}${name} ${String(field)}`]
-  })
-  return texts.length === 0 ? null : texts.join(', ')
+function timeText({ time, duration_ms: took }: WholeCall): string {
+  return `${localSecond(Date.parse(time))}, took ${took < 10_000 ? (took / 1000).toFixed(1) : Math.round(took / 1000)} s`
+}
+
+/** As `--usage` has it. */
+function tokensText(usage: WholeCall['usage']): string | null {
+  return isObject(usage) ? tokenCounts(usage) || null : null
+}
+
+/** `2 images, 1024x1024, high`; `8 s of video, 720p`. Jobs have a row of their own. */
+function createdText(created: WholeCall['created']): string | null {
+  const { images, video_seconds: seconds, video_size: videoSize } = objectOf(created)
+  const { count, size, quality } = objectOf(images)
+  const facts = [
+    typeof count === 'number' ? `${count} ${count === 1 ? 'image' : 'images'}` : null,
+    typeof seconds === 'number' ? `${seconds} s of video` : null,
+    ...[size, quality, videoSize].map(stringOf),
+  ].filter((fact) => fact != null)
+  return facts.length === 0 ? null : facts.join(', ')
 }
 
 const states: Readonly<Record<CallFile['state'], string>> = {
@@ -96,6 +111,21 @@ function answerText({ reply }: WholeCall): string | null {
   const words = stringOf(text) ?? ''
   if (reply === null || (words === '' && !isPartial)) return null
   return isPartial ? `${words}\n[not the whole answer]` : words
+}
+
+/** On a terminal, in lines that break between words; code and tables are left as they are. */
+function inWords(text: string | null, columns: Columns): string | null {
+  if (text === null || columns === undefined) return text
+  const room = columns - 2
+  let isCode = false
+  const lines = text.split('\n').flatMap((line) => {
+    const isFence = /^\s*(?:```|~~~)/.test(line)
+    if (isFence) isCode = !isCode
+    if (isCode || isFence || /^\s*\|/.test(line)) return [line]
+    const [indent = ''] = /^\s*/.exec(line) ?? []
+    return linesOfWords(line.slice(indent.length), room - indent.length).map((words) => indent + words)
+  })
+  return lines.join('\n')
 }
 
 function indented(text: string): string {

@@ -1,5 +1,6 @@
 import type { Inspection } from '../events/inspection.ts'
 import { shellWord } from '../files/file-error.ts'
+import { localSecond } from '../local-time.ts'
 import { reportText, type Columns } from './table-cells.ts'
 
 /** What was found out about a file, a name and a value on each line; a blank line ends it for people. */
@@ -73,6 +74,8 @@ function originText(origin: Inspection['made_with']): string | null {
     ...(number === null ? [] : [`log entry ${number}`]),
     ...(sidecar === null ? [] : [sidecar]),
   ]
-  const facts = [`modelgate ${command ?? ''}`.trim(), model, time].filter((fact) => fact !== null)
+  const facts = [`modelgate ${command ?? ''}`.trim(), model, time && localSecond(Date.parse(time))].filter(
+    (fact) => fact !== null,
+  )
   return `${facts.join(', ')} (${sources.join(', ')})`
 }

@@ -191,26 +191,31 @@ function costText({ amount, currency, reason }: CostEstimate): string {
   return reason ?? `about ${shownAmount(amountOf(amount))} ${currency}`
 }
 
-/** Token counts in one line. */
 function usageText(usage: Usage | ImageUsage | null): string {
-  if (usage === null) return 'tokens: not reported'
-  const [image, text] =
-    'input_image_tokens' in usage ? [usage.input_image_tokens, usage.input_text_tokens] : [null, null]
-  const counts = [
-    ...count(usage.input_tokens, 'in', [usage.cached_tokens, 'cached'], [image, 'image'], [text, 'text']),
-    ...count(usage.output_tokens, 'out', [usage.reasoning_tokens, 'reasoning']),
-    ...count(usage.total_tokens, 'total'),
-  ]
-  return `tokens: ${counts.length === 0 ? 'not reported' : counts.join(', ')}`
+  const counts = usage === null ? '' : tokenCounts(usage)
+  return `tokens: ${counts === '' ? 'not reported' : counts}`
 }
 
-function count(
-  tokens: number | null,
-  name: string,
-  ...parts: (readonly [number | null, string])[]
-): string[] {
-  const details = parts.flatMap(([part, partName]) => (part === null ? [] : [`${part} ${partName}`]))
-  if (tokens === null) return details
+/** Token counts in one line: `12 in (4 cached), 30 out, 42 total`. @param usage of a document or of the log */
+export function tokenCounts(usage: Readonly<Record<string, unknown>>): string {
+  return [
+    ...count(
+      usage['input_tokens'],
+      'in',
+      [usage['cached_tokens'], 'cached'],
+      [usage['input_image_tokens'], 'image'],
+      [usage['input_text_tokens'], 'text'],
+    ),
+    ...count(usage['output_tokens'], 'out', [usage['reasoning_tokens'], 'reasoning']),
+    ...count(usage['total_tokens'], 'total'),
+  ].join(', ')
+}
+
+function count(tokens: unknown, name: string, ...parts: (readonly [unknown, string])[]): string[] {
+  const details = parts.flatMap(([part, partName]) =>
+    typeof part === 'number' ? [`${part} ${partName}`] : [],
+  )
+  if (typeof tokens !== 'number') return details
   return [`${tokens} ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`]
 }
 

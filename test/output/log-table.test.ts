@@ -136,8 +136,8 @@ outcome     partial (exit 12, some_images_failed)
 error       One image failed.
 billed      yes
 request id  req_1
-usage       input_tokens 3
-created     images.count 1, images.size 1024x1024
+tokens      3 in
+created     1 image, 1024x1024
 jobs        video_1
 sent        /home/a b/in.png, 9 B
 file        /home/a b/boat.png, 1024x1024 png 5 B (changed
@@ -156,4 +156,25 @@ answer
   ␛[31mtwo
   [not the whole answer]
 `)
+})
+
+test('prompt and answer break between words, code and tables do not', () => {
+  const code = `\`\`\`sh\necho ${'word '.repeat(9)}\n\`\`\``
+  const table = `| ${'cell | '.repeat(9).trim()}`
+  const text = `  - A list item that is longer than forty columns\n${code}\n${table}\n日本語の長い文 日本語の長い文 日本語の長い文`
+  const call = { ...whole, prompt: 'Words that are longer than forty columns', reply: { text } }
+  const report = callReport(call, 40)
+  expect(report).toContain('\nprompt\n  Words that are longer than forty\n  columns\n')
+  expect(report.slice(report.indexOf('\nanswer'))).toBe(`
+answer
+    - A list item that is longer than
+    forty columns
+  \`\`\`sh
+  echo word word word word word word word word word 
+  \`\`\`
+  ${table}
+  日本語の長い文 日本語の長い文
+  日本語の長い文
+`)
+  expect(callReport(call, undefined)).toContain('\n  Words that are longer than forty columns\n')
 })
