@@ -1,5 +1,6 @@
 import { inCi, wantsColour, type Context, type Timer } from '../context.ts'
 import type { Gate } from './gate.ts'
+import { createWordWrap } from './word-wrap.ts'
 import type { TextStream } from '../redact/streams.ts'
 
 /**
@@ -121,7 +122,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
       endReasoning()
       const clean = gate.line(text, limit)
       whenStyled((ready) => {
-        const line = ready[tone](clean)
+        const line = ready[tone](stderr.isTerminal ? wrapWords(clean, stderr.columns) : clean)
         if (isTextOpen) deferredLines.push(line)
         else putLines([line])
       })
@@ -152,6 +153,13 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
     close,
     closeAfterError: () => close().catch(() => {}),
   }
+}
+
+/** Breaks a line between words, but for a command to paste in which spaces count. */
+function wrapWords(line: string, columns: number): string {
+  if (/modelgate [a-z].*["'\\]/.test(line)) return line
+  const wrap = createWordWrap(() => columns)
+  return wrap.push(line) + wrap.end()
 }
 
 /** The current content of one or more lines, each at most `width` characters wide, and at most `height` of them. */

@@ -52,9 +52,9 @@ test('the same at 20 columns is wrapped, the answer at words, and still readable
   const { lines } = await play(conversation, { columns: 20 })
   expect(lines).toMatchInlineSnapshot(`
     [
-      "retry in 2 s (2 left",
-      "): too many requests",
-      " (HTTP 429)",
+      "retry in 2 s (2     ",
+      "left): too many     ",
+      "requests (HTTP 429)",
       "They greet.",
       "The longest river   ",
       "of all",
@@ -63,10 +63,17 @@ test('the same at 20 columns is wrapped, the answer at words, and still readable
       "is the Nile.",
       "tool call: weather({",
       ""city":"Paris"})",
-      "tokens: 3 in (0 cach",
-      "ed), 5 out, 8 total",
+      "tokens: 3 in (0     ",
+      "cached), 5 out, 8   ",
+      "total",
     ]
   `)
+})
+
+test('spaces count in a command to paste: it is left to the terminal', async () => {
+  const message = 'Try: modelgate video wait v1 -o "my boat.mp4"'
+  const { lines } = await play([{ type: 'warning-add', message }, end], { columns: 30 })
+  expect(lines.slice(0, 2)).toEqual(['warning: Try: modelgate video ', 'wait v1 -o "my boat.mp4"'])
 })
 
 test('a failure ends the line of the text before it speaks', async () => {
@@ -74,13 +81,13 @@ test('a failure ends the line of the text before it speaks', async () => {
   expect(lines).toMatchInlineSnapshot(`
     [
       "Half a sen",
-      "modelgate: The gener",
-      "ation failed.",
-      "  hint: Change the p",
-      "rompt.",
+      "modelgate: The      ",
+      "generation failed.",
+      "  hint: Change the  ",
+      "prompt.",
       "  request id: req_1",
-      "  The request may ha",
-      "ve been billed.",
+      "  The request may   ",
+      "have been billed.",
     ]
   `)
 })

@@ -45,7 +45,7 @@ export function createSay({ stderr }: Context, screen: Screen): Say {
     const indent = /^ */.exec(text)![0]
     // What is to be pasted stays one line.
     const isWrapped = stderr.isTerminal && tone !== 'accent'
-    const lines = isWrapped ? wrap(text, stderr.columns, indent).split('\n') : [text]
+    const lines = isWrapped ? wrap(text, stderr.columns - 1, indent).split('\n') : [text]
     for (const line of lines) screen.line(line, tone, maxLength)
     await screen.settle()
   }
