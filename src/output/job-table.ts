@@ -4,7 +4,8 @@ import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../even
 
 import { roundedDuration } from './quantities.ts'
 import { stateTone } from './screen.ts'
-import { gap, oneLine, padded, shortened, type TableView, textWidth } from './table-cells.ts'
+import { cellsOf } from './cell-width.ts'
+import { gap, oneLine, padded, shortened, type TableView } from './table-cells.ts'
 
 /** Formats jobs as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: TableView): string {
@@ -86,7 +87,7 @@ function terminalLines(
     const words = room >= minPrompt ? [shortened(prompt, room)] : []
     const plain = [...cells, ...words].join(gap).trimEnd()
     const job = jobs[row - 1]
-    const isWhole = textWidth(plain) <= columns
+    const isWhole = cellsOf(plain) <= columns
     const line =
       styles === undefined || job === undefined || !isWhole
         ? shortened(plain, columns)
@@ -123,5 +124,5 @@ function widthOf(columns: readonly Column[]): number {
 }
 
 function columnWidth({ heading, cells }: Column): number {
-  return Math.max(...[heading, ...cells].map(textWidth))
+  return Math.max(...[heading, ...cells].map(cellsOf))
 }

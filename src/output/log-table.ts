@@ -2,7 +2,8 @@ import type { CallSummary } from '../events/call.ts'
 import { isObject } from '../json.ts'
 import { roundedDuration } from './quantities.ts'
 import type { Tone } from './screen.ts'
-import { gap, oneLine, padded, shortened, type TableView, textWidth } from './table-cells.ts'
+import { cellsOf } from './cell-width.ts'
+import { gap, oneLine, padded, shortened, type TableView } from './table-cells.ts'
 
 /** Formats calls as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function logTable(calls: readonly CallSummary[], { now, columns, styles }: TableView): string {
@@ -85,7 +86,7 @@ function terminalLines(
 ): string[] {
   const column = (heading: string, cell: (call: CallSummary) => string) => {
     const cells = calls.map((call) => oneLine(cell(call)))
-    return { heading, cells, width: Math.max(...[heading, ...cells].map(textWidth)) }
+    return { heading, cells, width: Math.max(...[heading, ...cells].map(cellsOf)) }
   }
   const all = [
     column('N', ({ number }) => String(number)),
@@ -115,7 +116,7 @@ function terminalLines(
       0,
       visible.findIndex(({ heading }) => heading === outcomeHeading),
     )
-    if (styles === undefined || textWidth(plain) > columns) return shortened(plain, columns)
+    if (styles === undefined || cellsOf(plain) > columns) return shortened(plain, columns)
     return rowOf(cells.with(at, styles[toneOf(call)](cells[at]!)), subjectOf(call))
   })
   return [shortened(head, columns), ...rows]

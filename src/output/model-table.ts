@@ -1,6 +1,7 @@
 import { sizeText } from '../contract/size-rule.ts'
 import type { FieldLimit, ModelEntry } from '../events/model.ts'
-import { type Columns, gap, oneLine, padded, reportText, shortened, textWidth } from './table-cells.ts'
+import { cellsOf } from './cell-width.ts'
+import { type Columns, gap, oneLine, padded, reportText, shortened } from './table-cells.ts'
 
 /** Formats models as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function modelTable(models: readonly ModelEntry[], columns: Columns): string {
@@ -19,7 +20,7 @@ const optionalHeadings = ['LIMITS', 'FROM', 'KIND', 'FAMILY', 'RETIRES'] as cons
 const minLimits = 20
 
 function terminalLines(models: readonly ModelEntry[], columns: number): string[] {
-  const cellsOf: Readonly<Record<string, (model: ModelEntry) => string>> = {
+  const cellTexts: Readonly<Record<string, (model: ModelEntry) => string>> = {
     ID: ({ id }) => id,
     KIND: ({ kind }) => kind ?? '',
     FAMILY: ({ family }) => family ?? '',
@@ -27,9 +28,9 @@ function terminalLines(models: readonly ModelEntry[], columns: number): string[]
     FROM: ({ source }) => source ?? '',
     LIMITS: briefLimits,
   }
-  const all = Object.entries(cellsOf).map(([heading, cellOf]) => {
+  const all = Object.entries(cellTexts).map(([heading, cellOf]) => {
     const cells = [heading, ...models.map((model) => oneLine(cellOf(model)))]
-    const width = Math.max(...cells.map(textWidth))
+    const width = Math.max(...cells.map(cellsOf))
     return { heading, cells, isEmpty: cells.slice(1).every((cell) => cell === ''), width }
   })
   const widthOf = (shown: typeof all) =>

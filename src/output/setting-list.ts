@@ -1,6 +1,7 @@
 import type { SettingEntry } from '../events/setting.ts'
 import type { Styles } from './screen.ts'
-import { gap, oneLine, padded, shortened, textWidth, type Columns } from './table-cells.ts'
+import { cellsOf } from './cell-width.ts'
+import { gap, oneLine, padded, shortened, type Columns } from './table-cells.ts'
 
 /** A value in one line: lists with commas, mappings as JSON; empty if there is none. */
 function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>): string {
@@ -26,14 +27,14 @@ export function settingList(
     return rows.map((row) => `${row.name}\t${row.text}\t${oneLine(sourceText(row))}\n`).join('')
   }
   const nameWidth = Math.max(0, ...rows.map(({ name }) => name.length))
-  const valueWidth = Math.max(0, ...rows.map(({ text }) => Math.min(textWidth(text), 40)))
+  const valueWidth = Math.max(0, ...rows.map(({ text }) => Math.min(cellsOf(text), 40)))
   const sourceAt = nameWidth + valueWidth + 2 * gap.length
   const lines = rows.flatMap((row) => {
     const tone = row.level === 'default' ? styles.dim : styles.plain
     const source = oneLine(shorten(briefSource(row)))
     const value = shortened(row.text, Math.max(8, columns - nameWidth - gap.length))
     const start = `${padded(row.name, nameWidth)}${gap}${value}`
-    const fits = textWidth(value) <= valueWidth && sourceAt + textWidth(source) <= columns
+    const fits = cellsOf(value) <= valueWidth && sourceAt + cellsOf(source) <= columns
     if (row.level === 'default' && !fits) return [tone(start)]
     if (fits) {
       const shown = `${padded(row.name, nameWidth)}${gap}${padded(value, valueWidth)}`

@@ -16,24 +16,17 @@ export interface TableView {
 /** Between two columns. */
 export const gap = '  '
 
-/** An upper bound: characters outside ASCII may take two columns. */
-export function textWidth(text: string): number {
-  let width = 0
-  for (const character of text) width += /[ -~]/.test(character) ? 1 : 2
-  return width
-}
-
 /** Filled with spaces to a width. */
 export function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - textWidth(text)))
+  return text + ' '.repeat(Math.max(0, width - cellsOf(text)))
 }
 
 /** Cut to a width, with a sign that it was. */
 export function shortened(text: string, width: number): string {
-  if (textWidth(text) <= width) return text
+  if (cellsOf(text) <= width) return text
   let kept = ''
   for (const character of text) {
-    if (textWidth(kept + character) > width - 2) break
+    if (cellsOf(kept + character) > width - 2) break
     kept += character
   }
   return width < 2 ? '' : `${kept}…`
@@ -61,7 +54,7 @@ export function reportText(
 /** A name, and its value in lines of words beside it. */
 function wrapped(name: string, value: string, width: number, columns: number): string {
   const [first = '', ...rest] = linesOfWords(value, columns - width - gap.length)
-  const lead = textWidth(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
+  const lead = cellsOf(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
   return [`${lead}${gap}${first}`, ...rest.map((line) => `${' '.repeat(width)}${gap}${line}`)]
     .map((line) => `${line}\n`)
     .join('')

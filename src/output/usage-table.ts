@@ -1,6 +1,7 @@
 import { amountOf, shownAmount } from '../cost/amount.ts'
 import type { UsageDocument, UsageRow, UsageSums } from '../events/usage-sums.ts'
-import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
+import { cellsOf } from './cell-width.ts'
+import { gap, oneLine, padded, shortened } from './table-cells.ts'
 
 const headings = { model: 'MODEL', command: 'COMMAND', day: 'DAY' } as const
 
@@ -56,8 +57,8 @@ export function usageTable({ by, rows, total }: UsageDocument, width: number | u
   const lines = [...rows.map((row) => ({ name: nameOf(row), sums: row })), { name: 'total', sums: total }]
   const isEmpty = ({ cell }: Column) => lines.every(({ sums }) => cell(sums) === '')
   const widthOf = ({ heading, cell }: Column) =>
-    Math.max(heading.length, ...lines.map(({ sums }) => textWidth(cell(sums))))
-  const longest = Math.max(headings[by].length, ...lines.map(({ name }) => textWidth(name)))
+    Math.max(heading.length, ...lines.map(({ sums }) => cellsOf(cell(sums))))
+  const longest = Math.max(headings[by].length, ...lines.map(({ name }) => cellsOf(name)))
   const named = Math.min(longest, Math.max(minName, Math.floor(width / 3)))
   const fits = (kept: readonly Column[]) =>
     kept.reduce((sum, column) => sum + gap.length + widthOf(column), named) <= width

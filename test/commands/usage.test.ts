@@ -215,7 +215,7 @@ test('a wide terminal gets every column that has something in it', async () => {
     film                      2                                 8                               0.80 USD + ?
     painter                   2                        3                                            0.45 USD
     writer-2026-01-02         1                                        1,000             1,000     0.011 USD
-    other "x" \\ é            1                                            5                 5       unknown
+    other "x" \\ é             1                                            5                 5       unknown
     the gateway's choice      1                                            1                 1       unknown
     total                    11       2        1       3        8  2,001,006  400,000  101,006  4.06 USD + ?
     "

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JobSummary } from '../../src/events/video.ts'
+import { cellsOf } from '../../src/output/cell-width.ts'
 import { jobTable } from '../../src/output/job-table.ts'
 import { anyText } from '../support/any-text.ts'
 import { hostileNames } from '../support/hostile-names.ts'
@@ -101,17 +102,17 @@ test("the gateway's own word has a column where it is another, and is harmless",
   const table = (columns: number | undefined) => `\n${jobTable(some, { now, columns })}`
   expect(table(100)).toMatchInlineSnapshot(`
     "
-    ID       STATE        GATEWAY SAYS    DONE  AGE    RESULT  MODEL        PROMPT
-    video_a  in_progress  rendering       40%   2 min          video-model  a paper boat
-    video_b  in_progress                        2 min          video-model  a paper boat
+    ID       STATE        GATEWAY SAYS   DONE  AGE    RESULT  MODEL        PROMPT
+    video_a  in_progress  rendering      40%   2 min          video-model  a paper boat
+    video_b  in_progress                       2 min          video-model  a paper boat
     video_c  in_progress  dream␛[2J ing        2 min          video-model  a paper boat
     "
   `)
   expect(table(60)).toMatchInlineSnapshot(`
     "
-    ID       STATE        GATEWAY SAYS    RESULT  PROMPT
-    video_a  in_progress  rendering               a paper boat
-    video_b  in_progress                          a paper boat
+    ID       STATE        GATEWAY SAYS   RESULT  PROMPT
+    video_a  in_progress  rendering              a paper boat
+    video_b  in_progress                         a paper boat
     video_c  in_progress  dream␛[2J ing          a paper boat
     "
   `)
@@ -166,9 +167,6 @@ test('the short id finds its job, and no other', () => {
   expect(short).toEqual(['video_aaaaaaaaaaaa1', 'video_aaaaaaaaaaaa2', 'video_b', 'video_ccccccccccccc'])
 })
 
-/** The most that a terminal may need. */
-const widest = (line: string) => [...line].reduce((sum, one) => sum + (/[ -~]/.test(one) ? 1 : 2), 0)
-
 test('whatever jobs hold, no line is wider than the terminal, acts on it, or pretends to be another', () => {
   const text = fc.oneof(fc.constantFrom(...hostileNames), anyText({ maxLength: 90 }))
   const anyJob = fc.record({
@@ -196,7 +194,7 @@ test('whatever jobs hold, no line is wider than the terminal, acts on it, or pre
         // oxlint-disable-next-line no-control-regex
         expect(plain + table).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
         const rows = table.split('\n').filter((line) => !line.startsWith('  '))
-        expect(rows.filter((line) => widest(line) > Math.max(columns, 1))).toEqual([])
+        expect(rows.filter((line) => cellsOf(line) > Math.max(columns, 1))).toEqual([])
       },
     ),
     { numRuns: 500 },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CallSummary, WholeCall } from '../../src/events/call.ts'
 import { callReport } from '../../src/output/call-report.ts'
+import { cellsOf } from '../../src/output/cell-width.ts'
 import { logTable } from '../../src/output/log-table.ts'
 import { sampleCallDocument, sampleEvents } from '../support/output-samples.ts'
 
@@ -61,8 +62,7 @@ test('no line is wider than the terminal, whatever is in the prompt', () => {
   const rows = prompts.map((prompt) => ({ ...sample, prompt }))
   for (let columns = 1; columns <= 120; columns++) {
     for (const line of logTable(rows, { now, columns }).trimEnd().split('\n')) {
-      const width = [...line].reduce((sum, character) => sum + (/[ -~]/.test(character) ? 1 : 2), 0)
-      expect(width).toBeLessThanOrEqual(columns)
+      expect(cellsOf(line)).toBeLessThanOrEqual(columns)
       expect(line).not.toMatch(/[\u001b\u202e]/)
     }
   }
