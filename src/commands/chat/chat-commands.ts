@@ -6,6 +6,7 @@ import type { Usage } from '../../events/text.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { fetchModels } from '../../gateway/model-list.ts'
 import type { Session } from '../../operations/conversation/conversation-session.ts'
+import { reportText } from '../../output/table-cells.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
 import type { OpenGateway } from '../shared/open-gateway.ts'
 import { parseTextFlag } from '../shared/request-body.ts'
@@ -67,13 +68,16 @@ export async function runChatCommand(chat: Chat, name: ChatCommand, rest: string
   }
 }
 
+/** What the list of commands is laid out for, at least. */
+const minColumns = 30
+
 function help({ say, context: { stderr } }: Chat): void {
-  const entries = Object.entries(chatCommands).map(([name, { takes, about }]) => {
-    return { name: `/${name} ${takes}`.trimEnd(), about }
-  })
-  const width = Math.max(...entries.map(({ name }) => name.length)) + 2
-  const fits = entries.every(({ about }) => width + about.length < stderr.columns)
-  for (const { name, about } of entries) say(fits ? name.padEnd(width) + about : `${name}: ${about}`)
+  const entries = Object.entries(chatCommands).map(
+    ([name, { takes, about }]) => [`/${name} ${takes}`.trimEnd(), about] as const,
+  )
+  // A row as wide as the terminal would be broken once more.
+  const rows = reportText(entries, Math.max(stderr.columns, minColumns) - 1)
+  rows.trimEnd().split('\n').forEach(say)
   say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is the sign itself.')
   say('A message goes on in the next line after \\, with Alt-Enter or Ctrl-J, or between """ and """.')
   say('Ctrl-C stops an answer and keeps what came. Tab completes commands, models and paths.')
