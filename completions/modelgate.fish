@@ -672,7 +672,7 @@ complete -c modelgate -n '__modelgate_is init' -l test -d 'make a test call, whi
 complete -c modelgate -n '__modelgate_is init' -l no-test -d 'make none'
 complete -c modelgate -n '__modelgate_is init' -l completion -d 'append completion to the shell\'s start file'
 complete -c modelgate -n '__modelgate_is init' -l no-completion -d 'do not offer that'
-complete -c modelgate -n '__modelgate_is init' -l no-check -d 'do not look whether the gateway answers and takes the key'
+complete -c modelgate -n '__modelgate_is init' -l no-check -d 'do not look whether the gateway answers and accepts the key'
 complete -c modelgate -n '__modelgate_is init' -s y -l yes -d 'ask nothing: what no flag says stays as it is'
 complete -c modelgate -n '__modelgate_is init' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is init' -l dry-run -d 'print the exact request and send nothing'

@@ -602,7 +602,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--no-test' = 'make none'
             '--completion' = 'append completion to the shell''s start file'
             '--no-completion' = 'do not offer that'
-            '--no-check' = 'do not look whether the gateway answers and takes the key'
+            '--no-check' = 'do not look whether the gateway answers and accepts the key'
             '--yes' = 'ask nothing: what no flag says stays as it is'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'

@@ -148,6 +148,6 @@ async function refuseBadKey(
   if (settings.quiet.value) return
   tell(
     context,
-    state === 'accepted' ? `${message}.` : `The key could not be checked: ${message.replace(/\.$/, '')}.`,
+    state === 'accepted' ? `${message}.` : `The key could not be tried: ${message.replace(/\.$/, '')}.`,
   )
 }

@@ -66,7 +66,7 @@ export function registerInit(command: Command, context: Context, run: RunCommand
     .option('--no-test', 'make none')
     .option('--completion', "append completion to the shell's start file")
     .option('--no-completion', 'do not offer that')
-    .option('--no-check', 'do not look whether the gateway answers and takes the key')
+    .option('--no-check', 'do not look whether the gateway answers and accepts the key')
     .option('-y, --yes', 'ask nothing: what no flag says stays as it is')
   takeOptions(command, taken)
   command.action(async (_: unknown, self: Command) => {

@@ -114,7 +114,7 @@ async function credentialsKey(context: Context, settings: KeySettings): Promise<
 
 function keyMissing(context: Context, profile: string): ModelgateError {
   const whose = profile === 'default' ? '' : ` for profile ${JSON.stringify(profile)}`
-  return new ModelgateError('key', 'key_missing', `No API key was given${whose}.`, {
+  return new ModelgateError('key', 'key_missing', `No API key is set${whose}.`, {
     phase: 'config',
     billed: 'no',
     ...leadTo(

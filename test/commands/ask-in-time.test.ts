@@ -11,7 +11,7 @@ test.each<[string, TextCommand, readonly string[], Readonly<Record<string, strin
 ])('without a key nobody is asked for a %s: %s %j', async (_, command, argv, env) => {
   const { overrides } = questionTerminal()
   const refusal = await refusalOf(command, argv, { ...overrides, env })
-  expect(refusal).toMatchObject({ exit: 3, code: 'key_missing', lines: ['No API key was given.'] })
+  expect(refusal).toMatchObject({ exit: 3, code: 'key_missing', lines: ['No API key is set.'] })
 })
 
 test('a key that cannot be used is told instead of asking', async () => {

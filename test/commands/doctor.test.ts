@@ -57,7 +57,7 @@ test('nothing is configured: it says what to do', async () => {
     connection: 'skipped: there is no base URL',
     TLS: 'skipped: there is no base URL',
     gateway: 'skipped: there is no base URL',
-    key: 'failed: No API key was given. → Store one: modelgate auth login',
+    key: 'failed: No API key is set. → Store one: modelgate auth login',
     clock: 'skipped: the gateway was not asked',
   })
 })
@@ -117,7 +117,7 @@ test.each([
   expect(await findings({ env })).toMatchObject({
     clock: said,
     gateway: 'ok: it lists 1 model',
-    key: expect.stringContaining('shows its models to everybody') as string,
+    key: expect.stringContaining('shows its models to anybody') as string,
   })
 })
 

@@ -92,7 +92,7 @@ test('each profile has its own key, and never that of another', async () => {
   expect((await keyOf(place, { profile: 'work' })).value).toBe('work-key-0123')
   expect(place.scrub(await failureOf(() => keyOf(place, { profile: 'lab' })))).toMatchInlineSnapshot(`
     "3 key_missing (config)
-    No API key was given for profile "lab".
+    No API key is set for profile "lab".
     hint: Store one with modelgate auth login --profile lab, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
   `)
 })
@@ -100,7 +100,7 @@ test('each profile has its own key, and never that of another', async () => {
 test('without a key the ways to give one are named', async () => {
   expect(await failure({})).toMatchInlineSnapshot(`
     "3 key_missing (config)
-    No API key was given.
+    No API key is set.
     hint: Store one with modelgate auth login, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
   `)
 })

@@ -58,7 +58,7 @@ function marks({ profile, source, last_four, problem, warning, check, current }:
     problem !== null
       ? ['✗', 'error', problem]
       : source === null
-        ? ['✗', 'error', `No key. Store one: ${login}`]
+        ? ['✗', 'error', `No API key is set. Store one: ${login}`]
         : ['✓', 'success', `${key} from ${source}`]
   const signs = { accepted: ['✓', 'success'], refused: ['✗', 'error'], unknown: ['!', 'warning'] } as const
   return [

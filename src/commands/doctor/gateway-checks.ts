@@ -133,7 +133,7 @@ export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstL
   const what = `${ending === '' ? '' : `…${ending} `}from ${source}`
   if (baseUrl === undefined || open === undefined) return ok(`${what}; not tried`)
   if (open.verdict === 'lists')
-    return ok(`${what}; the gateway shows its models to everybody, so it was not tried`)
+    return ok(`${what}; the gateway shows its models to anybody, so it was not tried`)
   if (open.verdict === 'lists none') return ok(`${what}; only a paid call can try it`)
   if (open.verdict !== 'refuses') return ok(`${what}; not tried`)
   const check = await checkGateway({ ...checkup, settings }, { baseUrl, key })

@@ -164,8 +164,8 @@ function keyVerdict(check: GatewayCheck, open: GatewayCheck | undefined): string
   if (check.verdict === 'lists none') return 'The gateway lists no models, so the key could not be tried.'
   if (check.verdict !== 'lists') return describeCheck(check, true)
   return open?.verdict === 'lists'
-    ? 'The gateway shows its models to anybody: only a call will show whether it takes the key.'
-    : `The gateway takes the key; ${describeCheck(check, true)}.`
+    ? 'The gateway shows its models to anybody: only a call will show whether it accepts the key.'
+    : `The gateway accepts the key; ${describeCheck(check, true)}.`
 }
 
 async function askKey(session: Session, { present, store }: KeyReader): Promise<KeyAnswer> {

@@ -125,6 +125,6 @@ export async function checkKeyAt(
   }
   const open = await checkGateway(parts, { baseUrl })
   return open.verdict === 'lists'
-    ? { state: 'unknown', message: `${baseUrl.host} lists its models without a key, too` }
+    ? { state: 'unknown', message: `${baseUrl.host} shows its models to anybody` }
     : { state: 'accepted', message: `${baseUrl.host} accepts the key` }
 }

@@ -50,7 +50,7 @@ Try next:
   git diff | modelgate respond "Review this"  piped text, then the prompt
   modelgate chat                              a conversation
 `)
-  expect(err).toMatch(/^ {2}The gateway takes the key; it lists \d+ models\.\n$/)
+  expect(err).toMatch(/^ {2}The gateway accepts the key; it lists \d+ models\.\n$/)
   expectNoKey('the output', out + err, key)
 })
 

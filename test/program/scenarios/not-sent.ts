@@ -92,7 +92,7 @@ export const notSent: readonly Scenario[] = [
     env: { MODELGATE_API_KEY: undefined },
     replies: () => [],
     exit: 3,
-    says: /No API key was given\./,
+    says: /No API key is set\./,
     error: { code: 'key_missing', phase: 'config', billed: 'no', http_status: null },
   },
   {
