@@ -147,7 +147,7 @@ describe('a message of several lines', () => {
     ['between quotes', '"""\rone\\\r\rtwo"""\r', 'one\\\n\ntwo'],
     ['pasted, with a tab and an empty line', `${paste('a\tb\r\n\r\nc')}\r`, 'a\tb\n\nc'],
     ['pasted into a line', `x${paste('a\nb')}y\r`, 'xa\nby'],
-    ['pasted with control characters, which do nothing', `${paste('a\u0003b')}\r`, 'a\u0003b'],
+    ['pasted with control characters, which are shown', `${paste('a\u0003b')}\r`, 'a␃b'],
   ])('%s', async (_, keys, message) => {
     const { bodies } = await chat({
       replies: [says('Well.')],
