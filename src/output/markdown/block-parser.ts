@@ -155,9 +155,8 @@ export function createBlockParser(handler: BlockHandler): BlockParser {
   return {
     push(text) {
       const all = unpaired + text
-      const [last = ''] = /[\r\ud800-\udbff]$/.exec(all.slice(-1)) ?? []
-      unpaired = last
-      take(last === '' ? all : all.slice(0, -1))
+      unpaired = unpairedEnd(all)
+      take(all.slice(0, all.length - unpaired.length))
     },
     end() {
       take(unpaired)
@@ -166,6 +165,11 @@ export function createBlockParser(handler: BlockHandler): BlockParser {
       structure.closeAll()
     },
   }
+}
+
+/** The last character of a text if the next one may belong to it: half of a surrogate pair, or of a line end. */
+export function unpairedEnd(text: string): string {
+  return /[\r\ud800-\udbff]$/.exec(text.slice(-1))?.[0] ?? ''
 }
 
 /** Where in more of a line the first pipe is that is neither behind a backslash nor in code; -1 if there is none. */

@@ -1,4 +1,4 @@
-import { createBlockParser } from './block-parser.ts'
+import { createBlockParser, unpairedEnd } from './block-parser.ts'
 import type { BlockHandler } from './block-handler.ts'
 import { createBlockWriter } from './block-writer.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
@@ -48,6 +48,8 @@ export function createMarkdownRenderer(options: MarkdownOptions): MarkdownRender
   /** The first characters, as long as they may be those of JSON, which is no Markdown. */
   let opening: string | undefined = ''
   let isJson = false
+  /** In JSON: what waits for its other half. */
+  let unpaired = ''
 
   function createParser() {
     const handler = createBlockWriter(writer, options, (name) => languages.get(name)?.())
@@ -92,8 +94,10 @@ export function createMarkdownRenderer(options: MarkdownOptions): MarkdownRender
     if (text !== '') options.write(text)
   }
   const take = (text: string) => {
-    if (isJson) writer.verbatim(text, plainLook)
-    else parser.push(text)
+    if (!isJson) return parser.push(text)
+    const all = unpaired + text
+    unpaired = unpairedEnd(all)
+    writer.verbatim(all.slice(0, all.length - unpaired.length), plainLook)
   }
   return {
     push(text) {
@@ -111,6 +115,8 @@ export function createMarkdownRenderer(options: MarkdownOptions): MarkdownRender
     resize: (columns) => run(() => void (writer.columns = columns)),
     end() {
       if (opening !== undefined) take(opening)
+      if (unpaired !== '') writer.verbatim(unpaired, plainLook)
+      unpaired = ''
       parser.end()
       run(() => writer.endLine())
       parser = createParser()

@@ -24,3 +24,7 @@ test.each(Object.keys(corpus))('the answer "%s" gives the same bytes, wherever i
   expect(await isSameCut(corpus[name]!, { columns: 80 })).toBe(true)
   expect(await isSameCut(corpus[name]!, { columns: 40, colors: false, hyperlinks: false })).toBe(true)
 })
+
+test('JSON gives the same bytes, wherever it is cut, also in a pair of characters', async () => {
+  expect(await isSameCut('[\r\n  [1, "👋"],\r\n  []\r\n]\r\n', { columns: 80 })).toBe(true)
+})
