@@ -180,7 +180,7 @@ describe('hostile files', () => {
           expect(sha256).toMatch(hex)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 
@@ -199,7 +199,7 @@ describe('hostile files', () => {
           expect((await inspectBytes('a', pieces)).bytes).toBe(bytes.length)
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     )
   })
 

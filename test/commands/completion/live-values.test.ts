@@ -192,7 +192,7 @@ test('whatever a file holds, each line is one value that no shell or terminal ac
         expect(names).toContain(line.split('\t')[0])
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   )
 })
 

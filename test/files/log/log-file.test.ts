@@ -162,12 +162,13 @@ test('of a later version is read what is known', async () => {
 
 test('any text comes back, whatever is in it', async () => {
   const any = array(string({ unit: 'binary' }), { minLength: 1, maxLength: 5 })
+  const { folder, add } = newLog()
   await assert(
     asyncProperty(any, async (texts) => {
-      const { folder, add } = newLog()
       for (const [at, prompt] of texts.entries())
         await add(entryCalled(String(at), { prompt, reply: { prompt } }))
-      const read = [...openLog(folder).calls()].map((call) => call.entry())
+      const calls = [...openLog(folder).calls()].slice(0, texts.length)
+      const read = calls.map((call) => call.entry())
       expect(read.map(({ prompt }) => prompt)).toEqual(texts.toReversed())
       expect(read.map(({ reply }) => reply?.['prompt'])).toEqual(texts.toReversed())
     }),

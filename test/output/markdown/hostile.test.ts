@@ -138,7 +138,7 @@ test.each<[string, string]>([
     'a|',
     '&a ',
     '_a*b~c',
-  ].map((mark): [string, string] => [`${mark} again and again`, mark.repeat(long / 4)]),
+  ].map((mark): [string, string] => [`${mark} again and again`, mark.repeat(long / 8)]),
   ...['> ', '- ', '1. '].map((mark): [string, string] => [
     `${mark} in each line`,
     `${mark.repeat(50)}a\n`.repeat(500),
