@@ -39,7 +39,7 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
     return void context.stderr.write('Nothing was forgotten.\n')
   }
   const folder = stateFolder(context)
-  const removed = folder === undefined ? 0 : clearLog(logFolder(folder), time)
+  const removed = folder === undefined ? 0 : clearLog(logFolder(folder), time, context.clock.now())
   const mode = json ? 'json' : jsonl ? 'jsonl' : undefined
   const output = createOutput(context, { mode, quiet: quiet === true, usage: false, result: 'job' })
   output.event({ type: 'start', version: outputVersion, command: 'log clear', model: null })

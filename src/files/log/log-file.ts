@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readError, systemCode, writeError } from '../file-error.ts'
-import { appendLine, monthFiles } from '../month-files.ts'
+import { appendLine, monthFile, monthFiles } from '../month-files.ts'
 import {
   decodeLine,
   encodeEntry,
@@ -134,13 +134,14 @@ export function callsOfFiles(
 }
 
 /**
- * Forgets the calls that ended before a time. Others may append at the same time: a file is removed if nothing in it is
- * to be kept, else blanks take the place of what is forgotten.
+ * Forgets the calls that ended before a time. Others may append at the same time: a file of an earlier month is removed
+ * if nothing in it is to be kept, else blanks take the place of what is forgotten.
  * @param before milliseconds since 1970; Infinity for every call
+ * @param now milliseconds since 1970
  * @returns how many calls were forgotten
  * @throws FileError
  */
-export function clearLog(folder: string, before: number): number {
+export function clearLog(folder: string, before: number, now: number): number {
   let count = 0
   for (const name of monthFiles(folder)) {
     const path = join(folder, name)
@@ -155,7 +156,7 @@ export function clearLog(folder: string, before: number): number {
       if (!isOld) isAllOld = false
     }
     try {
-      if (isAllOld) unlinkSync(path)
+      if (isAllOld && name < monthFile(now)) unlinkSync(path)
       else if (old.length > 0) blank(path, old)
     } catch (error) {
       throw writeError(error, path)

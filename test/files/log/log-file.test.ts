@@ -1,4 +1,14 @@
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { expect, test } from 'vitest'
@@ -194,7 +204,7 @@ test('what ended before a time is forgotten, in the file of a month that goes on
   await add(ended('b', 2, { prompt: 'secret', duration_ms: 3_600_000 }))
   await add(ended('c', 4))
   const size = statSync(path).size
-  expect(clearLog(folder, Date.UTC(2026, 10, 22, 3, 30))).toBe(2)
+  expect(clearLog(folder, Date.UTC(2026, 10, 22, 3, 30), november)).toBe(2)
   const log = openLog(folder)
   expect([...log.calls()].map(({ facts }) => facts.id)).toEqual(['log_c'])
   expect(log.unreadable).toBe(0)
@@ -209,11 +219,25 @@ test('a file of which nothing is kept is removed', async () => {
   const { folder, add } = newLog()
   await add(ended('a', 1))
   await add(ended('b', 2, { time: '2026-12-01T00:00:00.000Z' }), december)
-  expect(clearLog(folder, Date.UTC(2026, 11, 1))).toBe(1)
+  expect(clearLog(folder, Date.UTC(2026, 11, 1), december)).toBe(1)
   expect(readdirSync(folder)).toEqual(['2026-12.jsonl'])
-  expect(clearLog(folder, Infinity)).toBe(1)
+  const january = Date.UTC(2027, 0, 1)
+  expect(clearLog(folder, Infinity, january)).toBe(1)
   expect(readdirSync(folder)).toEqual([])
-  expect(clearLog(folder, Infinity)).toBe(0)
+  expect(clearLog(folder, Infinity, january)).toBe(0)
+})
+
+test('the file of a month that goes on stays, since others may be about to append to it', async () => {
+  const { folder, path, add } = newLog()
+  await add(ended('a', 1, { prompt: 'secret' }))
+  const other = openSync(path, 'a')
+  expect(clearLog(folder, Infinity, november)).toBe(1)
+  expect(readFileSync(path, 'utf8')).not.toContain('secret')
+  writeSync(other, `${JSON.stringify(ended('b', 2))}\n`)
+  closeSync(other)
+  expect([...openLog(folder).calls()].map(({ facts }) => facts.id)).toEqual(['log_b'])
+  expect(clearLog(folder, Infinity, december)).toBe(1)
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test('the newest call that wrote a file is found by its content', async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LogEntry } from '../../../src/files/log/log-entry.ts'
@@ -175,7 +175,7 @@ test('calls are forgotten, and nothing else', async () => {
   expect(await numbers()).toEqual([1])
   const { out } = await run('log', 'clear', '--force', '--json')
   expect(JSON.parse(out)).toMatchObject({ command: 'log clear', removed: 1 })
-  expect(readdirSync(folder)).toEqual([])
+  expect(readFileSync(join(folder, '2026-11.jsonl'), 'utf8').trim()).toBe('')
   expect((await run('log', 'clear')).err).toBe('There is nothing to forget.\n')
 })
 
