@@ -40,6 +40,8 @@ export interface Context {
   readonly clock: Clock
   /** Aborted with an `Interrupted` on a signal, with an `OutputClosed` when standard output is closed. */
   readonly signal: AbortSignal
+  /** Leaves Ctrl-C to another program on the same terminal. @returns ends that */
+  ignoreInterrupts(): () => void
   /** The command that starts this program, for hints to paste. */
   readonly program: string
   /** Tells the terminal that the command was typed in from every other; undefined without one (`findTerminalId`). */
@@ -130,7 +132,8 @@ export interface SystemContext extends Context {
 export function systemContext(): SystemContext {
   const controller = new AbortController()
   const abort = (reason: Error) => controller.abort(reason)
-  const end = obeySignals(process, systemClock, abort)
+  let ignoring = false
+  const end = obeySignals(process, systemClock, abort, () => ignoring)
   const stdout = createSink(process.stdout, {
     descriptor: 1,
     onClosed: abort,
@@ -151,6 +154,10 @@ export function systemContext(): SystemContext {
     nodeVersion: process.versions.node,
     clock: systemClock,
     signal: controller.signal,
+    ignoreInterrupts() {
+      ignoring = true
+      return () => void (ignoring = false)
+    },
     program: 'modelgate',
     get terminalId() {
       return findTerminalId(systemTerminal(process.env, process.platform))

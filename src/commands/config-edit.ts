@@ -7,7 +7,7 @@ import { readIfThere, rewriteFile } from '../config/edit/rewrite-file.ts'
 import { userFilePath } from '../config/find-config-file.ts'
 import { configFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
-import { ConfigError, FileError, ModelgateError, UsageError } from '../errors.ts'
+import { ConfigError, FileError, Interrupted, ModelgateError, UsageError } from '../errors.ts'
 import { readError, systemCode } from '../files/file-error.ts'
 import { type CommonOptions, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
@@ -58,7 +58,12 @@ async function editInEditor(context: Context): Promise<string> {
   let keepCopy = false
   try {
     for (;;) {
-      await runEditor(context, copy)
+      await runEditor(context, copy).catch((error: unknown) => {
+        // The terminal may be gone, and what was typed must not be.
+        keepCopy = context.signal.aborted && readIfThere(copy) !== start
+        if (keepCopy) tell(context, `Your changes are in ${copy}; ${path} is as it was.`)
+        throw error
+      })
       const text = await readFile(copy, 'utf8').catch((error: unknown) => {
         throw readError(error, copy)
       })
@@ -114,17 +119,24 @@ async function replace(
 }
 
 /**
- * Runs `$VISUAL` or `$EDITOR`, which may have arguments, on a file, and waits for it.
- * @throws ConfigError `no_editor`, `editor_failed`
+ * Runs `$VISUAL` or `$EDITOR`, which may have arguments, on a file, and waits for it. Ctrl-C is the editor's: to vi it
+ * is a key.
+ * @throws ConfigError `no_editor`, `editor_failed`; the reason of the signal, which ends the editor, too
  */
-async function runEditor({ env, platform }: Context, path: string): Promise<void> {
+async function runEditor(context: Context, path: string): Promise<void> {
+  const { env, platform, signal } = context
   const editor = env['VISUAL'] || env['EDITOR'] || (platform === 'win32' ? 'notepad' : 'vi')
   const { spawn } = await import('node:child_process')
   // The shell takes the words of the variable apart, as it does for git; the path is an argument of its own.
   const [command, args] =
-    platform === 'win32' ? [`${editor} "${path}"`, []] : ['/bin/sh', ['-c', `${editor} "$@"`, editor, path]]
+    platform === 'win32'
+      ? [`${editor} "${path}"`, []]
+      : ['/bin/sh', ['-c', `trap : INT; ${editor} "$@"`, editor, path]]
   const child = spawn(command, args, { stdio: 'inherit', shell: platform === 'win32', env: { ...env } })
-  await new Promise<void>((resolve, reject) => {
+  const obeyInterrupts = context.ignoreInterrupts()
+  const stop = () => void child.kill()
+  signal.addEventListener('abort', stop, { once: true })
+  const ended = new Promise<void>((resolve, reject) => {
     const fail = (problem: string, cause?: unknown) =>
       reject(
         new ConfigError(`The editor ${problem}.`, {
@@ -134,10 +146,18 @@ async function runEditor({ env, platform }: Context, path: string): Promise<void
         }),
       )
     child.on('error', (error) => fail('could not be started', error))
-    child.on('close', (code, signal) => {
+    child.on('close', (code, killed) => {
       if (code === 0) resolve()
       else if (code === 127) fail('was not found')
-      else fail(signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`)
+      else if (code === 130) reject(new Interrupted('interrupt'))
+      else fail(killed === null ? `ended with exit code ${code}` : `was killed by ${killed}`)
     })
   })
+  try {
+    await ended
+  } finally {
+    obeyInterrupts()
+    signal.removeEventListener('abort', stop)
+    signal.throwIfAborted()
+  }
 }

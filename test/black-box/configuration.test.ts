@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runOnScreen } from '../support/screen.ts'
@@ -72,6 +72,24 @@ test('config edit: the file stays as it was', async () => {
   const copy = folder().find((name) => name !== 'config.yaml')!
   expect(readFileSync(join(home, '.config/modelgate', copy), 'utf8')).toBe('timeout: [\n')
   expect(kept.lines.join('')).toContain(copy)
+})
+
+test('config edit: Ctrl-C is a key of the editor', async () => {
+  const { home, env, read } = place('timeout: 5\n')
+  const editor = join(home, 'editor')
+  const script = '#!/bin/sh\ntrap : INT\necho editing\nread answer\nread answer\necho "timeout: 7" > "$1"\n'
+  writeFileSync(editor, script, { mode: 0o755 })
+  const { lines, exitCode } = await runOnScreen(launcher, ['config', 'edit'], {
+    cwd: home,
+    env: { ...env, VISUAL: editor },
+    type: [
+      { when: 'editing', keys: '\u0003' },
+      { when: '^C', keys: 'a\rb\r' },
+    ],
+  })
+  expect(lines.join('\n')).toContain('is saved.')
+  expect(exitCode).toBe(0)
+  expect(read()).toBe('timeout: 7\n')
 })
 
 test('config edit: an editor that fails changes nothing', async () => {

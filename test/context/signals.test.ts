@@ -19,11 +19,25 @@ function start({ platform = 'linux' as NodeJS.Platform } = {}) {
     exit: (code) => deeds.push(`exit ${code}`),
   }
   const reasons: Interrupted[] = []
-  const end = obeySignals(host, clock, (reason: Interrupted) => {
-    reasons.push(reason)
-    deeds.push(`abort ${reason.exitCode}`)
-  })
-  return { clock, deeds, host, end, reasons, signal: (name: NodeJS.Signals) => listeners.emit(name) }
+  const terminal = { isOthers: false }
+  const end = obeySignals(
+    host,
+    clock,
+    (reason: Interrupted) => {
+      reasons.push(reason)
+      deeds.push(`abort ${reason.exitCode}`)
+    },
+    () => terminal.isOthers,
+  )
+  return {
+    clock,
+    deeds,
+    host,
+    end,
+    reasons,
+    terminal,
+    signal: (name: NodeJS.Signals) => listeners.emit(name),
+  }
 }
 
 const deathOf = (name: string, code: number) => [`kill 7 ${name}, 0 listeners`, `exit ${code}`]
@@ -108,4 +122,14 @@ test('without a signal only the exit code is set; one that comes then is died of
   expect([deeds, host.exitCode]).toEqual([[], 7])
   signal('SIGINT')
   expect(deeds).toEqual(deathOf('SIGINT', 130))
+})
+
+test('Ctrl-C for another program on the terminal is none for this one, other signals are', () => {
+  const { deeds, signal, terminal } = start()
+  terminal.isOthers = true
+  signal('SIGINT')
+  signal('SIGINT')
+  expect(deeds).toEqual([])
+  signal('SIGTERM')
+  expect(deeds).toEqual(['abort 143'])
 })

@@ -44,6 +44,7 @@ export function testContext(overrides: TestOverrides = {}): TestContext {
     nodeVersion: '26.10.0',
     clock: overrides.clock ?? fakeClock(),
     signal: controller.signal,
+    ignoreInterrupts: () => () => {},
     program: 'modelgate',
     terminalId: overrides.terminalId,
     abort: (reason) => controller.abort(reason),
