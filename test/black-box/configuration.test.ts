@@ -76,12 +76,12 @@ test('config edit: the file stays as it was', async () => {
 
 test('config edit: Ctrl-C is a key of the editor', async () => {
   const { home, env, read } = place('timeout: 5\n')
-  const editor = join(home, 'editor')
+  const editor = join(home, 'vi')
   const script = '#!/bin/sh\ntrap : INT\necho editing\nread answer\nread answer\necho "timeout: 7" > "$1"\n'
   writeFileSync(editor, script, { mode: 0o755 })
   const { lines, exitCode } = await runOnScreen(launcher, ['config', 'edit'], {
     cwd: home,
-    env: { ...env, VISUAL: editor },
+    env: { ...env, VISUAL: `"${editor}"` },
     type: [
       { when: 'editing', keys: '\u0003' },
       { when: '^C', keys: 'a\rb\r' },

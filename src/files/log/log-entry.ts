@@ -164,11 +164,11 @@ function checkedEntry(value: unknown): LogEntry | undefined {
   if (!isObject(value)) return undefined
   let isAsDescribed = true
   for (const name in value) {
-    if (checks[name] === undefined || !checks[name](value[name])) isAsDescribed = false
+    if (!isDescribed(name, value[name])) isAsDescribed = false
   }
   if (isAsDescribed && always.every((name) => value[name] !== undefined)) return value as unknown as LogEntry
   if (!required.every((name) => checks[name]!(value[name]))) return undefined
-  const known = Object.entries(value).filter(([name, field]) => name !== 'end' && checks[name]?.(field))
+  const known = Object.entries(value).filter(([name, field]) => name !== 'end' && isDescribed(name, field))
   return {
     duration_ms: 0,
     cwd: '',
@@ -176,6 +176,11 @@ function checkedEntry(value: unknown): LogEntry | undefined {
     files: [],
     ...Object.fromEntries(known),
   } as unknown as LogEntry
+}
+
+/** A name may be one that every object has. */
+function isDescribed(name: string, value: unknown): boolean {
+  return Object.hasOwn(checks, name) && checks[name]!(value)
 }
 
 type Check = (value: unknown) => boolean

@@ -7,6 +7,7 @@ import {
   readFileSync,
   readdirSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -272,4 +273,16 @@ test.skipIf(process.getuid?.() === 0)('the folder may not be written', async () 
   mkdirSync(folder, { recursive: true })
   chmodSync(folder, 0o500)
   await expect(add(entryCalled('a'))).rejects.toThrow(`"${path}" cannot be written: permission denied.`)
+})
+
+test.each(['__proto__', 'constructor', 'toString'])('a field called %s is left out', async (name) => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a'))
+  const line = readFileSync(path, 'utf8').replace('"cwd":', `"${name}":{"polluted":1},"cwd":`)
+  writeFileSync(path, line)
+  const log = openLog(folder)
+  const [call] = [...log.calls()]
+  expect(call?.facts).toMatchObject({ id: 'log_a', command: 'generate' })
+  expect(Object.hasOwn(call!.facts, name)).toBe(false)
+  expect('polluted' in call!.facts).toBe(false)
 })
