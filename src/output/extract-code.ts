@@ -128,7 +128,8 @@ export function extractCode(other: Output, language?: string): Output {
 function noCode(answer: string, language: string | undefined): GenerationError {
   const what = language === undefined ? 'no fenced code' : `no fenced code in ${language}`
   const quote = answer.trim().replaceAll(/\s+/g, ' ')
-  const begins = quote === '' ? '' : ` It begins: ${quote.slice(0, maxQuote)}`
+  const begins =
+    quote === '' ? '' : ` It begins: ${quote.slice(0, maxQuote)}${quote.length > maxQuote ? '…' : ''}`
   return new GenerationError('no_code', `The answer has ${what}.${begins}`, {
     billed: 'yes',
     ...leadTo('Ask for code in a fenced block. The whole answer, if the log keeps it: ', showLast),

@@ -77,6 +77,12 @@ test.each<[string, string, string | undefined, string]>([
     'The answer has no fenced code in python. It begins: ```sh ls ```',
   ],
   ['no text', '', undefined, 'The answer has no fenced code.'],
+  [
+    'a long text',
+    'x'.repeat(301),
+    undefined,
+    `The answer has no fenced code. It begins: ${'x'.repeat(300)}…`,
+  ],
 ])('%s: nothing for a shell to run, and a failure', async (_, text, language, error) => {
   expect(await extracted([text], language === undefined ? {} : { language })).toEqual({ out: '', error })
 })
