@@ -88,7 +88,11 @@ const exitCodesTopic: Topic = {
       heading: 'How modelgate ends:',
       rows: Object.values(exitCodes).map(
         ({ code, meaning, advice }) =>
-          [String(code).padStart(3), advice === '' ? meaning : `${meaning} -> ${advice}`] as const,
+          [
+            String(code).padStart(3),
+            // The marks are for the tables of the documentation.
+            (advice === '' ? meaning : `${meaning} -> ${advice}`).replaceAll('`', ''),
+          ] as const,
       ),
     },
     {
