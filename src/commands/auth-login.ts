@@ -42,8 +42,10 @@ export function registerAuthLogin(command: Command, context: Context): void {
 async function logIn(context: Context, options: LoginOptions): Promise<void> {
   const settings = await ownSettings(context, options)
   const profile = settings.profile.value
-  const { key, isChecked } = await newKey(context, options, settings)
-  if (!isChecked) await refuseBadKey(context, options, settings, key)
+  const asked = await newKey(context, options, settings)
+  const { key } = asked
+  const verdict = asked.isChecked ? asked.verdict : await tryKey(context, options, settings, key)
+  if (verdict !== undefined && !settings.quiet.value) tell(context, verdict)
   const { path } = await storeKey(context, profile, key)
   if (settings.quiet.value) return
   const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
@@ -62,7 +64,7 @@ async function newKey(
   context: Context,
   options: LoginOptions,
   settings: Settings,
-): Promise<{ readonly key: string; readonly isChecked: boolean }> {
+): Promise<{ readonly key: string; readonly verdict?: string | undefined; readonly isChecked: boolean }> {
   const { apiKeyFile: path, input, stdin } = options
   const { kind } = context.stdin
   if (path !== undefined && path !== '-') {
@@ -80,10 +82,15 @@ async function newKey(
   }
   if (path === undefined && canAsk(context, !input)) {
     const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
+    // Told when the question is over: it would be printed into its line.
+    let verdict: string | undefined
     const key = await askSecret(context, `API key${profile}:`, (typed) =>
-      problemOf(context, options, settings, typed),
+      problemOf(async () => {
+        checkKey(typed.trim(), 'as typed')
+        verdict = await tryKey(context, options, settings, typed.trim())
+      }),
     )
-    return { key: key.trim(), isChecked: true }
+    return { key: key.trim(), verdict, isChecked: true }
   }
   throw new UsageError('No key was given, and there is no terminal to ask for it.', {
     code: 'answers_missing',
@@ -112,15 +119,9 @@ function keyIn(bytes: Uint8Array, source: string): string {
 }
 
 /** What is wrong with a key that was typed, to be shown below the question. */
-async function problemOf(
-  context: Context,
-  options: LoginOptions,
-  settings: Settings,
-  typed: string,
-): Promise<string | undefined> {
+async function problemOf(check: () => Promise<void>): Promise<string | undefined> {
   try {
-    checkKey(typed.trim(), 'as typed')
-    await refuseBadKey(context, options, settings, typed.trim())
+    await check()
     return undefined
   } catch (error) {
     if (error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'key'))
@@ -129,14 +130,18 @@ async function problemOf(
   }
 }
 
-/** @throws ModelgateError `key_refused` when the gateway refuses it */
-async function refuseBadKey(
+/**
+ * Asks the gateway, where it is to be asked.
+ * @returns what it says, as a sentence
+ * @throws ModelgateError `key_refused` when it refuses the key
+ */
+async function tryKey(
   context: Context,
   options: LoginOptions,
   settings: Settings,
   key: string,
-): Promise<void> {
-  if (!options.check || settings.baseUrl.value === undefined) return
+): Promise<string | undefined> {
+  if (!options.check || settings.baseUrl.value === undefined) return undefined
   const { state, message } = await checkKeyAt(context, options, settings, key)
   if (state === 'refused') {
     throw new ModelgateError('key', 'key_refused', `${message}; it was not stored.`, {
@@ -145,9 +150,5 @@ async function refuseBadKey(
       hint: 'Check it, and the base URL; --no-check stores it anyway.',
     })
   }
-  if (settings.quiet.value) return
-  tell(
-    context,
-    state === 'accepted' ? `${message}.` : `The key could not be tried: ${message.replace(/\.$/, '')}.`,
-  )
+  return state === 'accepted' ? `${message}.` : `The key could not be tried: ${message.replace(/\.$/, '')}.`
 }
