@@ -2,11 +2,12 @@ import type { CallFile, WholeCall } from '../events/call.ts'
 import { shellWord } from '../files/file-error.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
 import { localSecond } from '../local-time.ts'
+import { breakLine } from './line-breaks.ts'
 import { byteText } from './quantities.ts'
 import { sanitise } from './gate.ts'
 import { outcomeOf } from './log-table.ts'
 import { tokenCounts } from './notices.ts'
-import { type Columns, linesOfWords, oneLine, reportText } from './table-cells.ts'
+import { type Columns, oneLine, reportText } from './table-cells.ts'
 
 /** All of one call: its facts, then prompt, request and answer. Safe for a terminal. */
 export function callReport(call: WholeCall, columns: Columns): string {
@@ -123,7 +124,7 @@ function inWords(text: string | null, columns: Columns): string | null {
     if (isFence) isCode = !isCode
     if (isCode || isFence || /^\s*\|/.test(line)) return [line]
     const [indent = ''] = /^\s*/.exec(line) ?? []
-    return linesOfWords(line.slice(indent.length), room - indent.length).map((words) => indent + words)
+    return breakLine(line.slice(indent.length), room - indent.length).map((words) => indent + words)
   })
   return lines.join('\n')
 }

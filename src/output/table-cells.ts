@@ -1,5 +1,6 @@
 import { cellsOf } from './cell-width.ts'
 import { sanitise } from './gate.ts'
+import { breakLine } from './line-breaks.ts'
 import type { Styles } from './screen.ts'
 
 /** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
@@ -53,20 +54,9 @@ export function reportText(
 
 /** A name, and its value in lines of words beside it. */
 function wrapped(name: string, value: string, width: number, columns: number): string {
-  const [first = '', ...rest] = linesOfWords(value, columns - width - gap.length)
+  const [first = '', ...rest] = breakLine(value, columns - width - gap.length)
   const lead = cellsOf(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
   return [`${lead}${gap}${first}`, ...rest.map((line) => `${' '.repeat(width)}${gap}${line}`)]
     .map((line) => `${line}\n`)
     .join('')
-}
-
-/** Breaks a line between its words. A word that is longer than the room has a line of its own. */
-export function linesOfWords(text: string, room: number): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && cellsOf(`${last} ${word}`) <= room) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  return lines
 }

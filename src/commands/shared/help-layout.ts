@@ -1,5 +1,6 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { wantsColour, type Context } from '../../context.ts'
+import { breakLine } from '../../output/line-breaks.ts'
 import { groupCommands } from './command-groups.ts'
 import { programOf } from './common-options.ts'
 
@@ -182,21 +183,9 @@ function paintTerm(term: string): string {
   return cyan(fixed) + rest
 }
 
-/** Breaks a line at spaces; the lines after the first start with `hanging`. A longer word stays whole. */
+/** Breaks a line at spaces; the lines after the first start with `hanging`. */
 export function wrap(line: string, columns: number, hanging = ''): string {
-  const width = Math.min(columns, widest)
-  const lines: string[] = []
-  let rest = line
-  while (rest.length > width) {
-    // Never in the indentation: it is not a space between words.
-    const start = rest.search(/\S/)
-    const before = rest.lastIndexOf(' ', width)
-    const at = before > start ? before : rest.indexOf(' ', start)
-    if (at === -1) break
-    lines.push(rest.slice(0, at).trimEnd())
-    rest = hanging + rest.slice(at).trimStart()
-  }
-  return [...lines, rest].join('\n')
+  return breakLine(line, Math.min(columns, widest), hanging).join('\n')
 }
 
 /** A command line to paste, with an explanation if it is not obvious. */

@@ -1,0 +1,24 @@
+import { cellsOf } from './cell-width.ts'
+
+/**
+ * Breaks a line at spaces. A longer word has a line of its own; nothing is broken in the indentation.
+ * @param room cells of a line
+ * @param hanging what the lines after the first start with
+ */
+export function breakLine(line: string, room: number, hanging = ''): string[] {
+  const [first = '', ...words] = line.match(/ *[^ ]+| +$/g) ?? []
+  const lines = [first]
+  let used = cellsOf(first)
+  for (const word of words) {
+    const cells = cellsOf(word)
+    if (used + cells <= room) {
+      lines.push(lines.pop()! + word)
+      used += cells
+    } else {
+      const start = hanging + word.trimStart()
+      lines.push(start)
+      used = cellsOf(start)
+    }
+  }
+  return lines
+}
