@@ -19,7 +19,7 @@ import {
 } from './doctor/gateway-checks.ts'
 import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-checks.ts'
 import { checkConnect, checkDns, checkProxy, checkTls, type Route } from './doctor/network-checks.ts'
-import { checkLine, summaryLine } from './doctor/check-line.ts'
+import { checkLine, summaryLine } from '../output/check-line.ts'
 import { checkState } from './doctor/state-check.ts'
 import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'

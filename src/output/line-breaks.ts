@@ -1,5 +1,8 @@
 import { cellsOf } from './cell-width.ts'
 
+/** Longer lines are hard to read, however wide the terminal is. */
+export const widest = 100
+
 /**
  * Breaks a line at spaces. A longer word has a line of its own; nothing is broken in the indentation.
  * @param room cells of a line
@@ -21,4 +24,9 @@ export function breakLine(line: string, room: number, hanging = ''): string[] {
     }
   }
   return lines
+}
+
+/** The same for a message or a help, which have a width to be read at. @param hanging as for `breakLine` */
+export function wrap(line: string, columns: number, hanging = ''): string {
+  return breakLine(line, Math.min(columns, widest), hanging).join('\n')
 }

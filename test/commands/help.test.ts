@@ -5,7 +5,7 @@ import { generateExamples, registerGenerate } from '../../src/commands/generate.
 import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
 import { schemaNames } from '../../src/commands/schema.ts'
 import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
-import { formatExamples, type Example, formatRows, wrap } from '../../src/commands/shared/help-layout.ts'
+import { formatExamples, type Example, formatRows } from '../../src/commands/shared/help-layout.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { commandEntries } from '../../src/command-entries.ts'
 import { runMain } from '../support/run-main.ts'
@@ -385,14 +385,4 @@ test('rows stand beside each other, or below where it is narrow', () => {
   ] as const
   expect(plain(formatRows(rows, 80))).toBe('  --a    first thing to say\n  --bbb  second')
   expect(plain(formatRows(rows, 20))).toBe('  --a\n      first thing to\n      say\n  --bbb\n      second')
-})
-
-test.each([
-  ['a b c', 3, '', 'a b\nc'],
-  ['a b c', 5, '', 'a b c'],
-  ['  abcdef gh', 4, '    ', '  abcdef\n    gh'],
-  ['abcdef', 3, '', 'abcdef'],
-  ['', 3, '', ''],
-])('%j wrapped at %i', (line, columns, hanging, wrapped) => {
-  expect(wrap(line, columns, hanging)).toBe(wrapped)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { breakLine } from '../../src/output/line-breaks.ts'
+import { breakLine, wrap } from '../../src/output/line-breaks.ts'
 
 test.each<[string, number, string[]]>([
   ['', 10, ['']],
@@ -12,4 +12,14 @@ test.each<[string, number, string[]]>([
   ['éé éé éé', 8, ['éé éé éé']],
 ])('%j in %d cells', (line, room, lines) => {
   expect(breakLine(line, room, '> ')).toEqual(lines)
+})
+
+test.each([
+  ['a b c', 3, '', 'a b\nc'],
+  ['a b c', 5, '', 'a b c'],
+  ['  abcdef gh', 4, '    ', '  abcdef\n    gh'],
+  ['abcdef', 3, '', 'abcdef'],
+  ['', 3, '', ''],
+])('%j wrapped at %i', (line, columns, hanging, wrapped) => {
+  expect(wrap(line, columns, hanging)).toBe(wrapped)
 })

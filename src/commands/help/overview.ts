@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { groupCommands } from '../shared/command-groups.ts'
-import { formatRows, headingLine, wrap } from '../shared/help-layout.ts'
+import { wrap } from '../../output/line-breaks.ts'
+import { formatRows, headingLine } from '../shared/help-layout.ts'
 
 const steps = [
   ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'],

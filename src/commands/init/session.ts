@@ -6,7 +6,7 @@ import type { Gate } from '../../output/gate.ts'
 import type { Screen, Tone } from '../../output/screen.ts'
 import type { RunCommand } from '../shared/command-tools.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
-import { wrap } from '../shared/help-layout.ts'
+import { wrap } from '../../output/line-breaks.ts'
 
 export interface InitOptions extends CommonOptions {
   textModel?: string

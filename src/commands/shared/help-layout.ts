@@ -1,14 +1,12 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { wantsColour, type Context } from '../../context.ts'
-import { breakLine } from '../../output/line-breaks.ts'
+import { widest, wrap } from '../../output/line-breaks.ts'
 import { groupCommands } from './command-groups.ts'
 import { programOf } from './common-options.ts'
 
 /** A term and its meaning: one line of help, or several on a narrow terminal. */
 export type HelpRow = readonly [term: string, about: string]
 
-/** Longer lines are hard to read, however wide the terminal is. */
-const widest = 100
 /** Below this width, the meaning is printed under its term. */
 const minAboutWidth = 30
 const indent = '  '
@@ -181,11 +179,6 @@ export function formatRows(
 function paintTerm(term: string): string {
   const [, fixed = '', rest = ''] = /^([^]*?)( [<[][^]*)?$/.exec(term) ?? []
   return cyan(fixed) + rest
-}
-
-/** Breaks a line at spaces; the lines after the first start with `hanging`. */
-export function wrap(line: string, columns: number, hanging = ''): string {
-  return breakLine(line, Math.min(columns, widest), hanging).join('\n')
 }
 
 /** A command line to paste, with an explanation if it is not obvious. */

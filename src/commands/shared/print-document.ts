@@ -4,7 +4,7 @@ import { createOutput } from '../../output/create-output.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import { loadResultStyles, type Styles } from '../../output/screen.ts'
 import type { Columns } from '../../output/table-cells.ts'
-import { wrap } from './help-layout.ts'
+import { wrap } from '../../output/line-breaks.ts'
 import { lineLimit } from './open-gateway.ts'
 
 /**

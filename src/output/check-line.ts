@@ -1,7 +1,7 @@
-import type { Check } from '../../events/checks.ts'
-import type { Styles } from '../../output/screen.ts'
-import { oneLine, padded, type Columns } from '../../output/table-cells.ts'
-import { wrap } from '../shared/help-layout.ts'
+import type { Check } from '../events/checks.ts'
+import type { Styles } from './screen.ts'
+import { oneLine, padded, type Columns } from './table-cells.ts'
+import { wrap } from './line-breaks.ts'
 
 const signs = {
   ok: ['✓', 'success'],

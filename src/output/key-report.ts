@@ -1,8 +1,8 @@
-import type { ProfileKey } from '../../events/checks.ts'
-import { shellWord } from '../../files/file-error.ts'
-import type { Styles } from '../../output/screen.ts'
-import { oneLine, type Columns } from '../../output/table-cells.ts'
-import { wrap } from '../shared/help-layout.ts'
+import type { ProfileKey } from '../events/checks.ts'
+import { shellWord } from '../files/file-error.ts'
+import type { Styles } from './screen.ts'
+import { oneLine, type Columns } from './table-cells.ts'
+import { wrap } from './line-breaks.ts'
 
 /**
  * The key of each profile, a few lines for people; for scripts one line each: profile, `current` or nothing, last four
