@@ -58,8 +58,9 @@ async function again(context: Context, self: Command, { run, load }: CommandTool
   const given = [...commonFlags(program), ...flags]
   const request = await requestWith(context, options, call, words)
   const body = await repeatedBody(context, { request }, flags)
-  const recorded = recordedFlags(context, options, call, commandWords.length, given)
   const sources = await repeatedSources(context, call, flags)
+  // What it says of a file holds only for a call that can be repeated.
+  const recorded = recordedFlags(context, options, call, commandWords.length, given)
   rememberOrigin(context, { words: originOf(context).words, repeats: call.entry.id })
   await run([...commandWords, ...recorded, '--body', JSON.stringify(body), ...sources, ...given], context)
 }
