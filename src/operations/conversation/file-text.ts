@@ -183,7 +183,7 @@ function createCheck(file: string, at: (offset: number) => string) {
       if (known.includes(name)) continue
       const near = nearestName(name, [...known])
       const other = near === undefined ? `known are ${known.join(', ')}` : `did you mean "${near}"?`
-      throw problem(key, `"${name.slice(0, 40)}" is not known here; ${other}`)
+      throw problem(key, `"${name.slice(0, 40)}" is not known here (${other})`)
     }
   }
   /** A number or a word like `yes` is a text as it stands. */

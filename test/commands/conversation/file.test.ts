@@ -286,7 +286,7 @@ describe('a conversation file', () => {
     })
     const wrong = await machine.run(['respond', ...talk, 'x'])
     expect(wrong).toMatchObject({ code: 2, out: '' })
-    expect(wrong.err).toContain('talk.yaml:2:5: "usr" is not known here; did you mean "user"?')
+    expect(wrong.err).toContain('talk.yaml:2:5: "usr" is not known here (did you mean "user"?).\n')
     expect((await machine.run(['respond', '--conversation-file', 'bytes.yaml', 'x'])).code).toBe(2)
   })
 })

@@ -238,7 +238,7 @@ describe('a file that is no conversation is refused with the place', () => {
     ['turns that are no list', 'turns: 5', '1:8: "turns" has to be a list'],
     ['another version', 'version: 2\nturns: []', '1:10: only version 1 is known here'],
     ['another style', 'style: chat\nturns: []', '1:8: "style" is generate or respond'],
-    ['a misspelt field', 'modle: m\nturns: []', '1:1: "modle" is not known here; did you mean "model"?'],
+    ['a misspelt field', 'modle: m\nturns: []', '1:1: "modle" is not known here (did you mean "model"?)'],
     [
       'a turn that is a text',
       'turns:\n  - hello',
@@ -249,7 +249,7 @@ describe('a file that is no conversation is refused with the place', () => {
     [
       'a misspelt role',
       'turns:\n  - assistent: a',
-      '2:5: "assistent" is not known here; did you mean "assistant"?',
+      '2:5: "assistent" is not known here (did you mean "assistant"?)',
     ],
     ['a text that is a list', 'turns:\n  - user: [a]', '2:11: "user" has to be a text'],
     [
