@@ -113,7 +113,10 @@ export function stringsIn(json: string): StringRange[] {
 
 /** The quotation mark that ends the string at `start`; the end of the text where there is none. */
 export function closingQuote(json: string, start: number): number {
-  let at = start + 1
-  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1
-  return Math.min(at, json.length)
+  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (json[at - 1 - escapes] === '\\') escapes++
+    if (escapes % 2 === 0) return at
+  }
+  return json.length
 }
