@@ -8,6 +8,8 @@ import { baseline, modelgate, type Workbench } from './workbench.ts'
 
 const output = `${longText.trimEnd()} \n`
 const maxMemoryMB = 100
+/** What the log of a long answer may take. */
+const logBar = 1.25
 
 const streams = [
   { command: 'respond', model: 'bench-long-response', client: 'openai', bar: 5 },
@@ -24,8 +26,11 @@ export function measureLongStreams(workbench: Workbench): Measurement[] {
       { words: baseline(`${client}-loop`, workbench.url, model, 'Name rivers'), output },
       9,
     )
+    const unlogged = ['env', 'MODELGATE_HISTORY=off', ...words]
+    const logRuns = timeInTurns(workbench, { words, output }, { words: unlogged, output }, 9)
     return [
       atLeast(`${command}, 100,000 events / ${client}`, runs, bar),
+      atMost(`${command}, 100,000 events / the same with no log`, logRuns, logBar),
       memory(workbench, `${command}, 100,000 events, most memory`, words, maxMemoryMB),
     ]
   })
