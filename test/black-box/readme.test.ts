@@ -67,7 +67,7 @@ describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'
     test('the address, the key and the models of the first minute', async () => {
       const [, sandbox = ''] = blocksOf('The first minute')
       const [start, ...exports] = sandbox.trimEnd().split('\n')
-      expect(start).toBe('modelgate sandbox --port 8080 &')
+      expect(start).toBe('modelgate sandbox --port 8080 --quiet &')
       const names = 'BASE_URL API_KEY TEXT_MODEL IMAGE_MODEL VIDEO_MODEL'.split(' ')
       const { out } = await run(`${exports.join('\n')}\nenv | grep ^MODELGATE_`)
       expect(names.filter((name) => !out.includes(`MODELGATE_${name}=`))).toEqual([])

@@ -132,7 +132,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'idempotency-digits-alike',
-    file: 'src/gateway/url.ts',
+    file: 'src/context.ts',
     before: `Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')`,
     after: `Math.floor(clock.random() * 16).toString(16).repeat(digits)`,
     tests: ['test/gateway/idempotency-key.test.ts'],
