@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 
 /** A file that a call wrote. */
 export interface LoggedFile {
@@ -106,8 +106,24 @@ const endOf = (id: string) => `,"end":"${id}"}`
 /** One line of the log, without its newline: the facts come first, so that they can be read alone. */
 export function encodeEntry(entry: LogEntry): string {
   const { arguments: words, prompt, repeat, request, reply, ...facts } = entry
-  const full = words === undefined ? {} : { arguments: words, prompt, repeat, request, reply }
+  const kept = reply && withoutText(reply)
+  const full = words === undefined ? {} : { arguments: words, prompt, repeat, request, reply: kept }
   return JSON.stringify({ ...facts, ...full, end: entry.id })
+}
+
+/** In a line, the text of an answer stands once: in its items or parts, if they hold all of it. */
+function withoutText({ text, ...reply }: JsonObject): JsonObject {
+  return text !== undefined && text === textIn(reply) ? reply : { text, ...reply }
+}
+
+/** The text of the parts (content generation) or of the messages (responses) that a reply consists of. */
+function textIn({ content, output }: JsonObject): string {
+  const parts = objectsOf(objectOf(content)['parts']).filter((part) => part['thought'] !== true)
+  const blocks = objectsOf(output)
+    .filter((item) => item['type'] === 'message')
+    .flatMap((item) => objectsOf(item['content']))
+    .filter((block) => block['type'] === 'output_text')
+  return [...parts, ...blocks].map((part) => stringOf(part['text']) ?? '').join('')
 }
 
 /** A line of the log. Fields that are not as described are left out: a later version may have written them. */
@@ -148,7 +164,9 @@ export function idOfLine(line: Buffer): string | undefined {
 function decodeEntry(line: string): LogEntry | undefined {
   const value = parsed(line)
   if (isObject(value)) delete (value as { end?: unknown }).end
-  return checkedEntry(value)
+  const entry = checkedEntry(value)
+  if (entry?.reply === undefined || entry.reply['text'] !== undefined) return entry
+  return { ...entry, reply: { text: textIn(entry.reply), ...entry.reply } }
 }
 
 function parsed(json: string): unknown {

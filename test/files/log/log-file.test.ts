@@ -72,6 +72,20 @@ test('an entry is read back as it was written, from a folder and a file that onl
   expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
+const thought = { text: 'Hm. ', thought: true }
+const message = { type: 'message', content: [{ type: 'output_text', text: 'Half ' }] }
+
+test.each<[string, number, Readonly<Record<string, unknown>>]>([
+  ['parts', 1, { text: 'Half done', content: { parts: [{ text: 'Half ' }, thought, { text: 'done' }] } }],
+  ['messages', 1, { text: 'Half ', output: [{ type: 'reasoning', id: 'rs_1' }, message] }],
+  ['messages that lack some of it', 2, { text: 'Half done', output: [message] }],
+])('the text of an answer is not written twice beside its %s', async (_, times, reply) => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a', { reply }))
+  expect(readFileSync(path, 'utf8').split('Half ').length - 1).toBe(times)
+  expect([...openLog(folder).calls()][0]?.entry().reply).toEqual(reply)
+})
+
 test('each month has a file; the calls are counted from the newest', async () => {
   const { folder, add } = newLog()
   await add(entryCalled('a'))
