@@ -15,6 +15,7 @@ export function widthOf(character: string): number | undefined {
 
 /** The most that a text in one line takes, in cells. */
 export function cellsOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0
   for (const character of text) cells += widthOf(character) ?? mostOf(character)
   return cells

@@ -9,6 +9,7 @@ export const widest = 100
  * @param hanging what the lines after the first start with
  */
 export function breakLine(line: string, room: number, hanging = ''): string[] {
+  if (cellsOf(line) <= room) return [line]
   const [first = '', ...words] = line.match(/ *[^ ]+| +$/g) ?? []
   const lines = [first]
   let used = cellsOf(first)

@@ -56,7 +56,8 @@ export function measureImages(workbench: Workbench): Measurement[] {
   return [
     atLeast('reply of 100 MB / openai', inTurns(workbench, create, officialCreate), 2),
     memory(workbench, 'reply of 100 MB, most memory', create, 140),
-    atLeast('upload of 16 x 49 MB / openai', inTurns(workbench, edit, officialEdit), 2),
+    // Half of ours is the digest of each source for the log, so that `again` sends the same bytes.
+    atLeast('upload of 16 x 49 MB / openai', inTurns(workbench, edit, officialEdit), 1),
     atMost('upload of 16 x 49 MB / curl', inTurns(workbench, edit, curl), 2.5),
     memory(workbench, 'upload of 16 x 49 MB, most memory', edit, 130),
     works(workbench),
