@@ -1,3 +1,4 @@
+import { imageCreateEndpoint } from '../contract/images.ts'
 import { sizeWord, type ModelPrice, type Prices, type SizedPrice } from '../cost/prices.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
@@ -60,9 +61,10 @@ function parseNumber(value: unknown, report: Report): number | undefined {
   return undefined
 }
 
-/** Words for a quality that are often meant. */
-const usualWords = ['low', 'medium', 'high', 'standard', 'hd']
+/** Of a size or a quality that no other price is for. */
 const anyWords = ['default', 'auto']
+/** The qualities that any family has. */
+const usualWords = (imageCreateEndpoint.fields['quality']?.known ?? []).map(String)
 
 /** @param kinds what the price may still depend on; each only once on the way to a number */
 function parseSized(
