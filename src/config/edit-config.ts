@@ -3,15 +3,14 @@ import type { Context } from '../context.ts'
 import { ConfigError, FileError } from '../errors.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
-import type { Change } from './edit/change.ts'
-import { editJson } from './edit/edit-json.ts'
+import { editJson, type Change } from './edit/edit-json.ts'
 import { editYaml } from './edit/edit-yaml.ts'
 import { readIfThere, rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
 import { userLayer, type FileLayer, type Layer } from './layers.ts'
 import { configFolder } from './paths.ts'
 
-export type { Change } from './edit/change.ts'
+export type { Change } from './edit/edit-json.ts'
 
 /**
  * Changes settings in the user's own configuration file: the one that is read, wherever it is; else

@@ -2,7 +2,7 @@ import type * as yamlModule from 'yaml'
 import type { Document, Node, Pair, ParsedNode, YAMLMap } from 'yaml'
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../json.ts'
-import { changedData, type Change } from './change.ts'
+import { changedData, type Change } from './edit-json.ts'
 
 type Yaml = typeof yamlModule
 type Mapping = YAMLMap<ParsedNode, ParsedNode | null>
