@@ -64,6 +64,7 @@ export const exitCodes = {
     meaning: 'some of several items failed, or fewer came than were asked for',
     advice: 'see the report',
   },
+  outdated: { code: 13, meaning: '`run`: not up to date', advice: '`modelgate run --plan`' },
   schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: '' },
   limit: {
     code: 15,

@@ -10,6 +10,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   program: ['command-entries', 'commands', 'context'],
   'command-entries': ['commands', 'context'],
   commands: [
+    'pipeline',
     'operations',
     'gateway',
     'output',
@@ -22,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'problems',
     'context',
   ],
+  pipeline: ['operations', 'gateway', 'files', 'cost', 'events', 'contract', 'problems', 'context'],
   operations: ['gateway', 'files', 'cost', 'events', 'contract', 'problems', 'context'],
   gateway: ['files', 'events', 'cost', 'contract', 'context'],
   output: ['redact', 'files', 'events', 'cost', 'contract', 'context'],
@@ -51,12 +53,12 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   commander: ['program', 'command-entries', 'commands'],
   cosmiconfig: ['config'],
   'eventsource-parser': ['gateway'],
-  'js-yaml': ['config'],
+  'js-yaml': ['config', 'pipeline'],
   ora: ['output'],
   sixel: ['output'],
   undici: ['gateway'],
-  valibot: ['config', 'contract', 'sandbox'],
-  yaml: ['config', 'operations'],
+  valibot: ['config', 'contract', 'pipeline', 'sandbox'],
+  yaml: ['config', 'operations', 'pipeline'],
 }
 
 /** Only src/context.ts is the door to the process, to time and to chance. */
@@ -74,7 +76,7 @@ const contextOnly = [
 
 /** Below the commands nothing knows of a command line, its terminal, and how a process ends. */
 const commandLineOnly = ['stdin', 'stderr', 'isTerminal', 'env', 'argv', 'exitCode', 'exitCodes']
-const belowCommands = new Set(['operations', 'gateway', 'files', 'events', 'cost', 'contract'])
+const belowCommands = new Set(['pipeline', 'operations', 'gateway', 'files', 'events', 'cost', 'contract'])
 
 /** Lines of a file, above which it has more than one concern. */
 const maxLines = 400

@@ -1,0 +1,42 @@
+import type { Amount } from '../../cost/amount.ts'
+import type { Result } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+
+/** One request of a run. */
+export interface Task {
+  readonly instance: Instance
+  readonly key: string
+  readonly variant: number
+  /** The same each time this request is sent. */
+  readonly idempotencyKey: string
+  /** What each reference of the instance stands for, by its text; absolute paths of files whose digests have been checked. */
+  readonly upstream: ReadonlyMap<string, UpstreamResult>
+  /** An empty folder of its own for what it makes. */
+  readonly folder: string
+  /** The remote job of an earlier attempt: it is waited for, and nothing is sent. */
+  readonly job: { readonly id: string; readonly kind: 'video' | 'operation' } | null
+  /** Called when the id of a remote job is known; it goes on when that is on disk. */
+  onJob(id: string, kind: 'video' | 'operation'): Promise<void>
+  onProgress(progress: TaskProgress): void
+}
+
+export interface UpstreamResult {
+  readonly files: readonly { readonly path: string; readonly sha256: string; readonly media_type: string }[]
+  readonly jobId: string | null
+}
+
+/** How far a remote job has got. */
+export interface TaskProgress {
+  readonly state: string
+  /** 0 to 100. */
+  readonly percent: number | null
+}
+
+/** What a task has made: the files lie in its folder, whole and verified. */
+export interface TaskResult {
+  readonly result: Result
+  /** Absolute paths, in the order of `result.outputs`, whose paths are names in the folder. */
+  readonly files: readonly string[]
+  readonly cost: { readonly amount: Amount; readonly currency: string } | null
+  readonly warnings: readonly string[]
+}

@@ -1,0 +1,50 @@
+/** What is known of one file that was made. */
+export interface OutputFacts {
+  /** Relative to the output folder, with `/`. */
+  readonly path: string
+  /** Of its bytes, in hexadecimal; of a text with LF. */
+  readonly sha256: string
+  readonly bytes: number
+  readonly media_type: string
+  /** Pixels; null where it has none. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
+  /** Whether content credentials are inside. */
+  readonly credentials: boolean
+}
+
+/** How a result came about. */
+export interface Provenance {
+  /** As the gateway names it. */
+  readonly model: string | null
+  /** The origin of the gateway. */
+  readonly origin: string | null
+  readonly request_id: string | null
+  /** The id of the remote job. */
+  readonly job_id: string | null
+  readonly usage: Readonly<Record<string, unknown>> | null
+  /** How long it took. */
+  readonly took_s: number | null
+}
+
+/** What one request has made. */
+export interface Result extends Provenance {
+  readonly outputs: readonly OutputFacts[]
+}
+
+/** What is locked of one instance. */
+export interface LockBlock extends Result {
+  readonly key: string
+  /** A short digest of each field of the request, by the manifest's names. */
+  readonly fields: Readonly<Record<string, string>>
+  /** The number of the candidate that became the output, from 1; null where there was only one. */
+  readonly picked: number | null
+  /** Who locked a file that was there already. */
+  readonly adopted: string | null
+  /** Only with `lock_prompts: true`. */
+  readonly prompt: string | null
+}
+
+/** The locked instances, by their ids. */
+export type Lock = ReadonlyMap<string, LockBlock>

@@ -1,0 +1,128 @@
+import type { Project } from '../project.ts'
+
+/** What can be done at the same time, and how many of it, is counted for each kind of result. */
+export const lanes = ['text', 'image', 'video'] as const
+export type Lane = (typeof lanes)[number]
+
+/** A place in a text, for messages. From 1. */
+export interface Position {
+  /** As the user knows it: relative to the working directory. */
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+/** A manifest that holds no mistake: its jobs, with an instance for each row of their `each`. */
+export interface Manifest {
+  readonly project: Project
+  /** SHA-256 of its own text, for parts that must be of one manifest. */
+  readonly sha256: string
+  /** `gateway:`, a part of every key. */
+  readonly gateway: string | null
+  /** `cost` is in the currency of the user's prices. */
+  readonly budget: { readonly creates: number | null; readonly cost: number | null }
+  readonly lanes: Readonly<Record<Lane, number>>
+  /** `lock_prompts: true`: the lock holds the prompts. */
+  readonly locksPrompts: boolean
+  /** In the order of the manifest. */
+  readonly jobs: readonly Job[]
+  /** By their ids, each behind those that it refers to. */
+  readonly instances: ReadonlyMap<string, Instance>
+  /** What is not wrong, but worth knowing, each a sentence. */
+  readonly warnings: readonly string[]
+}
+
+export interface Job {
+  readonly name: string
+  readonly at: Position
+  /** The ids of its instances, in the order of its rows; its own name for a job without `each`. */
+  readonly instances: readonly string[]
+}
+
+/** One thing to generate: a job, or a job for one row. */
+export interface Instance {
+  /** `hero`, `captions[shoe-de]`. */
+  readonly id: string
+  readonly job: string
+  readonly command: string
+  readonly lane: Lane
+  /** Null where the gateway chooses. */
+  readonly model: string | null
+  /** The fields of the command in the manifest's names, after defaults and substitution. */
+  readonly fields: Readonly<Record<string, FieldValue>>
+  /** All references in the fields. */
+  readonly references: readonly Reference[]
+  /** Relative to the output folder, with `/`; words such as `{index}` and `{ext}` may be in it. */
+  readonly output: string
+  /** How many outputs one result has: its `n`. */
+  readonly count: number
+  /** How many candidates are made. With one, it is the output. */
+  readonly variants: number
+  /** `pick:` of the manifest. */
+  readonly pick: number | null
+  readonly alt: string | null
+  readonly asserts: Asserts
+  /** Never generated, as an import. */
+  readonly isFrozen: boolean
+  /** What is done when it is unknown what became of a request. */
+  readonly onUnknown: 'stop' | 'retry'
+  readonly at: Position
+}
+
+export type FieldValue =
+  /** Any value that the field takes, as JSON. `schema` has the schema itself. */
+  | { readonly kind: 'value'; readonly value: unknown }
+  /** Written in the manifest, or read from a file: then without byte-order mark, and with LF. */
+  | { readonly kind: 'text'; readonly text: string; readonly path: string | null }
+  /** The text that another instance makes. */
+  | { readonly kind: 'text of'; readonly reference: Reference }
+  /** What the command takes as files. */
+  | { readonly kind: 'files'; readonly files: readonly InputFile[] }
+
+export interface InputFile {
+  /** A path relative to the manifest's folder, with `/`, or what another instance makes. */
+  readonly source: { readonly path: string } | { readonly reference: Reference }
+  /** What it is used for, where the command line has it behind `=`: `style`. */
+  readonly role: string | null
+}
+
+/** `@job`, `@job#2`, `@job[id]`, `@import/job`. */
+export type Reference =
+  | {
+      readonly kind: 'instance'
+      /** As it is written. */
+      readonly text: string
+      readonly instance: string
+      /** From 1; null for the output. */
+      readonly candidate: number | null
+    }
+  | {
+      readonly kind: 'import'
+      readonly text: string
+      /** The locked outputs of the other manifest's instance. */
+      readonly outputs: readonly ImportedOutput[]
+      readonly jobId: string | null
+    }
+
+export interface ImportedOutput {
+  /** Absolute. */
+  readonly path: string
+  readonly sha256: string
+  readonly mediaType: string
+}
+
+/** What a result has to be before it is locked. Sizes in pixels, bytes and seconds. */
+export interface Asserts {
+  /** A JSON Schema. */
+  readonly schema?: unknown
+  readonly min_chars?: number
+  /** A regular expression that the text matches. */
+  readonly matches?: string
+  readonly width?: number
+  readonly height?: number
+  readonly max_bytes?: number
+  readonly has_alpha?: boolean
+  readonly min_seconds?: number
+  /** No other output has the same bytes. */
+  readonly not_duplicate?: boolean
+}

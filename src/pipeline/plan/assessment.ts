@@ -1,0 +1,51 @@
+import type { LockBlock, Result } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+
+/**
+ * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
+ * what became of it. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
+ * first, so that its key is not known yet.
+ */
+export const states = [
+  'fresh',
+  'restorable',
+  'changed',
+  'in_the_way',
+  'stale',
+  'new',
+  'rejected',
+  'lost',
+  'awaiting',
+  'unknown',
+  'blocked',
+  'pending',
+] as const
+export type State = (typeof states)[number]
+
+/** A candidate that a run has to make, or go on with. */
+export interface Variant {
+  /** From 1. */
+  readonly number: number
+  readonly key: string
+}
+
+export interface Assessment {
+  readonly instance: Instance
+  readonly state: State
+  /** Its key: of the picked variant, else of the first; null while it is not known. */
+  readonly key: string | null
+  /** A short digest of each field, for the lock; null while the key is not known. */
+  readonly fields: Readonly<Record<string, string>> | null
+  /** Why, each a sentence: the fields that changed, the files that differ, the asserts that failed. */
+  readonly reasons: readonly string[]
+  /** What to generate; empty in every state but `new`, `stale`, and `awaiting` with candidates that are missing. */
+  readonly toMake: readonly Variant[]
+  /** The locked block that belongs to it, by its key or its name. */
+  readonly block: LockBlock | null
+  /** The name under which that block stands in the lock. */
+  readonly lockedAs: string | null
+  /** The result to put in place without generating it: the locked one, or one that a journal or a candidate has. */
+  readonly restore: { readonly result: Result; readonly picked: number | null } | null
+  /** The paths where the result lies and where it belongs, if they differ: its output was moved. */
+  readonly moves: readonly { readonly from: string; readonly to: string }[]
+}
