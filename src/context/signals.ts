@@ -6,9 +6,6 @@ type SignalName = keyof typeof exits
 
 const signalNames = Object.keys(exits) as SignalName[]
 
-/** Time limit for cleaning up after a signal. */
-const maxCleanUpMs = 1_000
-
 /**
  * On Ctrl-C, npm and npx forward a signal that the program has already received from the terminal. A second key press
  * does not follow this quickly.
@@ -33,11 +30,11 @@ interface SignalClock {
 }
 
 /**
- * Handles SIGHUP, SIGINT and SIGTERM: the first one aborts, so that the command can clean up; another one, or one second
- * without an end, kills the process. It dies of the signal itself, which is how a shell knows to stop a loop.
+ * Handles SIGHUP, SIGINT and SIGTERM: the first one aborts, so that the command can clean up; another one, or the end of
+ * the time for that (`Interrupted.cleanUpMs`), kills the process. It dies of the signal itself, which is how a shell knows
+ * to stop a loop. A command that only a signal ends can prevent that (`Interrupted.isExpected`).
  * @param abort called once, with the `Interrupted` of the first signal
  * @param isIgnored whether SIGINT is meant for another program on the same terminal
- * A command that only a signal ends can prevent that (`Interrupted.isExpected`).
  * @returns ends the process after the command; resolves when only the exit code had to be set
  */
 export function obeySignals(
@@ -74,7 +71,7 @@ export function obeySignals(
       first = { name, at: clock.monotonic(), reason }
       abort(reason)
       // The reader of standard output may be stuck, so do not wait longer for unwritten output.
-      clock.timer(maxCleanUpMs, () => die(name))
+      clock.timer(reason.cleanUpMs, () => die(name))
     })
   }
 

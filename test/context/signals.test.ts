@@ -5,7 +5,7 @@ import type { Interrupted } from '../../src/errors.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 
 /** A process that survives its own signals, so that everything it would do is seen. */
-function start({ platform = 'linux' as NodeJS.Platform } = {}) {
+function start({ platform = 'linux' as NodeJS.Platform, cleanUpMs = 0 } = {}) {
   const clock = fakeClock()
   const deeds: string[] = []
   const listeners = new EventEmitter()
@@ -26,6 +26,7 @@ function start({ platform = 'linux' as NodeJS.Platform } = {}) {
     (reason: Interrupted) => {
       reasons.push(reason)
       deeds.push(`abort ${reason.exitCode}`)
+      if (cleanUpMs > 0) reason.cleanUpMs = cleanUpMs
     },
     () => terminal.isOthers,
   )
@@ -68,6 +69,15 @@ test('a command that only a signal ends can have an exit code of its own', async
   reasons[0]!.isExpected = true
   await end(12, async () => deeds.push('flush'))
   expect(deeds.slice(1)).toEqual(['flush', 'exit 12'])
+})
+
+test('a command can take longer to clean up, if it says so at once', async () => {
+  const { clock, deeds, signal } = start({ cleanUpMs: 6_000 })
+  signal('SIGINT')
+  await clock.advance(5_999)
+  expect(deeds).toEqual(['abort 130'])
+  await clock.advance(1)
+  expect(deeds).toEqual(['abort 130', ...deathOf('SIGINT', 130)])
 })
 
 test('a second signal ends the process at once', async () => {
