@@ -21,6 +21,10 @@ export const schemaNames = [
   'places',
   'keys',
   'checks',
+  'run',
+  'run-changes',
+  'run-report',
+  'run-clean',
   'events',
   'error',
 ] as const satisfies readonly OutputSchemaName[]

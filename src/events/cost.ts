@@ -2,7 +2,7 @@ import { define, flag, numberOrNull, object, orNull, textOrNull, type Infer } fr
 
 /** What a call has cost, by the prices of the configuration. */
 export type CostEstimate = Infer<typeof estimate.schema>
-const estimate = define(
+export const estimate = define(
   'cost',
   object({
     amount: numberOrNull('how much, by the prices of the configuration; null when it is not known'),

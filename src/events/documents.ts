@@ -29,6 +29,14 @@ import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './i
 import { callDocument, logClearDocument, logDefinitions, logDocument, logEvents } from './call.ts'
 import { initDocument } from './set-up.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
+import {
+  runChangeDocument,
+  runCleanDocument,
+  runDefinitions,
+  runDocument,
+  runEvents,
+  runReportDocument,
+} from './run.ts'
 import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
 import { usageReportDefinitions, usageReportDocument } from './usage-sums.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
@@ -61,6 +69,7 @@ const events = {
   ...inspectionEvents,
   ...logEvents,
   ...checkEvents,
+  ...runEvents,
 }
 
 /** The `type` of every event that a command may emit between `start` and the last line. */
@@ -85,6 +94,10 @@ const documents = [
   placesDocument,
   keysDocument,
   checksDocument,
+  runDocument,
+  runChangeDocument,
+  runReportDocument,
+  runCleanDocument,
 ] as const
 
 /** The error object of `--json` and `--jsonl`. */
@@ -121,6 +134,7 @@ const definitions = Object.fromEntries(
     ...usageReportDefinitions,
     ...settingDefinitions,
     ...checkDefinitions,
+    ...runDefinitions,
     ...helpDefinitions,
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
 )
@@ -185,6 +199,14 @@ export const outputSchemas = {
   places: published('places', 'The document of --json of config path', placesDocument),
   keys: published('keys', 'The document of --json of auth status', keysDocument),
   checks: published('checks', 'The document of --json of doctor', checksDocument),
+  run: published('run', 'The document of --json of run and of run merge', runDocument),
+  'run-changes': published(
+    'run-changes',
+    'The document of --json of run adopt and of run pick',
+    runChangeDocument,
+  ),
+  'run-report': published('run-report', 'The document of --json of run report', runReportDocument),
+  'run-clean': published('run-clean', 'The document of --json of run clean', runCleanDocument),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

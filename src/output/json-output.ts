@@ -53,6 +53,7 @@ const resultFields: ReadonlySet<string> = new Set([
   'id',
   'jobs',
   'videos',
+  'instances',
 ])
 
 /** Whether anything worth keeping has arrived. */
@@ -147,6 +148,12 @@ const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'video-save',
   'video-fail',
   'model-list',
+  'plan-make',
+  'instance-start',
+  'instance-progress',
+  'instance-end',
+  'lane-change',
+  'circuit-change',
 ])
 
 /** Formats a document: indented and safe on a terminal, on one line elsewhere. No newline at the end. */

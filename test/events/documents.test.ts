@@ -26,6 +26,7 @@ import {
   sampleVideosDocument,
   textDelta,
 } from '../support/output-samples.ts'
+import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from '../support/run-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
 /** The schema as published; or closed, so that a field which it does not know is an error. */
@@ -95,6 +96,13 @@ test.each([
   ['places', samplePlaces],
   ['keys', sampleKeys],
   ['checks', sampleChecks],
+  ['run', sampleRun],
+  ['run', { ...sampleRun, command: 'run merge', instances: [], left: [] }],
+  ['run-changes', sampleRunChange],
+  ['run-changes', { ...sampleRunChange, command: 'run adopt', instances: [] }],
+  ['run-report', sampleRunReport],
+  ['run-clean', sampleRunClean],
+  ['run-clean', { ...sampleRunClean, items: [] }],
   ['models', sampleModels],
   ['models', { ...sampleModels, models: sampleModels.models.map(unlimited) }],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {

@@ -1,26 +1,9 @@
+import type { RunState } from '../../events/run.ts'
 import type { LockBlock, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
-/**
- * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
- * what became of it. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
- * first, so that its key is not known yet.
- */
-export const states = [
-  'fresh',
-  'restorable',
-  'changed',
-  'in_the_way',
-  'stale',
-  'new',
-  'rejected',
-  'lost',
-  'awaiting',
-  'unknown',
-  'blocked',
-  'pending',
-] as const
-export type State = (typeof states)[number]
+/** What an instance is in comparison with lock, files, store and journals. */
+export type State = RunState
 
 /** A candidate that a run has to make, or go on with. */
 export interface Variant {

@@ -1,0 +1,294 @@
+import { cost, estimate } from './cost.ts'
+import {
+  count,
+  countOrNull,
+  define,
+  flag,
+  list,
+  numberOrNull,
+  object,
+  oneOf,
+  orNull,
+  secondsOrNull,
+  text,
+  textMatching,
+  textOrNull,
+  texts,
+  version,
+  type EventsOf,
+  type Infer,
+  type Schema,
+} from './output-schema.ts'
+import { warnings } from './text.ts'
+
+/**
+ * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
+ * what became of it. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
+ * first, so that its key is not known yet.
+ */
+export const runStates = [
+  'fresh',
+  'restorable',
+  'changed',
+  'in_the_way',
+  'stale',
+  'new',
+  'rejected',
+  'lost',
+  'awaiting',
+  'unknown',
+  'blocked',
+  'pending',
+] as const
+export type RunState = (typeof runStates)[number]
+
+/**
+ * What a run did about an instance. `accepted`: a rejected result now holds its asserts. `kept`: a file that is not as
+ * locked, or in the way, was left alone. `skipped`: it waits for another instance, or the run ended before its turn.
+ */
+export const runActions = [
+  'generated',
+  'restored',
+  'moved',
+  'accepted',
+  'kept',
+  'failed',
+  'rejected',
+  'unknown',
+  'awaiting',
+  'skipped',
+] as const
+export type RunAction = (typeof runActions)[number]
+
+export const runModes = ['run', 'plan', 'check', 'frozen'] as const
+export type RunMode = (typeof runModes)[number]
+
+/** How many instances are in each state. */
+export type StateCounts = Infer<typeof stateCounts.schema>
+const stateCounts = define(
+  'state_counts',
+  object(
+    Object.fromEntries(
+      runStates.map((state) => [state, count(`instances that are ${state.replaceAll('_', ' ')}`)]),
+    ) as Record<RunState, Schema<number>>,
+  ),
+)
+
+/** An output of an instance. */
+export type RunFile = Infer<typeof runFile.schema>
+const runFile = define(
+  'run_file',
+  object({
+    path: text('where it is: below the folder of the document, with slashes'),
+    bytes: count('its size'),
+    sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+    mime_type: text('its media type'),
+    width: countOrNull('in pixels; null where it has none'),
+    height: countOrNull('in pixels; null where it has none'),
+    seconds: numberOrNull('how long it plays; null where it does not'),
+  }),
+)
+
+/** Why an instance failed. */
+export type RunFailure = Infer<typeof runFailure.schema>
+const runFailure = define(
+  'run_failure',
+  object({
+    code: text('a stable word'),
+    exit_code: count('the exit code that it leads to alone'),
+    billed: oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
+    message: text('what went wrong'),
+  }),
+)
+
+const instance = text('id of the instance')
+const lane = oneOf(['text', 'image', 'video'], 'with which others it shares the number of requests at once')
+
+const instanceFields = {
+  instance,
+  job: text('the job that it belongs to'),
+  at: text('where the manifest has that job: file, line and column'),
+  command: text('the command that makes it'),
+  model: textOrNull('the requested model; null when the gateway chooses'),
+  lane,
+  output: text('where its output belongs, as the manifest says'),
+  state: oneOf(runStates, 'what it is now'),
+  action: orNull(
+    oneOf(runActions, 'what was done'),
+    'what the run did about it; null where there was nothing to do, or nothing was done',
+  ),
+  key: textOrNull('the key of its request; null while that depends on others'),
+  reasons: texts(
+    'why, each a sentence: the fields that changed, the files that differ, the asserts that failed',
+  ),
+  creates: count('how many results it has to have created, or had, in this run'),
+  files: list(runFile.reference, 'its outputs; where one of several candidates is to be picked, those'),
+  took_s: secondsOrNull('how long it took in this run; null where nothing was generated'),
+  cost,
+  error: orNull(runFailure.reference, 'why it failed; null if it did not'),
+}
+
+/** One thing to generate, and what became of it. */
+export type RunInstance = Infer<typeof runInstance.schema>
+const runInstance = define('run_instance', object(instanceFields))
+
+/** What a run leaves to the user. */
+export type RunRemainder = Infer<typeof runRemainder.schema>
+const runRemainder = define(
+  'run_remainder',
+  object({
+    state: oneOf(
+      [...runStates, 'failed'],
+      'the state that these instances share; failed: what failed in this run',
+    ),
+    instances: texts('their ids'),
+    message: text('what that means, and what can be done'),
+    next: orNull(texts('words'), 'the command that does it, the program first; null where there is none'),
+  }),
+)
+
+const creates = define(
+  'run_creates',
+  object({
+    planned: count('how many results the rest of the run had, or has, to have created'),
+    made: count('how many were created, those of earlier processes of the same run included'),
+    limit: countOrNull('how many may be; null where nothing limits them'),
+  }),
+)
+
+export const runDefinitions = [stateCounts, runFile, runFailure, runInstance, runRemainder, creates] as const
+
+const folder = text('the absolute path of the folder that the outputs are relative to')
+const planned = orNull(
+  estimate.reference,
+  'an estimate of what the planned creations cost; null without prices in the configuration',
+)
+
+/** Events of a run. Instances for which nothing is to be done are only counted. */
+export type RunEvent = EventsOf<typeof runEvents>
+export const runEvents = {
+  /** What is going to be done; the first event after `start`. */
+  'plan-make': {
+    run: textOrNull('id of the run; null where nothing is run'),
+    folder,
+    instances: count('how many instances were chosen'),
+    states: stateCounts.reference,
+    lanes: list(
+      object({
+        lane,
+        to_make: count('how many requests are to be sent, or gone on with'),
+        concurrency: count('how many at once'),
+      }),
+      'the lanes that have something to do',
+    ),
+    creates: creates.reference,
+    estimate: planned,
+  },
+  'instance-start': {
+    instance,
+    lane,
+    variant: count('number of the candidate, from 1'),
+    attempt: count('number of the attempt, from 1'),
+    resumed: flag('whether it goes on with what an earlier process sent'),
+  },
+  'instance-progress': {
+    instance,
+    variant: count('number of the candidate, from 1'),
+    state: text('state of the remote job'),
+    percent: numberOrNull('0 to 100; null where the gateway does not say'),
+  },
+  /** An instance has come to an end; its other candidates, if any, as well. */
+  'instance-end': instanceFields,
+  'lane-change': {
+    lane,
+    concurrency: count('how many requests at once from now on'),
+    pause_s: secondsOrNull('how long nothing is sent; null without a pause'),
+    reason: text('why'),
+  },
+  /** The gateway fails again and again: nothing is sent but a probe from time to time. */
+  'circuit-change': {
+    open: flag('whether requests are held back'),
+    reason: text('why'),
+  },
+}
+
+/** The document of `run` and of `run merge`. */
+export type RunDocument = Infer<typeof runDocument>
+export const runDocument = object({
+  version,
+  command: oneOf(['run', 'run merge'], 'the command that ran'),
+  mode: oneOf(runModes, 'what was asked for'),
+  manifest: text('the manifest, as its path is shown'),
+  folder,
+  sandbox: flag('whether the results come from the sandbox'),
+  run: textOrNull('id of the run; null where nothing was run'),
+  shard: textOrNull('the part that was run, as 2/5; null for the whole'),
+  instances: list(runInstance.reference, 'the chosen instances, each behind those that it needs'),
+  states: stateCounts.reference,
+  creates: creates.reference,
+  estimate: planned,
+  cost,
+  orphans: texts('ids that the lock has and the manifest does not'),
+  left: list(runRemainder.reference, 'what is left to do, the worst first'),
+  warnings,
+})
+
+/** The document of `run adopt` and `run pick`. */
+export type RunChangeDocument = Infer<typeof runChangeDocument>
+export const runChangeDocument = object({
+  version,
+  command: oneOf(['run adopt', 'run pick'], 'the command that ran'),
+  manifest: text('the manifest, as its path is shown'),
+  folder,
+  instances: list(
+    object({
+      instance,
+      variant: countOrNull('number of the candidate that was picked; null where there are none'),
+      files: list(runFile.reference, 'its outputs, as they are locked now'),
+    }),
+    'the instances that were changed',
+  ),
+  warnings,
+})
+
+/** The document of `run report`. */
+export type RunReportDocument = Infer<typeof runReportDocument>
+export const runReportDocument = object({
+  version,
+  command: text<'run report'>('the command that ran'),
+  manifest: text('the manifest, as its path is shown'),
+  states: stateCounts.reference,
+  files: list(
+    object({
+      path: text('where the report is'),
+      format: oneOf(['html', 'markdown', 'json'], 'its format'),
+      bytes: count('its size'),
+    }),
+    'the reports that were written',
+  ),
+  warnings,
+})
+
+/** The document of `run clean`. */
+export type RunCleanDocument = Infer<typeof runCleanDocument>
+export const runCleanDocument = object({
+  version,
+  command: text<'run clean'>('the command that ran'),
+  manifest: text('the manifest, as its path is shown'),
+  folder,
+  removed: flag('whether they were removed; otherwise they are only listed'),
+  items: list(
+    object({
+      path: text('below the folder, with slashes'),
+      kind: oneOf(
+        ['blob', 'candidate', 'output', 'work', 'journal', 'part'],
+        'what it is: an output belongs to an instance that is no longer in the manifest',
+      ),
+      instance: textOrNull('the instance that it was made for, where that is known'),
+      bytes: count('its size'),
+    }),
+    'what the lock does not name',
+  ),
+  bytes: count('what they take together'),
+  warnings,
+})

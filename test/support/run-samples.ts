@@ -1,0 +1,168 @@
+import type {
+  RunChangeDocument,
+  RunCleanDocument,
+  RunDocument,
+  RunEvent,
+  RunFile,
+  RunInstance,
+  RunReportDocument,
+  StateCounts,
+} from '../../src/events/run.ts'
+
+/** How many instances are in each state: none, but for those given. */
+export function stateCounts(counts: Partial<StateCounts> = {}): StateCounts {
+  return {
+    fresh: 0,
+    restorable: 0,
+    changed: 0,
+    in_the_way: 0,
+    stale: 0,
+    new: 0,
+    rejected: 0,
+    lost: 0,
+    awaiting: 0,
+    unknown: 0,
+    blocked: 0,
+    pending: 0,
+    ...counts,
+  }
+}
+
+export const sampleRunFile: RunFile = {
+  path: 'assets/hero.webp',
+  bytes: 48_213,
+  sha256: '0'.repeat(64),
+  mime_type: 'image/webp',
+  width: 1536,
+  height: 1024,
+  seconds: null,
+}
+
+/** An instance that was generated. */
+export const sampleInstance: RunInstance = {
+  instance: 'hero',
+  job: 'hero',
+  at: 'modelgate.yaml:8:3',
+  command: 'image create',
+  model: 'gpt-image-2',
+  lane: 'image',
+  output: 'assets/hero.webp',
+  state: 'fresh',
+  action: 'generated',
+  key: '1'.repeat(64),
+  reasons: ['prompt changed'],
+  creates: 1,
+  files: [sampleRunFile],
+  took_s: 12.5,
+  cost: { amount: 0.04, currency: 'USD', estimate: true, reason: null },
+  error: null,
+}
+
+export const failedInstance: RunInstance = {
+  ...sampleInstance,
+  instance: 'banner',
+  job: 'banner',
+  command: 'image edit',
+  output: 'assets/banner.webp',
+  state: 'new',
+  action: 'failed',
+  reasons: [],
+  files: [],
+  took_s: 2,
+  cost: null,
+  error: { code: 'blocked', exit_code: 9, billed: 'maybe', message: 'The prompt was blocked.' },
+}
+
+export const sampleRun: RunDocument = {
+  version: 1,
+  command: 'run',
+  mode: 'run',
+  manifest: 'modelgate.yaml',
+  folder: '/work/shop',
+  sandbox: false,
+  run: '20261122-1',
+  shard: '2/5',
+  instances: [sampleInstance, failedInstance],
+  states: stateCounts({ fresh: 1, new: 1 }),
+  creates: { planned: 2, made: 1, limit: 40 },
+  estimate: { amount: 0.08, currency: 'USD', estimate: true, reason: null },
+  cost: null,
+  orphans: ['old'],
+  left: [
+    {
+      state: 'failed',
+      instances: ['banner'],
+      message: 'The prompt was blocked.',
+      next: ['modelgate', 'run'],
+    },
+    { state: 'pending', instances: ['teaser'], message: 'It waits for banner.', next: null },
+  ],
+  warnings: ['odd'],
+}
+
+export const sampleRunChange: RunChangeDocument = {
+  version: 1,
+  command: 'run pick',
+  manifest: 'modelgate.yaml',
+  folder: '/work/shop',
+  instances: [{ instance: 'hero', variant: 2, files: [sampleRunFile] }],
+  warnings: [],
+}
+
+export const sampleRunReport: RunReportDocument = {
+  version: 1,
+  command: 'run report',
+  manifest: 'modelgate.yaml',
+  states: stateCounts({ fresh: 1 }),
+  files: [{ path: 'report.html', format: 'html', bytes: 12_345 }],
+  warnings: [],
+}
+
+export const sampleRunClean: RunCleanDocument = {
+  version: 1,
+  command: 'run clean',
+  manifest: 'modelgate.yaml',
+  folder: '/work/shop',
+  removed: false,
+  items: [{ path: '.modelgate/store/00/0000', kind: 'blob', instance: null, bytes: 99 }],
+  bytes: 99,
+  warnings: [],
+}
+
+/** One of every event of a run. */
+export const sampleRunEvents = {
+  'plan-make': {
+    type: 'plan-make',
+    run: '20261122-1',
+    folder: '/work/shop',
+    instances: 2,
+    states: stateCounts({ new: 2 }),
+    lanes: [{ lane: 'image', to_make: 2, concurrency: 4 }],
+    creates: { planned: 2, made: 0, limit: 40 },
+    estimate: { amount: 0.08, currency: 'USD', estimate: true, reason: null },
+  },
+  'instance-start': {
+    type: 'instance-start',
+    instance: 'hero',
+    lane: 'image',
+    variant: 1,
+    attempt: 1,
+    resumed: false,
+  },
+  'instance-progress': {
+    type: 'instance-progress',
+    instance: 'teaser',
+    variant: 1,
+    state: 'in_progress',
+    percent: 45,
+  },
+  'instance-end': { type: 'instance-end', ...sampleInstance },
+  'lane-change': {
+    type: 'lane-change',
+    lane: 'image',
+    concurrency: 2,
+    pause_s: 20,
+    reason: 'The gateway asks to wait.',
+  },
+  'circuit-change': { type: 'circuit-change', open: true, reason: 'Five failures in a row.' },
+} as const satisfies { readonly [Type in RunEvent['type']]: Extract<RunEvent, { type: Type }> }
