@@ -11,6 +11,8 @@ export interface Gateway extends ConnectionOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly policy: RetryPolicy
+  /** The `Idempotency-Key` of the request that creates something, for a caller that may send it again later. */
+  readonly idempotencyKey?: string
   readonly limits: TimeLimits & {
     /** Between two messages, in milliseconds; keep-alives do not count. */
     readonly progress: number | undefined

@@ -16,6 +16,8 @@ export interface RetryPolicy {
   readonly maxRetries: number
   /** Whether the gateway honours `Idempotency-Key`: then a repeated request does not create a second result. */
   readonly idempotencyHonoured: boolean
+  /** Whether only look-ups and downloads are retried, because whoever sends the other requests repeats them itself. */
+  readonly readsOnly?: boolean
 }
 
 /** When the gateway asks for a longer wait than this, in seconds, the request is given up. */
@@ -40,7 +42,7 @@ const finalFaults: ReadonlySet<ExchangeFault> = new Set([
 
 /** Whether the request of a broken exchange may be sent again (see docs/faults.md, phases of a request). */
 export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy: RetryPolicy): boolean {
-  if (policy.mode === 'never') return false
+  if (neverRepeats(kind, policy)) return false
   if (finalFaults.has(error.fault)) return false
   // Until the whole request has been sent, no server can have accepted it.
   if (error.stage === 'connect' || error.stage === 'send' || kind === 'read') return true
@@ -54,7 +56,7 @@ export function mayRepeatAnswered(
   kind: RequestKind,
   policy: RetryPolicy,
 ): boolean {
-  if (policy.mode === 'never') return false
+  if (neverRepeats(kind, policy)) return false
   const wish = headers['x-should-retry']
   if (wish === 'true') return true
   if (wish === 'false') return false
@@ -64,6 +66,10 @@ export function mayRepeatAnswered(
   if (refusedStatus.has(status)) return true
   if (!failedStatus.has(status)) return false
   return kind !== 'create' || policy.mode === 'always' || policy.idempotencyHonoured
+}
+
+function neverRepeats(kind: RequestKind, { mode, readsOnly }: RetryPolicy): boolean {
+  return mode === 'never' || (readsOnly === true && kind !== 'read')
 }
 
 /** Seconds before the next attempt: what the gateway asks for, else exponential with jitter, at most 8 s. */

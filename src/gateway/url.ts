@@ -58,6 +58,17 @@ export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | u
   return target?.origin === from.origin ? target : undefined
 }
 
+/** The `Idempotency-Key` of a request: the one that the caller has for it, else a new one. */
+export function idempotencyKeyOf({
+  idempotencyKey,
+  clock,
+}: {
+  readonly idempotencyKey?: string
+  readonly clock: Clock
+}): string {
+  return idempotencyKey ?? mintIdempotencyKey(clock)
+}
+
 /**
  * A new `Idempotency-Key`: a version 7 UUID, from the time and 74 random bits.
  */

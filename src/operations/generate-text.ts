@@ -12,7 +12,7 @@ import {
   type TextDecoder,
   type TextReceiver,
 } from '../gateway/stream-text.ts'
-import { mintIdempotencyKey } from '../gateway/url.ts'
+import { idempotencyKeyOf } from '../gateway/url.ts'
 import { countOf, objectOf } from '../json.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import type { PreparedRequest } from './conversation/conversation-session.ts'
@@ -53,7 +53,7 @@ export function textGatewayRequest(
   gateway: Gateway,
   { model, path, query, body, streamed }: TextRequest,
 ): GatewayRequest {
-  const idempotencyKey = mintIdempotencyKey(gateway.clock)
+  const idempotencyKey = idempotencyKeyOf(gateway)
   // A background response is a job: a second one would go on, and be paid for, unseen.
   const kind = body['background'] === true ? 'create' : 'text'
   const creation = { model, count: 1, of: 'text', body, maxOutputTokens: maxTokens(body) } as const

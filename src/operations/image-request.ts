@@ -15,7 +15,7 @@ import type { RequestBody } from '../gateway/exchange.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { multipartBody } from '../gateway/multipart.ts'
 import { jsonBody } from '../gateway/send-request.ts'
-import { endpointUrl, mintIdempotencyKey } from '../gateway/url.ts'
+import { endpointUrl, idempotencyKeyOf } from '../gateway/url.ts'
 import type { ProblemList } from '../problems.ts'
 import { sourceProblems, type ImageSource } from './image-sources.ts'
 import type { Body } from './operation.ts'
@@ -246,7 +246,7 @@ const progressFromBytes = 1_000_000
  * @param onProgress is called with how much of a large upload has been sent
  */
 export function imageGatewayRequest(
-  { baseUrl, clock }: Gateway,
+  gateway: Gateway,
   request: ImageRequest,
   onProgress?: (sent: number, total: number) => void,
 ): {
@@ -259,12 +259,12 @@ export function imageGatewayRequest(
   return {
     request: {
       method: 'POST',
-      url: endpointUrl(baseUrl, endpoints[command].path),
+      url: endpointUrl(gateway.baseUrl, endpoints[command].path),
       kind: 'create',
       creation: imageCreation(request),
       accept: streamed ? 'text/event-stream' : 'application/json',
       contentType,
-      idempotencyKey: mintIdempotencyKey(clock),
+      idempotencyKey: idempotencyKeyOf(gateway),
       body: reports ? withProgress(body, onProgress) : body,
     },
     content,

@@ -10,7 +10,7 @@ import { readInputFile } from '../files/input-file.ts'
 import type { NewJob } from '../files/jobs/job-record.ts'
 import { mediaTypeOfName, sniffMediaType } from '../files/media-type.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
-import { bareModel, mintIdempotencyKey } from '../gateway/url.ts'
+import { bareModel, idempotencyKeyOf } from '../gateway/url.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
 import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
@@ -67,7 +67,7 @@ export function instancesOf({ instances }: Body): Body[] {
 }
 
 /**
- * Builds the HTTP request, with a new idempotency key.
+ * Builds the HTTP request, with its idempotency key.
  * @param source the video that a remix starts from
  * @throws UsageError for a model or an id that cannot be a part of a path
  */
@@ -77,7 +77,7 @@ export function videoGatewayRequest(
   source?: Job,
 ): GatewayRequest & { readonly idempotencyKey: string } {
   const { model, body } = request
-  const idempotencyKey = mintIdempotencyKey(gateway.clock)
+  const idempotencyKey = idempotencyKeyOf(gateway)
   const keyed = { body, idempotencyKey, creation: videoCreation(request) }
   if (source === undefined) return { ...operationRequest(gateway, model, keyed), idempotencyKey }
   const id = source.kind === 'video' ? source.id : lastSegment(source.id)

@@ -73,6 +73,19 @@ test.for([301, 307, 400, 401, 403, 404, 409, 413, 422, 501, 505])('does not repe
   for (const kind of kinds) expect(answered(status, kind, always)).toBe(false)
 })
 
+test('with readsOnly nothing that creates is repeated, whatever the gateway says', () => {
+  for (const policy of [safe, always, honoured].map((other) => ({ ...other, readsOnly: true }))) {
+    for (const kind of ['text', 'create'] as const) {
+      expect(broken('connect', 'connect', kind, policy)).toBe(false)
+      expect(broken('wait', 'reset', kind, policy)).toBe(false)
+      expect(answered(429, kind, policy)).toBe(false)
+      expect(answered(500, kind, policy, { 'x-should-retry': 'true' })).toBe(false)
+    }
+    expect(broken('wait', 'reset', 'read', policy)).toBe(true)
+    expect(answered(503, 'read', policy)).toBe(true)
+  }
+})
+
 test('the gateway has its way with x-should-retry, but not against --retry never', () => {
   for (const kind of kinds) {
     expect(answered(409, kind, safe, { 'x-should-retry': 'true' })).toBe(true)
