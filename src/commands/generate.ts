@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
+import { commandInputs, conflictingInputs } from '../contract/command-inputs.ts'
+import { flagsOf } from '../contract/field-flags.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { UsageError } from '../errors.ts'
 import { listOf } from '../json.ts'
@@ -10,7 +12,12 @@ import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
-import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
+import {
+  addContractFlags,
+  conflictingFlags,
+  inputOption,
+  type ConflictingFlags,
+} from './shared/contract-flags.ts'
 import {
   attachmentPaths,
   continueConversation,
@@ -44,13 +51,12 @@ interface GenerateOptions extends TextOptions, ConversationOptions {
 
 const flags = flagsOf(endpoint.fields)
 
+const { system, attach, schema } = commandInputs.generate
+
 const conflicts: readonly ConflictingFlags[] = [
-  ['--system', '--system-instruction'],
+  ...conflictingFlags(conflictingInputs.generate),
   ['--history', '--contents'],
   ...conversationConflicts('--contents'),
-  ['--schema', '--response-schema'],
-  ['--schema', '--response-json-schema'],
-  ['--schema', '--response-mime-type'],
 ]
 
 export const generateExamples: readonly Example[] = [
@@ -69,8 +75,8 @@ export function registerGenerate(command: Command, context: Context, send = send
   explainCommon(command, strictMeanings.text)
   command
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
-    .option('-s, --system <text>', 'system instruction as text, or @file')
-    .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
+    .addOption(inputOption(system))
+    .addOption(inputOption(attach))
     .addOption(continueOption())
     .addOption(conversationFileOption())
     .option(
@@ -82,7 +88,7 @@ export function registerGenerate(command: Command, context: Context, send = send
       'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)',
       collect,
     )
-    .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
+    .addOption(inputOption(schema))
     .option(
       '--safety <category=threshold>',
       'safety setting, such as harassment=BLOCK_NONE (repeatable)',

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import { flagsOf } from '../contract/field-flags.ts'
 import { imageCreateEndpoint as endpoint } from '../contract/images.ts'
-import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { addContractFlags } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
 

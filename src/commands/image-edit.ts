@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
+import { commandInputs } from '../contract/command-inputs.ts'
 import { flagName } from '../contract/field.ts'
+import { flagsOf } from '../contract/field-flags.ts'
 import { defaultEditModel, imageEditEndpoint as endpoint } from '../contract/images.ts'
 import { UsageError } from '../errors.ts'
 import {
@@ -12,8 +14,7 @@ import {
   type SourceInput,
 } from '../operations/image-sources.ts'
 import type { Body } from '../operations/operation.ts'
-import { collect } from './shared/common-options.ts'
-import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { addContractFlags, inputOption } from './shared/contract-flags.ts'
 import { fetchSource } from './shared/fetch-source.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
@@ -39,8 +40,8 @@ export function registerImageEdit(command: Command, context: Context, send = sen
   addExamples(command, imageEditExamples)
   command
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
-    .option('--image <file|url>', 'a picture to start from, or - for standard input (repeatable)', collect)
-    .option('--mask <file|url>', 'PNG whose transparent parts may be changed')
+    .addOption(inputOption(commandInputs['image edit'].image))
+    .addOption(inputOption(commandInputs['image edit'].mask))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<EditOptions>()
       const call = { context, options, own: self.opts(), words }

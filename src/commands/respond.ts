@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
+import { commandInputs, conflictingInputs } from '../contract/command-inputs.ts'
+import { flagsOf } from '../contract/field-flags.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import { readInputItems } from '../operations/chat-history.ts'
 import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
@@ -8,7 +10,12 @@ import { addInput, responseRequest } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
-import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
+import {
+  addContractFlags,
+  conflictingFlags,
+  inputOption,
+  type ConflictingFlags,
+} from './shared/contract-flags.ts'
 import {
   attachmentPaths,
   continueConversation,
@@ -54,8 +61,10 @@ const flags = flagsOf(endpoint.fields)
   // The gateway's own default is another one; this command always says which it wants.
   .map((flag) => (flag.name === 'stream' ? { ...flag, default: 'true, false with --background' } : flag))
 
+const { attach, schema } = commandInputs.respond
+
 const conflicts: readonly ConflictingFlags[] = [
-  ['--schema', '--text-format'],
+  ...conflictingFlags(conflictingInputs.respond),
   ['--history', '--input'],
   ...conversationConflicts('--input', '--previous-response-id', '--conversation', '--background'),
 ]
@@ -75,10 +84,10 @@ export function registerRespond(command: Command, context: Context, send = sendT
   explainCommon(command, strictMeanings.text)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
-    .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
+    .addOption(inputOption(attach))
     .addOption(continueOption())
     .addOption(conversationFileOption())
-    .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
+    .addOption(inputOption(schema))
     .option(
       '--history <json>',
       'earlier messages: chat messages or input items as JSON, @file, @- or a file name',

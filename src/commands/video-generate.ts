@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
+import { commandInputs } from '../contract/command-inputs.ts'
+import { flagsOf } from '../contract/field-flags.ts'
 import { videoReferenceTypes, videoOperationEndpoint as endpoint } from '../contract/videos.ts'
 import {
   addInstance,
@@ -12,8 +14,7 @@ import {
   type InstanceMedia,
 } from '../operations/video-request.ts'
 import { isUrl } from '../operations/image-sources.ts'
-import { collect } from './shared/common-options.ts'
-import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { addContractFlags, inputOption } from './shared/contract-flags.ts'
 import { fetchSource } from './shared/fetch-source.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
@@ -29,6 +30,7 @@ interface GenerateOptions extends VideoOptions {
 }
 
 const flags = flagsOf(endpoint.fields)
+const inputs = commandInputs['video generate']
 
 const videoGenerateExamples: readonly Example[] = [
   ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
@@ -44,10 +46,10 @@ export function registerVideoGenerate(command: Command, context: Context, start 
   addExamples(command, videoGenerateExamples)
   command
     .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
-    .option('--image <file|url>', 'picture of the first frame, or - for standard input')
-    .option('--last-frame <file|url>', 'picture of the last frame')
-    .option('--reference <file|url>', 'reference picture, or FILE=style for its style (repeatable)', collect)
-    .option('--video <file|uri>', 'video to extend: a file, or the address that the gateway gave it')
+    .addOption(inputOption(inputs.image))
+    .addOption(inputOption(inputs['last-frame']))
+    .addOption(inputOption(inputs.reference))
+    .addOption(inputOption(inputs.video))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
       let media: InstanceMedia = {}

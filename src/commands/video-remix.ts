@@ -1,9 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
+import { commandInputs } from '../contract/command-inputs.ts'
+import { flagsOf } from '../contract/field-flags.ts'
 import { videoRemixEndpoint as endpoint } from '../contract/videos.ts'
 import { UsageError } from '../errors.ts'
 import { promptField } from './shared/build-request.ts'
-import { flagsOf } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/named-job.ts'
 import {
@@ -17,6 +18,8 @@ import {
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
 
+const { source } = commandInputs['video remix']
+
 const videoRemixExamples: readonly Example[] = [
   ['modelgate video remix -m MODEL video_123 "Make it night"'],
   ['modelgate video remix -m MODEL --last "Add falling snow"'],
@@ -28,12 +31,12 @@ const videoRemixExamples: readonly Example[] = [
 export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
   addExamples(command, videoRemixExamples)
   command
-    .argument('[id]', 'id of the finished video, or the beginning of it')
+    .argument('[id]', `${source.about}${source.forms}`)
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
       const given = self.optsWithGlobals<VideoOptions>()
-      const [source, words] = splitArguments(id, rest, given)
-      const options = await remixOptions(context, given, source)
+      const [video, words] = splitArguments(id, rest, given)
+      const options = await remixOptions(context, given, video)
       const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'video', {
         endpoint,
         flags,
@@ -41,7 +44,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
         joinsInput: false,
         ...promptField('prompt', options),
       })
-      await start(context, options, request, source)
+      await start(context, options, request, video)
     })
   addJobOptions(command, [
     lastOption(),

@@ -4,7 +4,7 @@ import { flagName, type Endpoint, type Field } from '../../src/contract/field.ts
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
 import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
-import { flagsOf } from '../../src/commands/shared/contract-flags.ts'
+import { flagsOf } from '../../src/contract/field-flags.ts'
 import { sampleFor } from '../support/contract-samples.ts'
 import { bodyOf, refusalOf, type TextCommand } from '../support/text-call.ts'
 

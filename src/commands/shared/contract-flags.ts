@@ -1,30 +1,19 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../../context.ts'
-import { flagName, type Field, type Fields } from '../../contract/field.ts'
+import type { CommandInput, ConflictingNames } from '../../contract/command-inputs.ts'
+import type { Field } from '../../contract/field.ts'
+import { isList, wordsOf, type FieldFlag } from '../../contract/field-flags.ts'
 import { collect, suggestWords } from './common-options.ts'
 import type { ProblemList } from '../../problems.ts'
 import { setField, readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './request-body.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 
 /** A flag that sets one field of the request body. */
-export interface ContractFlag {
-  /** Without dashes: `top-logprobs`. */
-  readonly name: string
-  readonly path: readonly string[]
-  readonly field: Field
+export interface ContractFlag extends FieldFlag {
   /** The flag that was given in its place, for messages. */
   readonly named?: string
   /** The default, if the command decides it; otherwise the contract's. */
   readonly default?: string
-}
-
-/** One flag for every field of a request, and for the known inner fields of its objects. */
-export function flagsOf(fields: Fields, path: readonly string[] = []): ContractFlag[] {
-  return Object.entries(fields).flatMap(([key, field]) => {
-    const own =
-      field.flag === false ? [] : [{ name: field.flag ?? flagName(key), path: [...path, key], field }]
-    return [...own, ...flagsOf(field.fields ?? {}, [...path, key])]
-  })
 }
 
 const group = 'Fields of the request (JSON is inline, @file or @-):'
@@ -97,11 +86,6 @@ function placeholder(field: Field): string {
   return field.values === undefined && field.known === undefined ? 'text' : 'word'
 }
 
-/** The allowed values, if the contract lists them. */
-export function wordsOf(field: Field): readonly string[] | undefined {
-  return field.values ?? field.known ?? field.items?.values ?? field.items?.known
-}
-
 function describe({ field, default: own }: ContractFlag): string {
   const byDefault = own ?? field.default
   const words = wordsOf(field)
@@ -137,11 +121,6 @@ async function fieldValue(context: Context, flag: string, field: Field, given: u
   return types.length === 1 ? text : textOrJson(context, flag, text)
 }
 
-/** A list of strings is given by repeating the flag. */
-export function isList(field: Field): boolean {
-  return field.type === 'array' && field.items?.type === 'string'
-}
-
 const looksLikeJson = /^\s*[[{]/
 
 /** Where text and JSON are both allowed, the first character distinguishes them, in a file as well. */
@@ -171,8 +150,20 @@ function numberOf(text: string): unknown {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
+/** The option of an input; of one that takes several files, to be repeated. */
+export function inputOption(input: CommandInput & { readonly isList?: boolean }): Option {
+  const { name, short, value, about, forms, isList: isRepeatable = false } = input
+  const flags = `${short === undefined ? '' : `-${short}, `}--${name} <${value}>`
+  const option = new Option(flags, `${about}${forms}${isRepeatable ? ' (repeatable)' : ''}`)
+  return isRepeatable ? option.argParser(collect) : option
+}
+
 /** Two flags, with dashes, of which one would silently override the other. */
 export type ConflictingFlags = readonly [one: string, other: string]
+
+export function conflictingFlags(pairs: readonly ConflictingNames[]): ConflictingFlags[] {
+  return pairs.map(([one, other]) => [`--${one}`, `--${other}`])
+}
 
 /**
  * Rejects a call that gives both flags of a pair.

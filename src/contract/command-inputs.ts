@@ -1,0 +1,156 @@
+import { videoReferenceTypes } from './videos.ts'
+
+/**
+ * What the creating commands take besides the fields of their endpoints: flags of the command line, and with
+ * underscores for dashes fields of a manifest.
+ */
+export interface CommandInput {
+  /** As a flag, without dashes in front: `last-frame`. */
+  readonly name: string
+  /** The short flag's letter. */
+  readonly short?: string
+  /** `files`: local files. `source`: a finished video. */
+  readonly kind: 'text' | 'files' | 'schema' | 'source'
+  /** One line for `--help`. */
+  readonly about: string
+  /** The forms that the command line takes it in, which follow `about`. */
+  readonly forms: string
+  /** What stands for the value in `--help`. */
+  readonly value: string
+  readonly required?: true
+}
+
+/** Local files that go into a request. */
+export interface FilesInput extends CommandInput {
+  readonly kind: 'files'
+  /** Whether it takes several. */
+  readonly isList: boolean
+  /** What the files are; null for anything. */
+  readonly media: 'image' | 'video' | null
+  /** What a file may be used for, given as `FILE=ROLE`; the first is the default. */
+  readonly roles?: readonly [string, ...string[]]
+}
+
+const attach = {
+  name: 'attach',
+  short: 'a',
+  kind: 'files',
+  about: 'attach a file',
+  forms: ', a URL, or - for standard input',
+  value: 'file|url',
+  isList: true,
+  media: null,
+} as const satisfies FilesInput
+
+const schema = {
+  name: 'schema',
+  kind: 'schema',
+  about: 'JSON Schema of the answer',
+  forms: ': JSON, @file or a file name; the answer is checked',
+  value: 'json',
+} as const satisfies CommandInput
+
+/** The inputs of each command, by their names. */
+export const commandInputs = {
+  generate: {
+    system: {
+      name: 'system',
+      short: 's',
+      kind: 'text',
+      about: 'system instruction',
+      forms: ' as text, or @file',
+      value: 'text',
+    },
+    attach,
+    schema,
+  },
+  respond: { attach, schema },
+  'image create': {},
+  'image edit': {
+    image: {
+      name: 'image',
+      kind: 'files',
+      about: 'a picture to start from',
+      forms: ', or - for standard input',
+      value: 'file|url',
+      isList: true,
+      media: 'image',
+      required: true,
+    },
+    mask: {
+      name: 'mask',
+      kind: 'files',
+      about: 'PNG whose transparent parts may be changed',
+      forms: '',
+      value: 'file|url',
+      isList: false,
+      media: 'image',
+    },
+  },
+  'video generate': {
+    image: {
+      name: 'image',
+      kind: 'files',
+      about: 'picture of the first frame',
+      forms: ', or - for standard input',
+      value: 'file|url',
+      isList: false,
+      media: 'image',
+    },
+    'last-frame': {
+      name: 'last-frame',
+      kind: 'files',
+      about: 'picture of the last frame',
+      forms: '',
+      value: 'file|url',
+      isList: false,
+      media: 'image',
+    },
+    reference: {
+      name: 'reference',
+      kind: 'files',
+      about: 'reference picture',
+      forms: ', or FILE=style for its style',
+      value: 'file|url',
+      isList: true,
+      media: 'image',
+      roles: videoReferenceTypes,
+    },
+    video: {
+      name: 'video',
+      kind: 'files',
+      about: 'video to extend',
+      forms: ': a file, or the address that the gateway gave it',
+      value: 'file|uri',
+      isList: false,
+      media: 'video',
+    },
+  },
+  'video remix': {
+    source: {
+      name: 'source',
+      kind: 'source',
+      about: 'id of the finished video',
+      forms: ', or the beginning of it',
+      value: 'id',
+      required: true,
+    },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, CommandInput | FilesInput>>>>
+
+/** The commands that create something, in the words of the command line. */
+export type CreatingCommand = keyof typeof commandInputs
+
+/** Two flags, without dashes in front, of which one would silently override the other. */
+export type ConflictingNames = readonly [one: string, other: string]
+
+/** Those among the fields of a command's request and its inputs. */
+export const conflictingInputs = {
+  generate: [
+    ['system', 'system-instruction'],
+    ['schema', 'response-schema'],
+    ['schema', 'response-json-schema'],
+    ['schema', 'response-mime-type'],
+  ],
+  respond: [['schema', 'text-format']],
+} as const satisfies Partial<Record<CreatingCommand, readonly ConflictingNames[]>>
