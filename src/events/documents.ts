@@ -36,7 +36,7 @@ import {
   runDocument,
   runEvents,
   runReportDocument,
-} from './run.ts'
+} from './run-document.ts'
 import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
 import { usageReportDefinitions, usageReportDocument } from './usage-sums.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'

@@ -7,7 +7,7 @@ import type {
   RunInstance,
   RunReportDocument,
   StateCounts,
-} from '../../src/events/run.ts'
+} from '../../src/events/run-document.ts'
 
 /** How many instances are in each state: none, but for those given. */
 export function stateCounts(counts: Partial<StateCounts> = {}): StateCounts {

@@ -1,4 +1,4 @@
-import type { RunState } from '../../events/run.ts'
+import type { RunState } from '../../events/run-document.ts'
 import type { LockBlock, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 

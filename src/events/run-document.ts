@@ -79,7 +79,7 @@ export type RunFile = Infer<typeof runFile.schema>
 const runFile = define(
   'run_file',
   object({
-    path: text('where it is: below the folder of the document, with slashes'),
+    path: text('where it is, from the working directory'),
     bytes: count('its size'),
     sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
     mime_type: text('its media type'),
@@ -158,7 +158,7 @@ const creates = define(
 
 export const runDefinitions = [stateCounts, runFile, runFailure, runInstance, runRemainder, creates] as const
 
-const folder = text('the absolute path of the folder that the outputs are relative to')
+const folder = text('the absolute path of the folder that the outputs lie below')
 const planned = orNull(
   estimate.reference,
   'an estimate of what the planned creations cost; null without prices in the configuration',
