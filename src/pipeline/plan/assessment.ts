@@ -17,6 +17,8 @@ export interface Assessment {
   readonly state: State
   /** Its key: of the picked variant, else of the first; null while it is not known. */
   readonly key: string | null
+  /** The keys of all its variants, in their order; empty while they are not known. */
+  readonly keys: readonly string[]
   /** A short digest of each field, for the lock; null while the key is not known. */
   readonly fields: Readonly<Record<string, string>> | null
   /** Why, each a sentence: the fields that changed, the files that differ, the asserts that failed. */
@@ -25,10 +27,16 @@ export interface Assessment {
   readonly toMake: readonly Variant[]
   /** The locked block that belongs to it, by its key or its name. */
   readonly block: LockBlock | null
-  /** The name under which that block stands in the lock. */
+  /**
+   * The name under which that block stands in the lock. Another one than its own that the manifest does not have is its
+   * former name, and goes once the block stands under the new one.
+   */
   readonly lockedAs: string | null
-  /** The result to put in place without generating it: the locked one, or one that a journal or a candidate has. */
+  /**
+   * The result to put in place without generating it: the locked one, or one that a journal or a candidate has. Its
+   * paths are those where it belongs. With an output that was only moved or renamed, its files may be there already.
+   */
   readonly restore: { readonly result: Result; readonly picked: number | null } | null
-  /** The paths where the result lies and where it belongs, if they differ: its output was moved. */
+  /** Files of `restore` that lie where they belonged before, and have to go from there: the output was moved. */
   readonly moves: readonly { readonly from: string; readonly to: string }[]
 }
