@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { parseJson } from '../../files/parse-json.ts'
+import { isObject } from '../../json.ts'
+import { nameProblem, parseCsv, plainText, type CsvRow, type TextProblem } from './csv.ts'
+
+/** A row of `each`. */
+export interface Row {
+  /** In brackets behind the job's name: the column `id`, in Unicode's form NFC, else a digest of the row. */
+  readonly id: string
+  /** The values as texts, by the names of their columns. */
+  readonly columns: Readonly<Record<string, string>>
+  /** The line that it begins in; in a list, its number. From 1. */
+  readonly line: number
+}
+
+export interface Rows {
+  readonly rows: readonly Row[]
+  /** The names of all columns, in order of appearance. */
+  readonly columns: readonly string[]
+  /** Every mistake; a row with one is left out. In a list, `line` is the number of the item, and `column` 1. */
+  readonly problems: readonly TextProblem[]
+}
+
+/** The rows of a CSV file. */
+export function rowsOfCsv(text: string, maxRows = Infinity): Rows {
+  const { header, rows, problems } = parseCsv(text, maxRows)
+  return identified(rows, header, problems, 'line')
+}
+
+/** The rows of a file with a JSON object a line; empty lines are no rows. */
+export function rowsOfJsonLines(text: string, maxRows = Infinity): Rows {
+  const source = plainText(text)
+  const problems: TextProblem[] = []
+  const rows: CsvRow[] = []
+  let count = 0
+  for (const [at, line] of source.split('\n').entries()) {
+    if (line.trim() === '') continue
+    if (++count > maxRows) {
+      problems.push({ line: at + 1, column: 1, message: `There are more than ${maxRows} rows.` })
+      break
+    }
+    const { value, problem } = parseJson(line)
+    if (problem !== undefined) {
+      const [place, column = '1'] = /line 1, column (\d+): /.exec(problem) ?? ['']
+      problems.push({
+        line: at + 1,
+        column: Number(column),
+        message: `The line ${problem.replace(place, '')}.`,
+      })
+      continue
+    }
+    const values = isObject(value) ? valuesOf(value) : 'The line is not a JSON object.'
+    if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
+    else rows.push({ values, line: at + 1 })
+  }
+  return identified(rows, namesOf(rows), problems, 'line')
+}
+
+/** The rows of a list in the manifest: objects, or single values, each of which is the column `id` of its row. */
+export function rowsOfList(list: readonly unknown[]): Rows {
+  const problems: TextProblem[] = []
+  const rows: CsvRow[] = []
+  for (const [at, item] of list.entries()) {
+    const values = valuesOf(isObject(item) ? item : { id: item })
+    if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
+    else rows.push({ values, line: at + 1 })
+  }
+  return identified(rows, namesOf(rows), problems, 'item')
+}
+
+/** The values as texts, or what is wrong with them. */
+function valuesOf(row: Readonly<Record<string, unknown>>): Record<string, string> | string {
+  const values: Record<string, string> = {}
+  for (const [name, value] of Object.entries(row)) {
+    const problem = nameProblem(name)
+    if (problem !== undefined) return problem
+    if (typeof value === 'object' && value !== null) {
+      return `The column ${JSON.stringify(name)} is ${Array.isArray(value) ? 'a list' : 'an object'}, not a single value.`
+    }
+    values[name] = value === null ? '' : String(value)
+  }
+  return values
+}
+
+function namesOf(rows: readonly CsvRow[]): string[] {
+  return [...new Set(rows.flatMap(({ values }) => Object.keys(values)))]
+}
+
+/** @param unit what a row is in its source, for messages */
+function identified(
+  rows: readonly CsvRow[],
+  columns: readonly string[],
+  problems: readonly TextProblem[],
+  unit: 'line' | 'item',
+): Rows {
+  const hasIds = columns.includes('id')
+  const all = [...problems]
+  const found: Row[] = []
+  const places = new Map<string, number>()
+  for (const { values, line } of rows) {
+    const given = hasIds ? values['id'] : undefined
+    const id = hasIds ? given?.normalize('NFC') : digestOf(values)
+    const problem = hasIds ? idProblem(id) : undefined
+    const first = id === undefined ? undefined : places.get(id)
+    if (id === undefined || problem !== undefined) {
+      all.push({ line, column: 1, message: problem! })
+    } else if (first !== undefined) {
+      const message = hasIds
+        ? `The id ${JSON.stringify(id)} is taken by ${unit} ${first}.`
+        : `The row is the same as that of ${unit} ${first}; give each a column \`id\`, or leave one out.`
+      all.push({ line, column: 1, message })
+    } else {
+      places.set(id, line)
+      found.push({ id, columns: values, line })
+    }
+  }
+  return { rows: found, columns, problems: all.toSorted((a, b) => a.line - b.line) }
+}
+
+const maxIdLength = 120
+
+/** Control characters, ends of lines, and marks that turn the direction of what is shown. */
+const hidden = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
+
+function idProblem(id: string | undefined): string | undefined {
+  if (id === undefined || id === '') return 'The row has no `id`, which the other rows have.'
+  const shown = JSON.stringify(id.slice(0, maxIdLength))
+  if (/[[\]]/.test(id)) return `The id ${shown} has a bracket in it.`
+  if (hidden.test(id) || !id.isWellFormed()) return `The id ${shown} has a control character in it.`
+  if (id.trim() !== id) return `The id ${shown} has a space at its beginning or end.`
+  return id.length > maxIdLength ? `The id ${shown} … is longer than ${maxIdLength} characters.` : undefined
+}
+
+/** Of the values alone: neither the position of the row nor the order of its columns changes it. */
+function digestOf(values: Readonly<Record<string, string>>): string {
+  const sorted = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16)
+}
