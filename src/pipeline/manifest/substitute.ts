@@ -1,0 +1,105 @@
+import { isObject } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
+
+/** What `${…}` can stand for. */
+export interface Scope {
+  /** The values of the row; null for a job without `each`. */
+  readonly columns: Readonly<Record<string, string>> | null
+  /** The environment variables that the manifest declares. */
+  readonly declared: readonly string[]
+  readonly variables: Readonly<Record<string, string | undefined>>
+}
+
+export interface SubstitutionProblem {
+  /** Where in the value: names of members and numbers of items. */
+  readonly path: readonly (string | number)[]
+  /** Where in the text, in UTF-16 units. */
+  readonly offset: number
+  readonly message: string
+}
+
+export interface Substituted<Value> {
+  /** What could not be replaced stands in it as it was written. */
+  readonly value: Value
+  readonly problems: readonly SubstitutionProblem[]
+}
+
+/** `$${` is a literal `${`; a value ends in the line that it begins in. */
+const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
+
+/**
+ * Replaces `${name}` by a column of the row, `${env:NAME}` by a declared variable, and `$${` by `${`.
+ * What is put in is not looked through again.
+ */
+export function substitute(text: string, scope: Scope): Substituted<string> {
+  if (!text.includes('${')) return { value: text, problems: [] }
+  const problems: SubstitutionProblem[] = []
+  const value = text.replace(pattern, (written: string, name: string | undefined, offset: number) => {
+    if (written === '$${') return '${'
+    const found = name === undefined ? unclosed : valueOf(name, scope)
+    if ('text' in found) return found.text
+    problems.push({ path: [], offset, message: found.problem })
+    return written
+  })
+  return { value, problems }
+}
+
+/** As `substitute`, in all texts of a value; the names of members stay as they are. */
+export function substituteAll(value: unknown, scope: Scope): Substituted<unknown> {
+  const problems: SubstitutionProblem[] = []
+  const visit = (part: unknown, path: readonly (string | number)[]): unknown => {
+    if (typeof part === 'string') {
+      const replaced = substitute(part, scope)
+      for (const problem of replaced.problems) problems.push({ ...problem, path })
+      return replaced.value
+    }
+    if (Array.isArray(part)) return part.map((item: unknown, at) => visit(item, [...path, at]))
+    if (!isObject(part)) return part
+    return Object.fromEntries(
+      Object.entries(part).map(([name, member]) => [name, visit(member, [...path, name])]),
+    )
+  }
+  return { value: visit(value, []), problems }
+}
+
+type Found = { readonly text: string } | { readonly problem: string }
+
+const unclosed: Found = { problem: '`${` has no `}` in its line. For a literal `${` write `$${`.' }
+
+function valueOf(name: string, scope: Scope): Found {
+  return name.startsWith('env:') ? variableOf(name.slice('env:'.length), scope) : columnOf(name, scope)
+}
+
+function variableOf(name: string, { declared, variables }: Scope): Found {
+  const written = `\`\${env:${name}}\``
+  if (!declared.includes(name)) {
+    const near = nearestName(name, declared)
+    const hint = near === undefined ? `add ${name} to \`env:\`.` : `did you mean \`\${env:${near}}\`?`
+    return { problem: `${written} names a variable that the manifest does not declare: ${hint}` }
+  }
+  const text = Object.hasOwn(variables, name) ? variables[name] : undefined
+  return text === undefined
+    ? { problem: `The environment variable ${name} of ${written} is not set.` }
+    : { text }
+}
+
+function columnOf(name: string, { columns }: Scope): Found {
+  const written = `\`\${${name}}\``
+  if (columns === null) {
+    return {
+      problem: `${written} names a column, but the job has no \`each\`. For a literal \`\${\` write \`$\${\`.`,
+    }
+  }
+  if (Object.hasOwn(columns, name)) return { text: columns[name]! }
+  const names = Object.keys(columns)
+  const near = nearestName(name.trim(), names)
+  const hint = near === undefined ? `there are ${listed(names)}.` : `did you mean \`\${${near}}\`?`
+  return { problem: `${written} is not a column of the row: ${hint}` }
+}
+
+const maxListed = 8
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, maxListed).join(', ')
+  return names.length > maxListed ? `${shown} …` : shown || 'none'
+}

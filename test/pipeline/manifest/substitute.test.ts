@@ -1,0 +1,76 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { substitute, substituteAll, type Scope } from '../../../src/pipeline/manifest/substitute.ts'
+
+const scope: Scope = {
+  columns: { id: 'shoe', name: 'Red ${id} $&', 'in stock': 'yes' },
+  declared: ['BRAND', 'UNSET'],
+  variables: { BRAND: 'Acme', SECRET: 'x' },
+}
+
+test.each([
+  ['plain $ {text}', 'plain $ {text}'],
+  ['${id}/${id}.webp', 'shoe/shoe.webp'],
+  ['${name}', 'Red ${id} $&'],
+  ['${in stock}', 'yes'],
+  ['${env:BRAND}!', 'Acme!'],
+  ['$${id} costs $5', '${id} costs $5'],
+  ['$$${id}', '$${id}'],
+])('%s becomes %s', (text, value) => {
+  expect(substitute(text, scope)).toEqual({ value, problems: [] })
+})
+
+test.each([
+  ['a ${nmae}', 2, '`${nmae}` is not a column of the row: did you mean `${name}`?'],
+  ['${ id }', 0, '`${ id }` is not a column of the row: did you mean `${id}`?'],
+  ['${whatever}', 0, '`${whatever}` is not a column of the row: there are id, name, in stock.'],
+  ['${constructor}', 0, '`${constructor}` is not a column of the row: there are id, name, in stock.'],
+  ['${}', 0, '`${}` is not a column of the row: there are id, name, in stock.'],
+  ['a ${id\n}', 2, '`${` has no `}` in its line. For a literal `${` write `$${`.'],
+  [
+    '${env:SECRET}',
+    0,
+    '`${env:SECRET}` names a variable that the manifest does not declare: add SECRET to `env:`.',
+  ],
+  [
+    '${env:BRAN}',
+    0,
+    '`${env:BRAN}` names a variable that the manifest does not declare: did you mean `${env:BRAND}`?',
+  ],
+  ['${env:UNSET}', 0, 'The environment variable UNSET of `${env:UNSET}` is not set.'],
+])('tells what is wrong with %j', (text, offset, message) => {
+  expect(substitute(text, scope)).toEqual({ value: text, problems: [{ path: [], offset, message }] })
+})
+
+test('says that a job without rows has no columns', () => {
+  expect(substitute('${id}', { ...scope, columns: null }).problems).toEqual([
+    {
+      path: [],
+      offset: 0,
+      message: '`${id}` names a column, but the job has no `each`. For a literal `${` write `$${`.',
+    },
+  ])
+})
+
+test('reaches every text of a value, and names the place of each mistake', () => {
+  const value = { '${id}': ['${id}', 3, null, { file: 'p/${id}.md' }], n: { x: '${no}' } }
+  const { value: replaced, problems } = substituteAll(value, scope)
+  expect(replaced).toEqual({ '${id}': ['shoe', 3, null, { file: 'p/shoe.md' }], n: { x: '${no}' } })
+  expect(problems.map(({ path }) => path)).toEqual([['n', 'x']])
+})
+
+test('leaves a text as it is when every `${` of it is written with two dollars', () => {
+  const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'i', 'd', ' ') })
+  fc.assert(
+    fc.property(text, (source) => {
+      // A dollar before the mark would be a part of it.
+      const plain = source.replaceAll(/\$+\{/g, () => '${')
+      expect(
+        substitute(
+          plain.replaceAll('${', () => '$${'),
+          scope,
+        ),
+      ).toEqual({ value: plain, problems: [] })
+    }),
+  )
+})
