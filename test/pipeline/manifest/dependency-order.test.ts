@@ -1,0 +1,58 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { orderInstances } from '../../../src/pipeline/manifest/dependency-order.ts'
+
+const orderOf = (needs: Readonly<Record<string, readonly string[]>>) =>
+  orderInstances(Object.keys(needs), (id) => needs[id] ?? [])
+
+test('puts each behind what it needs, and leaves the rest as it is', () => {
+  expect(orderOf({ teaser: ['hero', 'banner'], banner: ['hero'], copy: [], hero: ['nothing'] })).toEqual({
+    order: ['hero', 'banner', 'teaser', 'copy'],
+    cycles: [],
+  })
+})
+
+test.each([
+  [{ a: ['a'] }, [['a', 'a']]],
+  [{ x: ['b'], a: ['b'], b: ['c'], c: ['a'] }, [['b', 'c', 'a', 'b']]],
+  [
+    { a: ['b'], b: ['a'], c: ['d'], d: ['c'] },
+    [
+      ['a', 'b', 'a'],
+      ['c', 'd', 'c'],
+    ],
+  ],
+  [{ 'a[1]': ['b[1]'], 'b[1]': ['a[1]'], 'a[2]': ['b[2]'], 'b[2]': ['a[2]'] }, [['a[1]', 'b[1]', 'a[1]']]],
+])('names the cycles of %j', (needs, cycles) => {
+  expect(orderOf(needs).cycles).toEqual(cycles)
+})
+
+test('goes as deep as there are instances', () => {
+  const ids = Array.from({ length: 50_000 }, (_, at) => `i${at}`)
+  const { order } = orderInstances(ids, (id) => {
+    const next = Number(id.slice(1)) + 1
+    return next < ids.length ? [`i${next}`] : []
+  })
+  expect(order).toEqual(ids.toReversed())
+})
+
+test('has every instance once, behind its needs unless there is a cycle, which is one', () => {
+  const graph = fc.array(fc.array(fc.nat(12), { maxLength: 4 }), { maxLength: 13 })
+  fc.assert(
+    fc.property(graph, (edges) => {
+      const ids = edges.map((_, at) => `job${at}`)
+      const needsOf = (id: string) => edges[Number(id.slice(3))]!.map((at) => `job${at}`)
+      const { order, cycles } = orderInstances(ids, needsOf)
+      expect([...order].toSorted()).toEqual([...ids].toSorted())
+      for (const cycle of cycles) {
+        expect(cycle[0]).toBe(cycle.at(-1))
+        for (const [at, id] of cycle.slice(1).entries()) expect(needsOf(cycle[at]!)).toContain(id)
+      }
+      if (cycles.length > 0) return
+      const places = new Map(order.map((id, at) => [id, at]))
+      for (const id of ids) {
+        for (const need of needsOf(id)) expect(places.get(need) ?? -1).toBeLessThan(places.get(id)!)
+      }
+    }),
+  )
+})
