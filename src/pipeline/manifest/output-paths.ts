@@ -1,0 +1,213 @@
+import { isDeviceName } from '../../files/file-name.ts'
+import { parseTemplate, templateTokens } from '../../files/output-plan.ts'
+import type { Instance, Lane } from './manifest.ts'
+
+/** What is needed of an instance to know which files it writes. */
+export type PlannedOutput = Pick<Instance, 'id' | 'job' | 'lane' | 'model' | 'output' | 'count'> & {
+  /** For `{slug}`; null where another job makes it. */
+  readonly prompt: string | null
+}
+
+/** A file that no output may take the place of. */
+export interface TakenPath {
+  /** Relative to the manifest's folder, with `/`. */
+  readonly path: string
+  /** What it is, for the message: `the manifest`, `an input of banner`. */
+  readonly what: string
+}
+
+type OutputTemplate = ReturnType<typeof parseTemplate>
+
+export interface OutputProblem {
+  /** The instance that it is told of. */
+  readonly instance: string
+  readonly message: string
+}
+
+/** The extensions that `{ext}` may become: in them a file of another job may be in the way. */
+const extensions: Readonly<Record<Lane, readonly string[]>> = {
+  text: ['txt', 'md', 'json'],
+  image: ['png', 'jpg', 'webp'],
+  video: ['mp4', 'webm'],
+}
+
+/**
+ * Every mistake in the places of outputs: outside the manifest's folder, names that some system refuses or reads in
+ * another way, and two files in one place, also where only case or the form of Unicode distinguishes them. A mistake that
+ * many rows of a job share is told once.
+ */
+export function outputProblems(
+  outputs: readonly PlannedOutput[],
+  taken: readonly TakenPath[],
+): readonly OutputProblem[] {
+  const report = createReport()
+  const places = new Map<string, Place>()
+  for (const { path, what } of taken) {
+    places.set(foldedPath(path), { path, owner: null, what })
+  }
+  for (const [number, output] of outputs.entries()) {
+    const template = parseTemplate(output.output)
+    const clauses = templateProblems(output, template)
+    const paths = clauses.length > 0 ? [] : pathsOf(output, template, number)
+    // The paths of one output differ in what cannot be wrong.
+    const clause = paths[0] === undefined ? undefined : pathProblem(paths[0])
+    if (clause !== undefined) clauses.push(clause)
+    for (const each of clauses) report.add(output, `${JSON.stringify(output.output)} ${each}`, each)
+    if (clauses.length > 0) continue
+    const keys = new Map(paths.map((path) => [foldedPath(path), path]))
+    for (const [key, path] of keys) {
+      const other = places.get(key)
+      if (other !== undefined) {
+        report.add(output, samePlace(path, output, other), `same ${other.owner?.job}`)
+        break
+      }
+    }
+    for (const [key, path] of keys) if (!places.has(key)) places.set(key, { path, owner: output })
+  }
+  for (const { file, folder } of foldersInTheWay(places)) {
+    const [owner, other] = file.owner === null ? [folder.owner, file] : [file.owner, folder]
+    if (owner === null) continue
+    const message = `${file.path}, ${whatIs(file)}, lies in ${folder.path}, ${whatIs(folder)}.`
+    report.add(owner, message, `folder ${other.owner?.job}`)
+  }
+  return report.problems()
+}
+
+type Place = { readonly path: string } & (
+  | { readonly owner: PlannedOutput }
+  | { readonly owner: null; readonly what: string }
+)
+
+function whatIs(place: Place): string {
+  return place.owner === null ? place.what : `an output of ${place.owner.id}`
+}
+
+/** The files that lie in what is a file itself, each folder once. */
+function* foldersInTheWay(
+  places: ReadonlyMap<string, Place>,
+): Generator<{ readonly file: Place; readonly folder: Place }> {
+  const known = new Set<string>()
+  for (const [key, file] of places) {
+    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
+      const name = key.slice(0, end)
+      // What it lies in has been looked up with it.
+      if (known.has(name)) break
+      known.add(name)
+      const folder = places.get(name)
+      if (folder !== undefined) yield { file, folder }
+    }
+  }
+}
+
+function samePlace(path: string, { id, job }: PlannedOutput, other: Place): string {
+  if (other.owner === null)
+    return `${path} is ${other.what}, which an output cannot replace; @${id} refers to an output.`
+  const isSame = path === other.path
+  const what = isSame
+    ? `${other.owner.id} and ${id} write one file: ${path}.`
+    : `${other.path} of ${other.owner.id} and ${path} of ${id} are one file on systems that ignore case or the form of Unicode.`
+  return isSame && other.owner.job === job ? `${what} Put a column into \`out\`, such as \${id}.` : what
+}
+
+/** What is wrong with the words in braces, each a clause. */
+function templateProblems({ output, count }: PlannedOutput, { tokens, unknown }: OutputTemplate): string[] {
+  const clauses: string[] = []
+  if (unknown.length > 0) {
+    const known = templateTokens.map((token) => `{${token}}`).join(' ')
+    clauses.push(
+      `has an unknown placeholder: ${unknown.join(', ')}. There are ${known}; {{ and }} are braces.`,
+    )
+  }
+  if (count > 1 && !tokens.has('index')) {
+    clauses.push(`is one name for ${count} files: put {index} into it.`)
+  }
+  if (tokens.has('id') && output.slice(0, output.lastIndexOf('/') + 1).includes('{id}')) {
+    clauses.push("has {id}, which is known only after the request, in a folder's name.")
+  }
+  return clauses
+}
+
+/** The paths that the outputs may get, in the order of their numbers. */
+function pathsOf(
+  { lane, model, prompt, count }: PlannedOutput,
+  template: OutputTemplate,
+  number: number,
+): readonly string[] {
+  const endings = template.tokens.has('ext') ? extensions[lane] : ['']
+  return Array.from({ length: count }, (_, at) =>
+    endings.map((extension) =>
+      template.expand({
+        index: at + 1,
+        extension,
+        model: model ?? '',
+        // What is not known yet differs between instances; the day does not.
+        prompt: prompt ?? `${number}`,
+        id: `${number}`,
+        now: 0,
+      }),
+    ),
+  ).flat()
+}
+
+const maxNameBytes = 240
+const maxPathBytes = 1024
+
+/** What is wrong with a path in itself, on any system: a clause that follows it. */
+function pathProblem(path: string): string | undefined {
+  if (path === '' || path === '-') return 'is not the name of a file.'
+  if (/\p{Cc}/u.test(path) || !path.isWellFormed()) return 'has a control character in it.'
+  if (path.includes('\\')) return 'has a backslash in it: write / on every system.'
+  if (path.startsWith('/') || /^[a-z]:/i.test(path)) {
+    return "is an absolute path: outputs lie below the manifest's folder."
+  }
+  if (path.endsWith('/')) return 'is a folder: name a file.'
+  if (Buffer.byteLength(path) > maxPathBytes) return `is longer than ${maxPathBytes} bytes.`
+  for (const part of path.split('/')) {
+    const problem = partProblem(part)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+/** Names of folders that other programs, or this one, keep their own state in, and their short forms on Windows. */
+const reserved = new Set(['.git', 'git~1', '.modelgate', 'modelg~1'].map(foldedPath))
+
+function partProblem(part: string): string | undefined {
+  if (part === '') return 'has two slashes in a row.'
+  if (part === '..') return "leads out of a folder: outputs lie below the manifest's folder."
+  if (part === '.') return 'has a `.` in it that means nothing: leave it out.'
+  if (/[. ]$/.test(part)) return `has a name that ends with a dot or a space, which Windows takes off.`
+  if (/[<>:"|?*]/.test(part)) return `has one of < > : " | ? * in it, which Windows refuses.`
+  if (isDeviceName(part)) return `is a device on Windows.`
+  // Some systems skip characters that are not shown.
+  if (reserved.has(foldedPath(part).replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))) {
+    return `lies in ${part}, which is not for outputs.`
+  }
+  return Buffer.byteLength(part) > maxNameBytes
+    ? `has a name that is longer than ${maxNameBytes} bytes.`
+    : undefined
+}
+
+/** Equal for paths that some file system takes for the same. */
+export function foldedPath(path: string): string {
+  return /^[\0-\x7f]*$/.test(path) ? path.toUpperCase() : path.normalize('NFC').toUpperCase().normalize('NFC')
+}
+
+/** Gathers mistakes, those of the rows of one job under the first. */
+function createReport() {
+  const groups = new Map<string, { readonly instance: string; readonly message: string; more: number }>()
+  return {
+    /** @param kind the same for mistakes that differ in names only */
+    add({ id, job }: PlannedOutput, message: string, kind: string): void {
+      const group = `${job}\0${kind}`
+      const found = groups.get(group)
+      if (found === undefined) groups.set(group, { instance: id, message, more: 0 })
+      else found.more++
+    },
+    problems: (): OutputProblem[] =>
+      [...groups.values()].map(({ instance, message, more }) => ({
+        instance,
+        message: more === 0 ? message : `${message} (The same for ${more} more.)`,
+      })),
+  }
+}
