@@ -17,12 +17,20 @@ export interface Clock {
   /** Monotonic clock, milliseconds. */
   monotonic(): number
   /**
-   * Calls back once, after `ms`; keeps the process alive until then.
+   * Calls back once, after `ms`; keeps the process alive until then, unless it is a `background` timer.
    * @param label distinguishes sleeping from time limits
    */
-  timer(ms: number, callback: () => void, label?: 'sleep'): Timer
+  timer(ms: number, callback: () => void, label?: 'sleep' | 'background'): Timer
   /** A number in [0, 1). */
   random(): number
+}
+
+/** The processes of this machine. */
+export interface Processes {
+  /** The id of this one. */
+  readonly own: number
+  /** Whether there is a process with this id; it may have ended already, if its parent has not been told yet. */
+  isRunning(id: number): boolean
 }
 
 /** The program's only access to the process. */
@@ -38,6 +46,7 @@ export interface Context {
   /** Of Node, as `26.10.0`. */
   readonly nodeVersion: string
   readonly clock: Clock
+  readonly processes: Processes
   /** Aborted with an `Interrupted` on a signal, with an `OutputClosed` when standard output is closed. */
   readonly signal: AbortSignal
   /** Leaves Ctrl-C to another program on the same terminal. @returns ends that */
@@ -112,12 +121,26 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   // `performance` would load another module.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
-  timer(ms, callback) {
+  timer(ms, callback, label) {
     // setTimeout overflows above 2^31 - 1 ms and would fire at once.
     const handle = setTimeout(callback, Math.min(ms, 2_147_483_647))
+    if (label === 'background') handle.unref()
     return { cancel: () => clearTimeout(handle) }
   },
   random: () => Math.random(),
+}
+
+export const systemProcesses: Processes = {
+  own: process.pid,
+  isRunning(id) {
+    try {
+      // Signal 0 reaches nobody: the system only says whether it could.
+      return process.kill(id, 0)
+    } catch (error) {
+      // Another user's process may not be signalled.
+      return (error as NodeJS.ErrnoException).code === 'EPERM'
+    }
+  },
 }
 
 export interface SystemContext extends Context {
@@ -153,6 +176,7 @@ export function systemContext(): SystemContext {
     platform: process.platform,
     nodeVersion: process.versions.node,
     clock: systemClock,
+    processes: systemProcesses,
     signal: controller.signal,
     ignoreInterrupts() {
       ignoring = true

@@ -1,4 +1,4 @@
-import type { Context, Input, InputKind } from '../../src/context.ts'
+import { systemProcesses, type Context, type Input, type InputKind } from '../../src/context.ts'
 import { fakeClock, type FakeClock } from './fake-clock.ts'
 import { memorySink, type MemorySink } from './memory-sink.ts'
 
@@ -43,6 +43,7 @@ export function testContext(overrides: TestOverrides = {}): TestContext {
     platform: overrides.platform ?? 'linux',
     nodeVersion: '26.10.0',
     clock: overrides.clock ?? fakeClock(),
+    processes: systemProcesses,
     signal: controller.signal,
     ignoreInterrupts: () => () => {},
     program: 'modelgate',
