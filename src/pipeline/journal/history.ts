@@ -1,0 +1,216 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { amountOf, type Amount } from '../../cost/amount.ts'
+import { readError, shownPath, systemCode } from '../../files/file-error.ts'
+import type { Result } from '../lock/lock-block.ts'
+import type { Project } from '../project.ts'
+import type { JournalEvent } from './journal-event.ts'
+import { readLines } from './journal-line.ts'
+
+/** One request for one candidate. */
+interface Attempt {
+  readonly instance: string
+  readonly key: string
+  /** From 1. */
+  readonly variant: number
+}
+
+/** A result that was stored. */
+export interface RecordedResult extends Attempt {
+  readonly result: Result
+  /** The asserts that it failed, each a sentence; null when it holds them all. */
+  readonly rejected: readonly string[] | null
+}
+
+/** A request that is under way, or of which nobody knows what became. */
+export interface OpenIntent extends Attempt {
+  readonly run: string
+  /** To be sent again with the request, where the gateway honours it. */
+  readonly idempotencyKey: string
+  readonly creates: number
+  /** An estimate; null while it is not known. */
+  readonly cost: Amount | null
+}
+
+export type RemoteJob = Pick<Extract<JournalEvent, { type: 'job' }>, 'id' | 'kind'>
+export type RecordedFailure = Omit<Extract<JournalEvent, { type: 'failure' }>, 'type'> & {
+  readonly run: string
+}
+
+/** What a run has been allowed so far: counted when it is about to be sent, and not counted when it was released. */
+export interface Spent {
+  readonly creates: number
+  /** By estimate; what has no price is left out. */
+  readonly cost: Amount
+}
+
+/** What the journals of a manifest know. Keys are those of requests, except of `picks`, which has instances. */
+export interface History {
+  /** The newest result of each key that was not discarded. */
+  readonly results: ReadonlyMap<string, RecordedResult>
+  readonly intents: ReadonlyMap<string, OpenIntent>
+  /** Remote jobs to go on with, also where the line of the intent was damaged. */
+  readonly jobs: ReadonlyMap<string, RemoteJob>
+  /** How the newest attempt failed, if it did. */
+  readonly failures: ReadonlyMap<string, RecordedFailure>
+  readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
+  /** The newest run, if it has not ended: the next one goes on with it. */
+  readonly unfinished: { readonly run: string; readonly used: Spent } | null
+  /** Lines that could not be read, each a sentence. */
+  readonly problems: readonly string[]
+  /** Takes in an event that has been appended since. */
+  note(event: JournalEvent): void
+}
+
+/** A history of nothing; `note` fills it. */
+export function createHistory(problems: readonly string[] = []): History {
+  const results = new Map<string, RecordedResult>()
+  const intents = new Map<string, OpenIntent>()
+  const jobs = new Map<string, RemoteJob>()
+  const failures = new Map<string, RecordedFailure>()
+  const picks = new Map<string, { key: string; variant: number }>()
+  /** The intents of the newest run that count, by their idempotency keys: one that is sent again creates nothing more. */
+  const counted = new Map<string, OpenIntent>()
+  let run = ''
+  let hasEnded = true
+
+  const close = (key: string) => {
+    intents.delete(key)
+    jobs.delete(key)
+  }
+  const apply = (event: JournalEvent) => {
+    switch (event.type) {
+      case 'begin':
+        run = event.run
+        hasEnded = false
+        counted.clear()
+        return
+      case 'intent': {
+        const { instance, key, variant, idempotency_key: idempotencyKey, creates, cost } = event
+        const estimate = cost === null ? null : amountOf(cost)
+        const intent = { instance, key, variant, run, idempotencyKey, creates, cost: estimate }
+        intents.set(key, intent)
+        failures.delete(key)
+        counted.set(idempotencyKey, intent)
+        return
+      }
+      case 'job':
+        jobs.set(event.key, { id: event.id, kind: event.kind })
+        return
+      case 'result': {
+        const { instance, key, variant, result, rejected } = event
+        results.set(key, { instance, key, variant, result, rejected })
+        failures.delete(key)
+        close(key)
+        return
+      }
+      case 'failure': {
+        const { type: _, ...failure } = event
+        failures.set(event.key, { ...failure, run })
+        close(event.key)
+        return
+      }
+      case 'release': {
+        const intent = intents.get(event.key)
+        if (intent !== undefined) counted.delete(intent.idempotencyKey)
+        close(event.key)
+        return
+      }
+      case 'discard':
+        results.delete(event.key)
+        failures.delete(event.key)
+        close(event.key)
+        for (const [instance, { key }] of picks) if (key === event.key) picks.delete(instance)
+        return
+      case 'pick':
+        picks.set(event.instance, { key: event.key, variant: event.variant })
+        return
+      case 'end':
+        hasEnded = true
+    }
+  }
+
+  return {
+    results,
+    intents,
+    jobs,
+    failures,
+    picks,
+    problems,
+    note: apply,
+    get unfinished() {
+      if (hasEnded) return null
+      const used = { creates: 0, cost: 0n }
+      for (const { creates, cost } of counted.values()) {
+        used.creates += creates
+        used.cost += cost ?? 0n
+      }
+      return { run, used }
+    },
+  }
+}
+
+/** The folder of the journals. */
+export function runsFolder({ stateFolder }: Project): string {
+  return join(stateFolder, 'runs')
+}
+
+/** `20261122T121607123-1a2b3c4d.jsonl`: the order of the names is that of the runs. */
+const journalName = /^(\d{8}T\d{9}-[0-9a-f]{8})\.jsonl$/
+
+/** The ids of all runs in the folder, the oldest first; none where there is no folder. @throws FileError */
+export async function listRuns(folder: string): Promise<string[]> {
+  try {
+    const names = await readdir(folder)
+    return names.flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw readError(error, folder)
+  }
+}
+
+/**
+ * Reads all journals of a manifest. May be called while a run is writing.
+ * @throws FileError
+ */
+export async function readHistory(project: Project): Promise<History> {
+  const folder = runsFolder(project)
+  const manifest = basename(project.manifestPath)
+  const problems: string[] = []
+  const history = createHistory(problems)
+  for (const run of await listRuns(folder)) {
+    const path = join(folder, `${run}.jsonl`)
+    const bytes = await readFile(path).catch((error: unknown) => {
+      if (systemCode(error) === 'ENOENT') return Buffer.alloc(0)
+      throw readError(error, path)
+    })
+    readRun(bytes, run, manifest, history, (line, problem) =>
+      problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`),
+    )
+  }
+  return history
+}
+
+function readRun(
+  bytes: Buffer,
+  run: string,
+  manifest: string,
+  history: History,
+  report: (line: number, problem: string) => void,
+): void {
+  let number = 0
+  let isWhole = false
+  for (const { event, problem } of readLines(bytes)) {
+    number++
+    if (event?.type === 'begin' && event.manifest !== manifest) return
+    if (number === 1) {
+      isWhole = event?.type === 'begin'
+      // Whose it is may be lost with its first line. The keys of another manifest do no harm here.
+      history.note({ type: 'begin', run, manifest, version: '' })
+    }
+    if (problem !== undefined) report(number, problem)
+    else if (event.type !== 'begin') history.note(event)
+  }
+  // To go on with it could be to go on with the run of another manifest.
+  if (number > 0 && !isWhole) history.note({ type: 'end', run })
+}

@@ -1,0 +1,122 @@
+import { constants, open, type FileHandle } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { randomHex, type Clock } from '../../context.ts'
+import type { FileError } from '../../errors.ts'
+import { writeError } from '../../files/file-error.ts'
+import { makeFolder, syncFolder } from '../../files/write-target.ts'
+import type { Project } from '../project.ts'
+import { listRuns, runsFolder, type History } from './history.ts'
+import type { JournalEvent } from './journal-event.ts'
+import { findTail, writeLine } from './journal-line.ts'
+
+/** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
+export interface Journal {
+  /** The id of the run. */
+  readonly run: string
+  /**
+   * Resolves when the event is on the disk; events that are appended meanwhile share one sync. Their order is that of
+   * the calls.
+   * @throws FileError when it cannot be written; from then on nothing is, because what is on the disk is not known
+   */
+  append(event: JournalEvent): Promise<void>
+  /** Waits for what is being written. */
+  close(): Promise<void>
+}
+
+interface JournalOptions {
+  readonly clock: Clock
+  /** The version of the program. */
+  readonly version: string
+  /** The run to go on with; null begins a new one. */
+  readonly unfinished: History['unfinished']
+}
+
+interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
+  readonly line: string
+}
+
+/**
+ * Opens the journal of the unfinished run, or of a new one. There is no file before the first event. Only the owner of the
+ * manifest may do so.
+ * @throws FileError when the folder of the journals cannot be read
+ */
+export async function openJournal(
+  project: Project,
+  { clock, version, unfinished }: JournalOptions,
+): Promise<Journal> {
+  const folder = runsFolder(project)
+  const run = unfinished?.run ?? newRun((await listRuns(folder)).at(-1), clock)
+  const path = join(folder, `${run}.jsonl`)
+  let waiting: Waiting[] = []
+  let handle: FileHandle | undefined
+  let failure: FileError | undefined
+  let writing: Promise<void> | undefined
+
+  const openFile = async () => {
+    if (unfinished !== null) return await openUnfinished(path)
+    await makeFolder(folder)
+    const created = await open(path, 'ax', 0o600)
+    for (const above of [folder, project.stateFolder, project.outputFolder]) await syncFolder(above)
+    const begin = { type: 'begin', run, manifest: basename(project.manifestPath), version } as const
+    await created.appendFile(writeLine(begin, clock.now()))
+    return created
+  }
+  const writeAll = async () => {
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        if (failure !== undefined) throw failure
+        handle ??= await openFile()
+        await handle.appendFile(batch.map(({ line }) => line).join(''))
+        await handle.datasync()
+        for (const { resolve } of batch) resolve()
+      } catch (error) {
+        failure ??= writeError(error, path)
+        for (const { reject } of batch) reject(failure)
+      }
+    }
+    writing = undefined
+  }
+
+  return {
+    run,
+    append(event) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      waiting.push({ line: writeLine(event, clock.now()), resolve, reject })
+      writing ??= writeAll()
+      return promise
+    },
+    async close() {
+      await writing
+      await handle?.close()
+    },
+  }
+}
+
+/** Opens a journal that another process has left, and takes off a line that it did not get to finish. */
+async function openUnfinished(path: string): Promise<FileHandle> {
+  const handle = await open(path, constants.O_RDWR | constants.O_APPEND)
+  try {
+    const { wholeBytes, needsNewline } = findTail(await handle.readFile())
+    await handle.truncate(wholeBytes)
+    if (needsNewline) await handle.appendFile('\n')
+    return handle
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Later than the newest run, also by a clock that was put back. */
+function newRun(newest: string | undefined, clock: Clock): string {
+  const time = Math.max(clock.now(), newest === undefined ? 0 : timeOf(newest) + 1)
+  return `${new Date(time).toISOString().replaceAll(/[-:.Z]/g, '')}-${randomHex(clock, 8)}`
+}
+
+function timeOf(run: string): number {
+  const parts = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!.slice(1)
+  const [year = '', month = '', day = '', hour = '', minute = '', second = '', ms = ''] = parts
+  // A name that holds no time, such as a month of 99, is not ours.
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
+}

@@ -1,0 +1,204 @@
+import { open, readdir, readFile, readlink, rename, stat, unlink, utimes } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { basename, join } from 'node:path'
+import { randomHex, sleep, type Context, type Timer } from '../../context.ts'
+import { FileError, UsageError } from '../../errors.ts'
+import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { parseJson } from '../../files/parse-json.ts'
+import { makeFolder } from '../../files/write-target.ts'
+import { numberOf, objectOf, stringOf } from '../../json.ts'
+import type { Project } from '../project.ts'
+import { runsFolder } from './history.ts'
+
+/** The right to run a manifest. */
+export interface Ownership {
+  /** Aborted when another process has taken it over, because this one gave no sign of life: nothing more may be sent. */
+  readonly lost: AbortSignal
+  /** Never throws: the file of a process that has ended does no harm. */
+  release(): Promise<void>
+}
+
+type OwnerContext = Pick<Context, 'clock' | 'processes'>
+
+const heartbeatMs = 10_000
+/** Without a heartbeat for so long, a process on another machine is taken to be dead. */
+const silenceMs = 60_000
+
+/** What an owner file says; its modification time is the last heartbeat. */
+interface OwnerRecord {
+  readonly process: number
+  /** When it started, in ticks since the system did: ids of processes are used again. Null where nobody tells. */
+  readonly started: string | null
+  readonly host: string
+  /** Tells systems and containers of one name apart, in which an id means another process. Null where nobody tells. */
+  readonly machine: string | null
+}
+
+/**
+ * Makes this process the owner of a manifest, after a dead one at once.
+ *
+ * Every candidate has a file of its own. It looks whether another one lives, adds its file, and looks again: of two that
+ * do so at once, at least one sees the other and withdraws. Nobody removes the file of a living process.
+ * @throws UsageError `run_owned` that names the living owner; FileError
+ */
+export async function takeOwnership(project: Project, context: OwnerContext): Promise<Ownership> {
+  const { clock, processes } = context
+  const folder = runsFolder(project)
+  const name = basename(project.manifestPath)
+  const own: OwnerRecord = {
+    process: processes.own,
+    started: await startOf(processes.own),
+    host: hostname(),
+    machine: await thisMachine(),
+  }
+  try {
+    await makeFolder(folder)
+    for (;;) {
+      const living = await findLiving(folder, name, own, context)
+      if (living !== undefined) throw owned(name, living, own, clock.now())
+      const path = join(folder, `${name}.${randomHex(clock, 16)}.owner`)
+      await writeRecord(path, own, clock.now())
+      if ((await findLiving(folder, name, own, context, path)) === undefined) return hold(path, context)
+      await unlink(path).catch(() => {})
+      await sleep(clock, 10 + clock.random() * 100)
+    }
+  } catch (error) {
+    throw error instanceof UsageError ? error : writeError(error, folder)
+  }
+}
+
+function hold(path: string, { clock }: OwnerContext): Ownership {
+  const lost = new AbortController()
+  let timer: Timer | undefined
+  const beat = async () => {
+    try {
+      await touch(path, clock.now())
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return lost.abort(taken(path))
+    }
+    if (timer !== undefined) schedule()
+  }
+  const schedule = () => {
+    timer = clock.timer(heartbeatMs, () => void beat(), 'background')
+  }
+  schedule()
+  return {
+    lost: lost.signal,
+    async release() {
+      timer?.cancel()
+      timer = undefined
+      await unlink(path).catch(() => {})
+    },
+  }
+}
+
+interface LivingOwner extends OwnerRecord {
+  /** Milliseconds since 1970. */
+  readonly heartbeat: number
+}
+
+/** Another process that owns the manifest, or is about to. Removes the files of dead ones. */
+async function findLiving(
+  folder: string,
+  name: string,
+  own: OwnerRecord,
+  context: OwnerContext,
+  except?: string,
+): Promise<LivingOwner | undefined> {
+  for (const other of await readdir(folder)) {
+    const path = join(folder, other)
+    const rest = other.startsWith(`${name}.`) ? other.slice(name.length) : ''
+    if (path === except || !/^\.[0-9a-f]{16}\.owner(?:\.new)?$/.test(rest)) continue
+    const owner = await readRecord(path)
+    if (owner === undefined) continue
+    // A file that is still being written says nothing of its process.
+    const isDead = rest.endsWith('.new')
+      ? context.clock.now() - owner.heartbeat >= silenceMs
+      : !(await isLiving(owner, own, context))
+    if (isDead) await unlink(path).catch(() => {})
+    else if (!rest.endsWith('.new')) return owner
+  }
+  return undefined
+}
+
+async function isLiving(
+  owner: LivingOwner,
+  own: OwnerRecord,
+  { clock, processes }: OwnerContext,
+): Promise<boolean> {
+  if (owner.host !== own.host || owner.machine !== own.machine)
+    return clock.now() - owner.heartbeat < silenceMs
+  if (!processes.isRunning(owner.process)) return false
+  return own.started === null || (await startOf(owner.process)) === owner.started
+}
+
+/** The file appears under its name with all that it holds. */
+async function writeRecord(path: string, record: OwnerRecord, now: number): Promise<void> {
+  const temporary = `${path}.new`
+  const handle = await open(temporary, 'wx', 0o600)
+  try {
+    await handle.writeFile(`${JSON.stringify(record)}\n`)
+  } finally {
+    await handle.close()
+  }
+  await touch(temporary, now)
+  await rename(temporary, path)
+}
+
+/** @returns undefined when it is gone */
+async function readRecord(path: string): Promise<LivingOwner | undefined> {
+  try {
+    const heartbeat = (await stat(path)).mtimeMs
+    const record = objectOf(parseJson(await readFile(path, 'utf8')).value)
+    return {
+      process: numberOf(record['process']) ?? 0,
+      started: stringOf(record['started']) ?? null,
+      host: stringOf(record['host']) ?? '',
+      machine: stringOf(record['machine']) ?? null,
+      heartbeat,
+    }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function touch(path: string, now: number): Promise<void> {
+  await utimes(path, now / 1000, now / 1000)
+}
+
+/** When a process started, where the system tells it; null also for one that has ended and still has its id. */
+async function startOf(id: number): Promise<string | null> {
+  const text = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '')
+  // The name in parentheses may hold anything.
+  const [state = 'X', ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return 'ZX'.includes(state) ? null : (fields[18] ?? null)
+}
+
+async function thisMachine(): Promise<string | null> {
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => undefined)
+  const namespace = await readlink('/proc/self/ns/pid').catch(() => undefined)
+  return boot === undefined || namespace === undefined ? null : `${boot.trim()} ${namespace}`
+}
+
+function owned(name: string, owner: LivingOwner, own: OwnerRecord, now: number): UsageError {
+  const isHere = owner.host === own.host && owner.machine === own.machine
+  const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
+  const where = isHere ? 'on this machine' : `on ${owner.host}, last heard of ${silentS} s ago`
+  const message = `${shownPath(name)} is being run already: by process ${owner.process} ${where}.`
+  const hint = isHere
+    ? 'Wait until it has ended, or stop it.'
+    : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence.`
+  return new UsageError(message, { code: 'run_owned', hint })
+}
+
+function taken(path: string): FileError {
+  return new FileError(
+    'run_taken_over',
+    `Another process has taken over this run: ${shownPath(path)} is gone.`,
+    {
+      billed: 'no',
+      hint: 'That process goes on with it. This one gave no sign of life for too long.',
+    },
+  )
+}
