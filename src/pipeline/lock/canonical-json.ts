@@ -1,0 +1,45 @@
+import { UsageError } from '../../errors.ts'
+
+/**
+ * The one JSON text of a value (RFC 8785): no white space, members sorted by the UTF-16 units of their names, numbers
+ * and strings as ECMAScript writes them. Members that are undefined are left out.
+ * @throws UsageError `not_unicode` for half of a surrogate pair, which has no bytes in UTF-8
+ * @throws TypeError for what JSON cannot hold: an infinite number, a date, a function
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value === 'string') return canonicalString(value)
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (isPlainObject(value)) {
+    const members = Object.keys(value)
+      .filter((name) => value[name] !== undefined)
+      .sort()
+      .map((name) => `${canonicalString(name)}:${canonicalJson(value[name])}`)
+    return `{${members.join(',')}}`
+  }
+  throw new TypeError(`${typeof value === 'object' ? 'such an object' : String(value)} is not a JSON value`)
+}
+
+function canonicalString(text: string): string {
+  requireUnicode(text)
+  return JSON.stringify(text)
+}
+
+/** @throws UsageError `not_unicode` for text that cannot be written as UTF-8 */
+export function requireUnicode(text: string): void {
+  if (text.isWellFormed()) return
+  const at = [...text].findIndex((character) => !character.isWellFormed())
+  const start = JSON.stringify([...text].slice(0, at).join('').slice(-20))
+  throw new UsageError(`A text is not valid Unicode: behind ${start} there is half of a surrogate pair.`, {
+    code: 'not_unicode',
+    hint: 'Write the character itself instead of an escape such as \\ud83d.',
+  })
+}
+
+/** Other objects, such as dates, have a prototype of their own, and their content would be lost. */
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}

@@ -1,0 +1,102 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalJson } from '../../../src/pipeline/lock/canonical-json.ts'
+
+// RFC 8785, appendix B: the bits of a double, and how it is written.
+test.each<[string, string]>([
+  ['0000000000000000', '0'],
+  ['8000000000000000', '0'],
+  ['0000000000000001', '5e-324'],
+  ['8000000000000001', '-5e-324'],
+  ['7fefffffffffffff', '1.7976931348623157e+308'],
+  ['ffefffffffffffff', '-1.7976931348623157e+308'],
+  ['4340000000000000', '9007199254740992'],
+  ['c340000000000000', '-9007199254740992'],
+  ['4430000000000000', '295147905179352830000'],
+  ['44b52d02c7e14af5', '9.999999999999997e+22'],
+  ['44b52d02c7e14af6', '1e+23'],
+  ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+  ['444b1ae4d6e2ef4e', '999999999999999700000'],
+  ['444b1ae4d6e2ef4f', '999999999999999900000'],
+  ['444b1ae4d6e2ef50', '1e+21'],
+  ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+  ['3eb0c6f7a0b5ed8d', '0.000001'],
+  ['41b3de4355555553', '333333333.3333332'],
+  ['41b3de4355555554', '333333333.33333325'],
+  ['41b3de4355555555', '333333333.3333333'],
+  ['41b3de4355555556', '333333333.3333334'],
+  ['41b3de4355555557', '333333333.33333343'],
+  ['becbf647612f3696', '-0.0000033333333333333333'],
+  ['43143ff3c1cb0959', '1424953923781206.2'],
+])('the double %s is %s', (bits, json) => {
+  expect(canonicalJson(Buffer.from(bits, 'hex').readDoubleBE())).toBe(json)
+})
+
+test.each([NaN, Infinity, -Infinity, undefined, 1n, Symbol('x'), new Date(0), () => 0])(
+  '%s is refused',
+  (value) => {
+    expect(() => canonicalJson([value])).toThrow(TypeError)
+  },
+)
+
+describe('RFC 8785, section 3.2', () => {
+  test('white space and strings', () => {
+    const value: unknown = JSON.parse(
+      String.raw`{
+  "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+  "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+  "literals": [null, true, false]
+}`,
+    )
+    expect(canonicalJson(value)).toBe(
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    )
+  })
+
+  test('members are sorted by UTF-16 units, numbers as names, too', () => {
+    const value = {
+      '\u20ac': 'Euro Sign',
+      '\r': 'Carriage Return',
+      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+      '1': 'One',
+      '\ud83d\ude00': 'Emoji: Grinning Face',
+      '\u0080': 'Control',
+      '\u00f6': 'Latin Small Letter O With Diaeresis',
+    }
+    expect([...canonicalJson(value).matchAll(/:"(\w+)/g)].map(([, word]) => word)).toEqual([
+      'Carriage',
+      'One',
+      'Control',
+      'Latin',
+      'Euro',
+      'Emoji',
+      'Hebrew',
+    ])
+    expect(canonicalJson({ 9: 1, 10: 2 })).toBe('{"10":2,"9":1}')
+  })
+
+  test.each(['\ud83d', 'a\ude00', { '\ud800': 1 }])('half of a surrogate pair is refused: %j', (value) => {
+    expect(() => canonicalJson(value)).toThrow('half of a surrogate pair')
+  })
+})
+
+test('a member that is undefined is left out, one called __proto__ is not', () => {
+  expect(canonicalJson({ a: undefined, b: 1 })).toBe('{"b":1}')
+  expect(canonicalJson(JSON.parse('{"__proto__": {"a": 1}}'))).toBe('{"__proto__":{"a":1}}')
+})
+
+test('any JSON value keeps its meaning, whatever the order of its members', () => {
+  const shuffle = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(shuffle)
+    if (typeof value !== 'object' || value === null) return value
+    const reversed = Object.entries(value).toReversed()
+    return Object.fromEntries(reversed.map(([name, inner]) => [name, shuffle(inner)]))
+  }
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const same: unknown = JSON.parse(JSON.stringify(value))
+      expect(JSON.parse(canonicalJson(same))).toEqual(same)
+      expect(canonicalJson(shuffle(same))).toBe(canonicalJson(same))
+    }),
+  )
+})
