@@ -1,0 +1,106 @@
+import { hash } from 'node:crypto'
+import type { FieldValue, InputFile, Instance, Reference } from '../manifest/manifest.ts'
+import { canonicalJson, requireUnicode } from './canonical-json.ts'
+
+/** The version of the rule below. Another number makes every result stale. */
+const rule = 1
+
+/** As many hexadecimal digits distinguish the values of one field. */
+const shortDigits = 12
+
+/** What keys depend on besides the manifest. */
+export interface KeyInputs {
+  /**
+   * The digest of an input file, as `digestOfInput` makes it.
+   * @param path relative to the manifest's folder, with `/`
+   */
+  fileDigest(path: string): Promise<string>
+  /** What another instance has made, as it is locked; undefined while that is not known. */
+  upstream(
+    reference: Extract<Reference, { kind: 'instance' }>,
+  ): readonly { readonly sha256: string }[] | undefined
+}
+
+export interface InstanceKeys {
+  /** The key of each variant, beginning with the first. */
+  readonly keys: readonly string[]
+  /**
+   * A short digest of each field, for comparison with the lock: by the manifest's names, and `$command` and `$gateway`
+   * for the other parts of the key.
+   */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+/**
+ * The keys of an instance: the SHA-256 of the canonical JSON of what determines its results, and of nothing else. Texts
+ * and files enter by their digests, so that it does not matter where they are.
+ * @param gateway `gateway:` of the manifest
+ * @returns undefined while the result of another instance, which it refers to, is not known
+ * @throws UsageError `not_unicode`, and what `fileDigest` throws
+ */
+export async function keysOf(
+  instance: Instance,
+  gateway: string | null,
+  inputs: KeyInputs,
+): Promise<InstanceKeys | undefined> {
+  const parts: (readonly [name: string, json: string])[] = []
+  for (const name of Object.keys(instance.fields).sort()) {
+    const part = await partOf(instance.fields[name]!, inputs)
+    if (part === undefined) return undefined
+    parts.push([name, canonicalJson(part)])
+  }
+  const command = canonicalJson(instance.command)
+  const origin = gateway === null ? undefined : canonicalJson(gateway)
+  // The members of canonical JSON are sorted, so the one that differs between variants is the last.
+  const beginning = [
+    `{"command":${command}`,
+    `"fields":{${parts.map(([name, json]) => `${canonicalJson(name)}:${json}`).join(',')}}`,
+    ...(origin === undefined ? [] : [`"gateway":${origin}`]),
+    `"rule":${rule}`,
+  ].join(',')
+  const others = { $command: command, ...(origin === undefined ? {} : { $gateway: origin }) }
+  return {
+    keys: Array.from({ length: instance.variants }, (_, index) =>
+      hash('sha256', `${beginning},"variant":${index + 1}}`),
+    ),
+    fields: Object.fromEntries(
+      [...Object.entries(others), ...parts].map(([name, json]) => [
+        name,
+        hash('sha256', json).slice(0, shortDigits),
+      ]),
+    ),
+  }
+}
+
+/** What a field contributes to the key; undefined while it is not known. */
+async function partOf(field: FieldValue, inputs: KeyInputs): Promise<unknown> {
+  if (field.kind === 'value') return field.value
+  if (field.kind === 'text') return { text: textDigest(field.text) }
+  if (field.kind === 'text of') {
+    const text = digestsOf(field.reference, inputs)?.[0]
+    return text === undefined ? undefined : { text }
+  }
+  const files: object[] = []
+  for (const file of field.files) {
+    const digests = await fileDigests(file, inputs)
+    if (digests === undefined) return undefined
+    for (const sha256 of digests) files.push(file.role === null ? { sha256 } : { role: file.role, sha256 })
+  }
+  return files
+}
+
+/** Line breaks and byte-order marks differ between checkouts of one file. */
+function textDigest(text: string): string {
+  requireUnicode(text)
+  return hash('sha256', text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n'))
+}
+
+async function fileDigests({ source }: InputFile, inputs: KeyInputs): Promise<readonly string[] | undefined> {
+  return 'path' in source ? [await inputs.fileDigest(source.path)] : digestsOf(source.reference, inputs)
+}
+
+/** An empty list is a result that is not there yet: one always has files. */
+function digestsOf(reference: Reference, inputs: KeyInputs): readonly string[] | undefined {
+  const outputs = reference.kind === 'import' ? reference.outputs : inputs.upstream(reference)
+  return outputs?.length ? outputs.map(({ sha256 }) => sha256) : undefined
+}

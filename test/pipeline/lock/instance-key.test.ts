@@ -1,0 +1,271 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalJson } from '../../../src/pipeline/lock/canonical-json.ts'
+import { keysOf, type KeyInputs } from '../../../src/pipeline/lock/instance-key.ts'
+import type { FieldValue, Instance, Reference } from '../../../src/pipeline/manifest/manifest.ts'
+
+const digest = (digit: string) => digit.repeat(64)
+
+const base: Instance = {
+  id: 'hero',
+  job: 'hero',
+  command: 'image create',
+  lane: 'image',
+  model: 'gpt-image-2',
+  fields: {},
+  references: [],
+  output: 'assets/hero.webp',
+  count: 1,
+  variants: 1,
+  pick: null,
+  alt: null,
+  asserts: {},
+  isFrozen: false,
+  onUnknown: 'stop',
+  at: { file: 'modelgate.yaml', line: 1, column: 1 },
+}
+
+const value = (json: unknown): FieldValue => ({ kind: 'value', value: json })
+const text = (content: string): FieldValue => ({ kind: 'text', text: content, path: null })
+const file = (path: string, role: string | null = null) => ({ source: { path }, role })
+const files = (...list: Extract<FieldValue, { kind: 'files' }>['files']): FieldValue => ({
+  kind: 'files',
+  files: list,
+})
+const reference = (instance: string, candidate: number | null = null): Reference => ({
+  kind: 'instance',
+  text: candidate === null ? `@${instance}` : `@${instance}#${candidate}`,
+  instance,
+  candidate,
+})
+
+/** Every file `x.png` has the digest xxx…; the upstream results are what they are given as. */
+function inputs(upstream: Readonly<Record<string, readonly string[]>> = {}): KeyInputs {
+  return {
+    fileDigest: (path) => Promise.resolve(digest(path[0]!)),
+    upstream: ({ text: name }) => upstream[name]?.map((sha256) => ({ sha256 })),
+  }
+}
+
+async function keyOf(
+  fields: Instance['fields'],
+  changes: Partial<Instance> = {},
+  gateway: string | null = null,
+) {
+  const found = await keysOf({ ...base, ...changes, fields }, gateway, inputs())
+  return found!.keys[0]!
+}
+
+// Made by another program: sha256 of the JSON that the design describes. Another key makes every result of users stale.
+describe('golden keys', () => {
+  test.each<[string, Instance['fields'], string | null, string]>([
+    [
+      'generate',
+      {
+        prompt: text('Say hello'),
+        model: value('gemini-3-flash'),
+        temperature: value(0.5),
+        attach: files(file('a.png')),
+      },
+      null,
+      '8b80967cabb54be6f222fd9f5a0f7758d959ddec94566c2652c11395b4b878a8',
+    ],
+    [
+      'respond',
+      {
+        schema: value({ type: 'object', properties: { b: {}, a: {} } }),
+        instructions: text('In German'),
+        input: text('Say hello'),
+        model: value('gpt-5.4'),
+      },
+      null,
+      '80a41df0437ac0c5a978a3d442e442b8d6fed2cebba6ce1769d45268a01cf75c',
+    ],
+    [
+      'image create',
+      { prompt: text('A dog'), model: value('gpt-image-2'), size: value('1536x1024'), n: value(2) },
+      null,
+      'c84909d01ccf5c3d2ec01cc2217c4a761f7d3b8250f120edfc637675fcc26406',
+    ],
+    [
+      'image edit',
+      { prompt: text('A dog'), image: files(file('a.png'), file('b.png')), mask: files(file('c.png')) },
+      null,
+      '28ac839e9aa05907b100c8cbb847fc44a66f588967efb073e96082b985953842',
+    ],
+    [
+      'video generate',
+      {
+        prompt: text('A dog'),
+        model: value('veo-3.1'),
+        seconds: value(8),
+        reference: files(file('a.png', 'style')),
+      },
+      null,
+      '43a7d93eb455deff2306d3e36a66fe5b539ab9de341fd6fc39d39d4827a0ba83',
+    ],
+    [
+      'video remix',
+      { prompt: text('A dog'), source: value('video_123') },
+      'studio',
+      '72d3118f723cd48317eeb8f5b889be8a6a06e56a58830f486da38b2ebacba03c',
+    ],
+  ])('%s', async (command, fields, gateway, key) => {
+    expect(await keyOf(fields, { command }, gateway)).toBe(key)
+  })
+
+  test('short digests of the fields', async () => {
+    const fields = { prompt: text('A dog'), source: value('video_123') }
+    const found = await keysOf({ ...base, command: 'video remix', fields }, 'studio', inputs())
+    expect(found!.fields).toEqual({
+      $command: '136f33ad50b3',
+      $gateway: '6610e8fc04cf',
+      prompt: '5a5e6df20e07',
+      source: 'e2fc7e7aaaf9',
+    })
+  })
+})
+
+const fields: Instance['fields'] = {
+  prompt: text('A dog'),
+  model: value('gpt-image-2'),
+  size: value('1024x1024'),
+  image: files(file('a.png'), file('b.png', 'style')),
+}
+
+test('the key depends on nothing but what determines the result', async () => {
+  const key = await keyOf(fields)
+  const changes: Partial<Instance>[] = [
+    { id: 'other[row]', job: 'other' },
+    { output: 'elsewhere.png' },
+    { alt: 'A dog' },
+    { asserts: { width: 1024, not_duplicate: true } },
+    { variants: 4 },
+    { pick: 1 },
+    { isFrozen: true },
+    { onUnknown: 'retry' },
+    { at: { file: 'other.yaml', line: 9, column: 9 } },
+    { lane: 'video', model: null, count: 2, references: [reference('a')] },
+  ]
+  for (const change of changes) expect(await keyOf(fields, change)).toBe(key)
+  const reversed = Object.fromEntries(Object.entries(fields).toReversed())
+  expect(await keyOf(reversed)).toBe(key)
+})
+
+test.each<[string, Instance['fields']]>([
+  ['a text', { prompt: text('A cat') }],
+  ['a value', { size: value('1024x1025') }],
+  ['the type of a value', { size: value(1) }],
+  ['the bytes of a file', { image: files(file('c.png'), file('b.png', 'style')) }],
+  ['the order of files', { image: files(file('b.png', 'style'), file('a.png')) }],
+  ['the role of a file', { image: files(file('a.png'), file('b.png')) }],
+  ['another file', { image: files(file('a.png'), file('b.png', 'style'), file('c.png')) }],
+  ['another field', { quality: value('high') }],
+  ['a value like a text', { prompt: value('A dog') }],
+])('%s changes the key, and the digest of its field alone', async (_, change) => {
+  const before = await keysOf({ ...base, fields }, null, inputs())
+  const after = await keysOf({ ...base, fields: { ...fields, ...change } }, null, inputs())
+  expect(after!.keys[0]).not.toBe(before!.keys[0])
+  const names = Object.keys({ ...before!.fields, ...after!.fields })
+  expect(names.filter((name) => before!.fields[name] !== after!.fields[name])).toEqual(Object.keys(change))
+})
+
+test('command and gateway change the key, and digests of their own', async () => {
+  const before = await keysOf({ ...base, fields }, null, inputs())
+  const edit = await keysOf({ ...base, command: 'image edit', fields }, null, inputs())
+  expect(edit!.keys).not.toEqual(before!.keys)
+  expect({ ...edit!.fields, $command: before!.fields['$command'] }).toEqual(before!.fields)
+  const studio = await keysOf({ ...base, fields }, 'studio', inputs())
+  const office = await keysOf({ ...base, fields }, 'office', inputs())
+  expect(new Set([before, studio, office].map((found) => found!.keys[0])).size).toBe(3)
+  expect(Object.keys(studio!.fields).toSorted()).toEqual([
+    '$command',
+    '$gateway',
+    'image',
+    'model',
+    'prompt',
+    'size',
+  ])
+  expect(studio!.fields['$gateway']).not.toBe(office!.fields['$gateway'])
+})
+
+test('each variant has a key; more of them keep those that are there', async () => {
+  const keys = async (variants: number) => (await keysOf({ ...base, fields, variants }, null, inputs()))!.keys
+  const four = await keys(4)
+  expect(new Set(four).size).toBe(4)
+  expect(four.slice(0, 2)).toEqual(await keys(2))
+})
+
+test('a text has one digest, wherever it comes from and however its lines end', async () => {
+  const upstream = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
+  const written = await keyOf({ prompt: text('One\nTwo\n') })
+  expect(await keyOf({ prompt: text('\ufeffOne\r\nTwo\r\n') })).toBe(written)
+  expect(await keyOf({ prompt: { kind: 'text', text: 'One\nTwo\n', path: 'prompts/a.md' } })).toBe(written)
+  const made = await keysOf(
+    { ...base, fields: { prompt: { kind: 'text of', reference: reference('copy') } } },
+    null,
+    inputs({ '@copy': [upstream] }),
+  )
+  expect(made!.keys[0]).toBe(written)
+  expect(await keyOf({ prompt: text('One\rTwo\n') })).not.toBe(await keyOf({ prompt: text('One\nTwo\n') }))
+})
+
+describe('references', () => {
+  const keys = async (field: FieldValue, upstream: Readonly<Record<string, readonly string[]>>) =>
+    (await keysOf({ ...base, fields: { image: field } }, null, inputs(upstream)))?.keys[0]
+  const to = (...sources: Reference[]): FieldValue =>
+    files(...sources.map((source) => ({ source: { reference: source }, role: null })))
+
+  test('stand for the bytes of all their outputs, in their places', async () => {
+    const upstream = { '@hero': [digest('a')], '@hero#2': [digest('b')], '@both': [digest('a'), digest('b')] }
+    expect(await keys(to(reference('hero')), upstream)).toBe(await keys(files(file('a.png')), {}))
+    expect(await keys(to(reference('hero', 2)), upstream)).toBe(await keys(files(file('b.png')), {}))
+    expect(await keys(to(reference('both')), upstream)).toBe(
+      await keys(files(file('a.png'), file('b.png')), {}),
+    )
+  })
+
+  test('to another manifest have the digests that its lock names', async () => {
+    const imported: Reference = {
+      kind: 'import',
+      text: '@canon/hero',
+      outputs: [{ path: '/canon/hero.png', sha256: digest('a'), mediaType: 'image/png' }],
+      jobId: null,
+    }
+    expect(await keys(to(imported), {})).toBe(await keys(files(file('a.png')), {}))
+  })
+
+  test('to what is not made yet leave the key open', async () => {
+    expect(await keys(to(reference('hero')), {})).toBeUndefined()
+    expect(await keys(to(reference('hero')), { '@hero': [] })).toBeUndefined()
+    expect(await keys({ kind: 'text of', reference: reference('hero') }, {})).toBeUndefined()
+  })
+})
+
+test('a text without a form in UTF-8 is refused', async () => {
+  await expect(keyOf({ prompt: text('A \ud83d') })).rejects.toMatchObject({
+    code: 'not_unicode',
+    exit: 'usage',
+    message: 'A text is not valid Unicode: behind "A " there is half of a surrogate pair.',
+  })
+})
+
+test('different values never share a key', async () => {
+  const field = fc.oneof(
+    fc.jsonValue().map(value),
+    fc.string().map(text),
+    fc
+      .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 })
+      .map((names) => files(...names.map((name) => file(name)))),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.string({ minLength: 1 }), field), field, async (others, changed) => {
+      const names = Object.keys(others)
+      if (names.length === 0) return
+      const [name] = names
+      const before = await keyOf(others)
+      const after = await keyOf({ ...others, [name!]: changed })
+      expect(after === before).toBe(canonicalJson(others[name!]) === canonicalJson(changed))
+    }),
+  )
+})
