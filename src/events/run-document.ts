@@ -65,7 +65,7 @@ export type RunMode = (typeof runModes)[number]
 
 /** How many instances are in each state. */
 export type StateCounts = Infer<typeof stateCounts.schema>
-const stateCounts = define(
+export const stateCounts = define(
   'state_counts',
   object(
     Object.fromEntries(

@@ -1,0 +1,90 @@
+import { stat } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import type { Context } from '../../context.ts'
+import type { ReportFile } from '../../events/run-report.ts'
+import { inspectAnyFile } from '../../files/inspect-file.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import type { Blobs } from '../plan/world.ts'
+import type { Project } from '../project.ts'
+
+/** Finds the bytes of files that a report shows. */
+export interface ReportFiles {
+  /** Where the locked outputs lie: in their place, else in the store. */
+  locked(outputs: readonly OutputFacts[], moves: ReadonlyMap<string, string>): Promise<ReportFile[]>
+  /** Only what the store has, all or nothing. */
+  stored(outputs: readonly OutputFacts[]): Promise<ReportFile[] | undefined>
+  /** What lies at these paths, whatever it is. */
+  found(paths: readonly string[]): Promise<ReportFile[]>
+  /** @param paths absolute, in the order of the outputs; null for what is gone */
+  at(outputs: readonly OutputFacts[], paths: readonly (string | null)[]): ReportFile[]
+}
+
+export function createReportFiles(
+  context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
+  project: Project,
+  store: Blobs,
+): ReportFiles {
+  const inProject = (path: string) => relative(project.folder, path).replaceAll(sep, '/')
+  const inPlace = (path: string) => join(project.outputFolder, path)
+
+  async function whereLocked(output: OutputFacts, path: string): Promise<string | null> {
+    if (await isFile(inPlace(path))) return inPlace(path)
+    return (await store.open(output.sha256)) ?? null
+  }
+
+  function described(output: OutputFacts, stored: string | null): ReportFile {
+    const { path, bytes, sha256, media_type, width, height, seconds, credentials } = output
+    const place = stored === null ? null : inProject(stored)
+    return { path, stored: place, bytes, sha256, media_type, width, height, seconds, credentials }
+  }
+
+  return {
+    async locked(outputs, moves) {
+      const files: ReportFile[] = []
+      for (const output of outputs) {
+        const path = moves.get(output.path) ?? output.path
+        files.push(described(output, await whereLocked(output, path)))
+      }
+      return files
+    },
+
+    async stored(outputs) {
+      const files: ReportFile[] = []
+      for (const output of outputs) {
+        const blob = await store.open(output.sha256)
+        if (blob === undefined) return undefined
+        files.push(described(output, blob))
+      }
+      return files
+    },
+
+    async found(paths) {
+      const files: ReportFile[] = []
+      for (const path of paths) {
+        const place = inPlace(path)
+        if (!(await isFile(place))) continue
+        const facts = await inspectAnyFile(context, place)
+        const media = facts.media
+        files.push({
+          path,
+          stored: inProject(place),
+          bytes: facts.bytes,
+          sha256: facts.sha256,
+          media_type: facts.mediaType ?? 'application/octet-stream',
+          width: media?.width ?? null,
+          height: media?.height ?? null,
+          seconds: media !== undefined && 'seconds' in media ? media.seconds : null,
+          credentials: typeof facts.credentials === 'object',
+        })
+      }
+      return files
+    },
+
+    at: (outputs, paths) => outputs.map((output, index) => described(output, paths[index] ?? null)),
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isFile() ?? false
+}

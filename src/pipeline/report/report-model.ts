@@ -1,0 +1,83 @@
+import { basename } from 'node:path'
+import type { Context } from '../../context.ts'
+import { amountNumber, amountOf } from '../../cost/amount.ts'
+import { runStates } from '../../events/run-document.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import type { AssetReport, ReportAsset } from '../../events/run-report.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import type { Assessment, State } from '../plan/assessment.ts'
+import type { Blobs, Candidates } from '../plan/world.ts'
+import { describeAsset } from './report-asset.ts'
+import { createReportFiles } from './report-files.ts'
+import { earlierOutputs, type PastRuns } from './report-history.ts'
+import { toneOf, type Tone } from './state-words.ts'
+
+/** All that is known of a manifest's assets. */
+export interface ReportSources {
+  readonly manifest: Manifest
+  /** In the order of the manifest. */
+  readonly assessments: readonly Assessment[]
+  /** How many results are to be created. */
+  readonly creates: number
+  readonly past: PastRuns
+  readonly candidates: Candidates
+  readonly store: Blobs
+  /** Of the user's prices. */
+  readonly currency: string | null
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** The words of a command for the same manifest: `next('pick', 'hero', '2')`. */
+  next(...words: string[]): readonly string[]
+}
+
+/**
+ * Describes every asset for people who look at them: what failed first, then what awaits a decision, then the others in
+ * the order of the manifest. Reads nothing but files that are not as locked.
+ * @throws ModelgateError if such a file cannot be read
+ */
+export async function buildReport(
+  context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
+  sources: ReportSources,
+): Promise<AssetReport> {
+  const { manifest, assessments, past, candidates, store } = sources
+  const { project } = manifest
+  const files = createReportFiles(context, project, store)
+  const earlier = earlierOutputs(past)
+  const next = (...words: string[]) => sources.next(...words)
+  const assets: ReportAsset[] = []
+  for (const assessment of assessments) {
+    assets.push(await describeAsset({ past, earlier, candidates, files, next }, assessment))
+  }
+  return {
+    version: outputVersion,
+    name: basename(project.folder),
+    manifest: basename(project.manifestPath),
+    time: new Date(sources.now).toISOString(),
+    sandbox: project.isSandbox,
+    sums: sumsOf(assets, sources),
+    assets: assets.toSorted((one, other) => ranks[toneOf(one)] - ranks[toneOf(other)]),
+  }
+}
+
+const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 2 }
+
+function sumsOf(assets: readonly ReportAsset[], { creates, currency }: ReportSources): AssetReport['sums'] {
+  const states = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>
+  for (const { state } of assets) states[state]++
+  // The picked candidate stands for the output, too: each request counts once.
+  const results = assets.flatMap((asset) => [
+    ...(asset.picked !== null && asset.candidates.some(({ state }) => state === 'picked') ? [] : [asset]),
+    ...asset.candidates,
+  ])
+  const costs = results.flatMap(({ cost }) => cost ?? [])
+  const cost = costs.reduce((sum, cost) => sum + amountOf(cost), 0n)
+  return {
+    assets: assets.length,
+    states,
+    creates,
+    bytes: assets.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0),
+    took_s: results.reduce((sum, { took_s }) => sum + (took_s ?? 0), 0),
+    cost: costs.length === 0 ? null : amountNumber(cost),
+    currency,
+  }
+}
