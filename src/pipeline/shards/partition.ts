@@ -1,0 +1,107 @@
+import type { Lock } from '../lock/lock-block.ts'
+import { lanes, type Instance, type Lane } from '../manifest/manifest.ts'
+
+/** One of several parts of a run. */
+export interface Shard {
+  /** From 1. */
+  readonly index: number
+  readonly total: number
+}
+
+/** What is needed of an instance to know where it belongs. */
+export type ShardedInstance = Pick<Instance, 'id' | 'lane' | 'variants' | 'references'>
+
+/** How long a request takes as long as nobody knows, in seconds. */
+const usualSeconds: Readonly<Record<Lane, number>> = { text: 5, image: 20, video: 90 }
+
+/**
+ * Which part each instance belongs to, from 1. Instances that refer to each other or share a key stay together; the
+ * parts take about as long as each other, by the time that each instance took last. The same manifest and the same lock
+ * give the same parts, whatever the order of the rows.
+ * @param keysOf the keys of an instance that the manifest and the lock alone give; none where they depend on what is to
+ * be made first
+ * @param lock as it is committed
+ */
+export function partition(
+  instances: Iterable<ShardedInstance>,
+  keysOf: (id: string) => readonly string[],
+  lock: Lock,
+  total: number,
+): ReadonlyMap<string, number> {
+  const sorted = [...instances].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const secondsOf = estimateSeconds(sorted, lock)
+  const loads = Array.from({ length: total }, () => 0)
+  const shards = new Map<string, number>()
+  const groups = groupsOf(sorted, keysOf).map((members) => ({
+    members,
+    seconds: members.reduce((sum, instance) => sum + secondsOf(instance), 0),
+  }))
+  // The longest first, each to the part that is done first: at most a third longer than the best that there is.
+  for (const { members, seconds } of groups.toSorted((a, b) => b.seconds - a.seconds)) {
+    const shard = loads.indexOf(Math.min(...loads))
+    loads[shard]! += seconds
+    for (const { id } of members) shards.set(id, shard + 1)
+  }
+  return shards
+}
+
+/** The instances that have to stay together, in the order of their first members. */
+function groupsOf(
+  instances: readonly ShardedInstance[],
+  keysOf: (id: string) => readonly string[],
+): ShardedInstance[][] {
+  /** A member of the same group for each id; a group's first member for itself. */
+  const parents = new Map(instances.map(({ id }) => [id, id]))
+  const firstOf = (id: string): string => {
+    let first = id
+    for (let next = parents.get(first)!; next !== first; next = parents.get(first)!) {
+      // Halves the way for the next one.
+      parents.set(first, parents.get(next)!)
+      first = next
+    }
+    return first
+  }
+  const join = (one: string, other: string) => void parents.set(firstOf(one), firstOf(other))
+  const owners = new Map<string, string>()
+  for (const { id, references } of instances) {
+    for (const reference of references) {
+      if (reference.kind === 'instance' && parents.has(reference.instance)) join(id, reference.instance)
+    }
+    for (const key of keysOf(id)) {
+      const owner = owners.get(key)
+      if (owner === undefined) owners.set(key, id)
+      else join(id, owner)
+    }
+  }
+  const groups = new Map<string, ShardedInstance[]>()
+  for (const instance of instances) {
+    const first = firstOf(instance.id)
+    const group = groups.get(first)
+    if (group === undefined) groups.set(first, [instance])
+    else group.push(instance)
+  }
+  return [...groups.values()]
+}
+
+/** How long each instance takes: as it took last, else as the middle one of its lane. */
+function estimateSeconds(
+  instances: readonly ShardedInstance[],
+  lock: Lock,
+): (instance: ShardedInstance) => number {
+  const lastOf = ({ id }: ShardedInstance) => lock.get(id)?.took_s ?? null
+  const medians = new Map(
+    lanes.map((lane) => {
+      const known = instances.flatMap((instance) => {
+        const last = instance.lane === lane ? lastOf(instance) : null
+        return last === null ? [] : [last]
+      })
+      return [lane, medianOf(known) ?? usualSeconds[lane]]
+    }),
+  )
+  return (instance) => (lastOf(instance) ?? medians.get(instance.lane)!) * instance.variants
+}
+
+/** The middle one; of two, the lower. */
+function medianOf(values: readonly number[]): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]
+}

@@ -1,0 +1,162 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import { partition, type ShardedInstance } from '../../../src/pipeline/shards/partition.ts'
+
+const instance = (id: string, more: Partial<ShardedInstance> = {}): ShardedInstance => ({
+  id,
+  lane: 'image',
+  variants: 1,
+  references: [],
+  ...more,
+})
+const needs = (...ids: readonly string[]): Pick<ShardedInstance, 'references'> => ({
+  references: ids.map((id) => ({ kind: 'instance', text: `@${id}`, instance: id, candidate: null })),
+})
+const locked = (id: string, tookS: number | null): [string, LockBlock] => [
+  id,
+  {
+    key: id,
+    outputs: [],
+    fields: {},
+    model: null,
+    origin: null,
+    request_id: null,
+    job_id: null,
+    usage: null,
+    took_s: tookS,
+    picked: null,
+    adopted: null,
+    prompt: null,
+  },
+]
+const noKeys = () => []
+const partsOf = (shards: ReadonlyMap<string, number>) => Object.fromEntries(shards)
+
+test('keeps together what refers to each other, over any number of steps', () => {
+  const all = [
+    instance('a', needs('b')),
+    instance('b', needs('c')),
+    instance('c'),
+    instance('d'),
+    instance('e'),
+  ]
+  expect(partsOf(partition(all, noKeys, new Map(), 2))).toEqual({ a: 1, b: 1, c: 1, d: 2, e: 2 })
+})
+
+test('keeps together what has a key in common', () => {
+  const keys: Readonly<Record<string, readonly string[]>> = { a: ['1', '2'], c: ['3', '2'] }
+  const all = ['a', 'b', 'c', 'd'].map((id) => instance(id))
+  expect(partsOf(partition(all, (id) => keys[id] ?? [], new Map(), 2))).toEqual({ a: 1, b: 2, c: 1, d: 2 })
+})
+
+test('balances by the time that each took last', () => {
+  const lock = new Map([locked('a', 10), locked('b', 40), locked('c', 10), locked('d', 15)])
+  const all = ['a', 'b', 'c', 'd'].map((id) => instance(id))
+  expect(partsOf(partition(all, noKeys, lock, 2))).toEqual({ a: 2, b: 1, c: 2, d: 2 })
+})
+
+test('takes what is new for the middle one of its lane, else for as long as such results take', () => {
+  const lock = new Map([locked('a', 1), locked('b', 2), locked('c', 200), locked('d', null)])
+  const text = ['a', 'b', 'c', 'd', 'e'].map((id) => instance(id, { lane: 'text' }))
+  // 200 alone, then 2, 2, 2 and 1.
+  expect(partsOf(partition(text, noKeys, lock, 2))).toEqual({ a: 2, b: 2, c: 1, d: 2, e: 2 })
+  const fresh = [
+    instance('text', { lane: 'text' }),
+    instance('image'),
+    instance('video', { lane: 'video' }),
+    instance('images', { variants: 5 }),
+  ]
+  expect(partsOf(partition(fresh, noKeys, new Map(), 3))).toEqual({ images: 1, video: 2, image: 3, text: 3 })
+})
+
+/** Manifests of chains, stars, shared keys and single instances, with times for some. */
+const manifests = fc
+  .array(
+    fc.record({
+      lane: fc.constantFrom('text', 'image', 'video'),
+      tookS: fc.option(fc.double({ min: 0, max: 300, noNaN: true })),
+      need: fc.option(fc.nat(), { freq: 2 }),
+      key: fc.option(fc.nat(40), { freq: 2 }),
+    }),
+    { maxLength: 150 },
+  )
+  .map((rows) => {
+    const instances = rows.map(({ lane, need }, at) =>
+      instance(`j${at}`, { lane, ...(need === null || at === 0 ? {} : needs(`j${need % at}`)) }),
+    )
+    const keys = new Map(rows.map(({ key }, at) => [`j${at}`, key === null ? [] : [String(key)]]))
+    const lock: Lock = new Map(
+      rows.flatMap(({ tookS }, at) => (tookS === null ? [] : [locked(`j${at}`, tookS)])),
+    )
+    return { instances, keys, lock }
+  })
+
+test('parts of 1,000 manifests are whole, disjoint, closed and balanced, whatever the order of the rows', () => {
+  fc.assert(
+    fc.property(manifests, fc.integer({ min: 1, max: 64 }), ({ instances, keys, lock }, total) => {
+      const keysOf = (id: string) => keys.get(id)!
+      const shards = partition(instances, keysOf, lock, total)
+      expect(new Set(shards.keys())).toEqual(new Set(instances.map(({ id }) => id)))
+      for (const shard of shards.values()) expect(shard >= 1 && shard <= total).toBe(true)
+      const groups = slowGroups(instances, keysOf)
+      for (const group of groups) expect(new Set(group.map(({ id }) => shards.get(id))).size).toBe(1)
+
+      const seconds = secondsOf(instances, lock)
+      const sum = (members: readonly ShardedInstance[]) =>
+        members.reduce((before, member) => before + seconds(member), 0)
+      const loads = Array.from({ length: total }, (_, at) =>
+        sum(instances.filter(({ id }) => shards.get(id) === at + 1)),
+      )
+      const longest = Math.max(0, ...instances.map(seconds))
+      expect(Math.max(...loads)).toBeLessThanOrEqual(
+        (4 / 3) * leastPossible(groups.map(sum), total) + longest + 1e-6,
+      )
+      expect(partition(instances.toReversed(), keysOf, lock, total)).toEqual(shards)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+/** The same groups, found by going over all of them again and again. */
+function slowGroups(instances: readonly ShardedInstance[], keysOf: (id: string) => readonly string[]) {
+  const names = new Map(instances.map(({ id }) => [id, id]))
+  for (let before = ''; before !== [...names.values()].join(' ');) {
+    before = [...names.values()].join(' ')
+    for (const { id, references } of instances) {
+      const linked = instances.filter(
+        (other) =>
+          references.some((reference) => reference.kind === 'instance' && reference.instance === other.id) ||
+          keysOf(other.id).some((key) => keysOf(id).includes(key)),
+      )
+      const least = [id, ...linked.map((other) => other.id)].map((each) => names.get(each)!).toSorted()[0]!
+      for (const each of [id, ...linked.map((other) => other.id)]) names.set(each, least)
+    }
+  }
+  return [...Map.groupBy(instances, ({ id }) => names.get(id)!).values()]
+}
+
+function secondsOf(instances: readonly ShardedInstance[], lock: Lock) {
+  const usual = { text: 5, image: 20, video: 90 }
+  return ({ id, lane }: ShardedInstance) => {
+    const known = instances
+      .filter((other) => other.lane === lane && lock.has(other.id))
+      .map((other) => lock.get(other.id)!.took_s!)
+      .toSorted((a, b) => a - b)
+    return lock.get(id)?.took_s ?? known[Math.floor((known.length - 1) / 2)] ?? usual[lane]
+  }
+}
+
+/** No partition is shorter: the mean, and of the longest `k * total + 1` groups some part has `k + 1`. */
+function leastPossible(groups: readonly number[], total: number): number {
+  const sorted = groups.toSorted((a, b) => b - a)
+  let least = sorted.reduce((sum, seconds) => sum + seconds, 0) / total
+  for (let k = 0; k * total < sorted.length; k++) {
+    const shared = sorted.slice(Math.max(0, k * total - k), k * total + 1)
+    least = Math.max(
+      least,
+      shared.reduce((sum, seconds) => sum + seconds, 0),
+    )
+  }
+  return least
+}
