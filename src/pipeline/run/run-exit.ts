@@ -1,0 +1,46 @@
+import type { ExitName } from '../../errors.ts'
+
+/** Where several hold, the first one counts. */
+const precedence = [
+  'hangup',
+  'interrupt',
+  'terminate',
+  'bug',
+  'usage',
+  'key',
+  'io',
+  'unknown',
+  'limit',
+  'partial',
+  'outdated',
+  'later',
+  'notSent',
+] as const satisfies readonly ExitName[]
+
+/**
+ * How a run ends as a whole, from how its instances or its parts ended: `ok` when all are up to date, `later` and
+ * `notSent` only when nothing worse is left. A signal and a spent budget are ends of their own.
+ * @param ends of a failed instance the exit of its error; `partial` for a rejected result, `unknown` for an unknown outcome,
+ * `outdated` for what stands still, and nothing or `ok` for what waits for another one or is done
+ */
+export function exitOfRun(ends: Iterable<ExitName>): ExitName {
+  const found = new Set<ExitName>()
+  for (const end of ends) found.add(inRun(end))
+  return precedence.find((name) => found.has(name)) ?? 'ok'
+}
+
+/** What the failure of a single request means for the whole: others may have succeeded. */
+function inRun(end: ExitName): ExitName {
+  switch (end) {
+    case 'rejected':
+    case 'contract':
+    case 'failed':
+    case 'schema':
+      return 'partial'
+    // The next run goes on with it.
+    case 'running':
+      return 'outdated'
+    default:
+      return end
+  }
+}
