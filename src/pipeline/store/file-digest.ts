@@ -1,0 +1,149 @@
+import { createHash, hash, type Hash } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { FileError } from '../../errors.ts'
+import { readError, shownPath, systemCode } from '../../files/file-error.ts'
+import { sniffMediaType } from '../../files/media-type.ts'
+
+export interface FileDigest {
+  /** In hexadecimal. */
+  readonly sha256: string
+  /** How many bytes the digest is of. */
+  readonly bytes: number
+}
+
+/** Whether files of this type are text, whose line breaks a checkout may change. */
+export function isTextType(mediaType: string): boolean {
+  return /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b|[^;]+\+(?:json|xml)\b)/i.test(mediaType)
+}
+
+/**
+ * The digest of an output; of a text as it is with LF, so that a checkout with CR LF does not change it.
+ * @param path absolute; links are followed
+ * @returns undefined when nothing is there
+ * @throws FileError `is_folder`, `not_a_file`, `permission_denied`, …
+ */
+export function digestOfFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
+  return digest(path, 0, () => (isText ? { crlf: true, mark: false } : verbatim))
+}
+
+/**
+ * The digest of an input file for keys; of a text as it is without byte-order mark and with LF.
+ * @param path absolute; links are followed
+ * @returns undefined when nothing is there
+ * @throws FileError as `digestOfFile` does
+ */
+export function digestOfInput(path: string): Promise<FileDigest | undefined> {
+  const asText = { crlf: true, mark: true }
+  return digest(path, 0, (head) => (sniffMediaType(head) === 'text/plain' ? asText : verbatim))
+}
+
+/**
+ * The digest of the bytes of a file that may not be what it seems.
+ * @param path absolute
+ * @returns undefined for all but a regular file: for a link, a folder, a pipe, and for what cannot be read
+ */
+export async function digestOfBytes(path: string): Promise<FileDigest | undefined> {
+  return await digest(path, constants.O_NOFOLLOW ?? 0, () => verbatim).catch(() => undefined)
+}
+
+/** What is left out before hashing. */
+interface Normalisation {
+  /** The CR of each CR LF. */
+  readonly crlf: boolean
+  /** A byte-order mark at the beginning. */
+  readonly mark: boolean
+}
+
+const verbatim: Normalisation = { crlf: false, mark: false }
+
+/**
+ * Files of this size are read at once: for so few bytes the system's threads take longer than the reading. Larger ones
+ * are read in pieces of this size.
+ */
+const pieceBytes = 1_048_576
+
+const readBytes = promisify(read)
+
+let shared: Buffer | undefined
+
+async function digest(
+  path: string,
+  flags: number,
+  normalisationOf: (head: Uint8Array) => Normalisation,
+): Promise<FileDigest | undefined> {
+  let descriptor: number | undefined
+  try {
+    // Opening a pipe without a writer would block the program.
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | flags)
+    const found = fstatSync(descriptor)
+    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    if (!found.isFile()) throw notRegular(path)
+    if (found.size >= pieceBytes) return await digestInPieces(descriptor, normalisationOf)
+    shared ??= Buffer.allocUnsafeSlow(pieceBytes)
+    const bytes = readSync(descriptor, shared, 0, pieceBytes, 0)
+    // A file that grows meanwhile.
+    if (bytes === pieceBytes) return await digestInPieces(descriptor, normalisationOf)
+    const whole = shared.subarray(0, bytes)
+    const content = createNormaliser(normalisationOf(whole))(whole, true)
+    return { sha256: hash('sha256', content), bytes: content.length }
+  } catch (error) {
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
+    if (isMissing) return undefined
+    throw error instanceof FileError ? error : readError(error, path)
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+async function digestInPieces(
+  descriptor: number,
+  normalisationOf: (head: Uint8Array) => Normalisation,
+): Promise<FileDigest> {
+  const hasher: Hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(pieceBytes)
+  let normalise: Normaliser | undefined
+  let bytes = 0
+  for (let at = 0; ;) {
+    const { bytesRead } = await readBytes(descriptor, buffer, 0, buffer.length, at)
+    const piece = buffer.subarray(0, bytesRead)
+    normalise ??= createNormaliser(normalisationOf(piece))
+    const content = normalise(piece, bytesRead === 0)
+    hasher.update(content)
+    bytes += content.length
+    if (bytesRead === 0) return { sha256: hasher.digest('hex'), bytes }
+    at += bytesRead
+  }
+}
+
+/** Takes the pieces of a file one after another; a CR at the end of one waits for the next. */
+export type Normaliser = (piece: Buffer, isLast: boolean) => Buffer
+
+export function createNormaliser({ crlf, mark }: Normalisation): Normaliser {
+  const nothing = Buffer.alloc(0)
+  let isFirst = true
+  let held: Buffer = nothing
+  return (piece, isLast) => {
+    const start = isFirst && mark && piece.indexOf('\ufeff') === 0 ? 3 : 0
+    isFirst = false
+    if (!crlf) return piece.subarray(start)
+    const all = held.length === 0 ? piece.subarray(start) : Buffer.concat([held, piece])
+    const isHeld = !isLast && all.at(-1) === 0x0d
+    held = isHeld ? Buffer.from('\r') : nothing
+    return withoutCrLf(isHeld ? all.subarray(0, -1) : all)
+  }
+}
+
+function withoutCrLf(bytes: Buffer): Buffer {
+  const lines: Buffer[] = []
+  let start = 0
+  for (let at = bytes.indexOf('\r\n'); at !== -1; at = bytes.indexOf('\r\n', start)) {
+    lines.push(bytes.subarray(start, at))
+    start = at + 1
+  }
+  return lines.length === 0 ? bytes : Buffer.concat([...lines, bytes.subarray(start)])
+}
+
+function notRegular(path: string): FileError {
+  return new FileError('not_a_file', `${shownPath(path)} is not a regular file.`, { phase: 'input' })
+}

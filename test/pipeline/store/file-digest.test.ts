@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  createNormaliser,
+  digestOfBytes,
+  digestOfFile,
+  digestOfInput,
+  isTextType,
+} from '../../../src/pipeline/store/file-digest.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+// printf 'One\nTwo\n' | sha256sum
+const twoLines = { sha256: '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68', bytes: 8 }
+
+function fileOf(content: string | Uint8Array): string {
+  const path = join(temporaryFolder(), 'file')
+  writeFileSync(path, content)
+  return path
+}
+
+test('a text has one digest with LF and with CR LF', async () => {
+  expect(await digestOfFile(fileOf('One\nTwo\n'), true)).toEqual(twoLines)
+  expect(await digestOfFile(fileOf('One\r\nTwo\r\n'), true)).toEqual(twoLines)
+  expect(await digestOfFile(fileOf('One\rTwo\n'), true)).not.toEqual(twoLines)
+  expect(await digestOfFile(fileOf('\ufeffOne\nTwo\n'), true)).toMatchObject({ bytes: 11 })
+})
+
+test('other outputs have the digest of their bytes', async () => {
+  expect(await digestOfFile(fileOf('One\nTwo\n'), false)).toEqual(twoLines)
+  expect(await digestOfFile(fileOf('One\r\nTwo\r\n'), false)).toMatchObject({ bytes: 10 })
+})
+
+test('an input that is text has one digest however it was checked out', async () => {
+  expect(await digestOfInput(fileOf('\ufeffOne\r\nTwo\r\n'))).toEqual(twoLines)
+  const picture = Buffer.from('\x89PNG\r\n\x1a\nOne\r\n', 'latin1')
+  const sha256 = createHash('sha256').update(picture).digest('hex')
+  expect(await digestOfInput(fileOf(picture))).toEqual({ sha256, bytes: 13 })
+})
+
+test('nothing there has no digest', async () => {
+  const path = fileOf('x')
+  expect(await digestOfFile(`${path}-2`, true)).toBeUndefined()
+  expect(await digestOfFile(join(path, 'inner'), true)).toBeUndefined()
+})
+
+test('what is not a file is told, and a pipe does not hang', async () => {
+  const folder = temporaryFolder()
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  await expect(digestOfFile(folder, false)).rejects.toMatchObject({ code: 'is_folder' })
+  await expect(digestOfFile(join(folder, 'pipe'), false)).rejects.toMatchObject({ code: 'not_a_file' })
+})
+
+test('only a regular file has a digest where no trust is', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'file')
+  writeFileSync(path, 'One\nTwo\n')
+  symlinkSync(path, join(folder, 'link'))
+  mkdirSync(join(folder, 'folder'))
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  expect(await digestOfBytes(path)).toEqual(twoLines)
+  for (const name of ['link', 'folder', 'pipe', 'missing']) {
+    expect(await digestOfBytes(join(folder, name))).toBeUndefined()
+  }
+})
+
+// The program reads a file of a mebibyte or more in pieces.
+describe('a large file', () => {
+  const piece = 1_048_576
+  test.each([piece - 1, piece, piece + 1, 2 * piece + 1])('of %i bytes', async (bytes) => {
+    const content = Buffer.alloc(bytes, 'abc\n')
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    expect(await digestOfFile(fileOf(content), false)).toEqual({ sha256, bytes })
+  })
+
+  test('whose CR LF lies across two pieces', async () => {
+    const line = 'x'.repeat(piece - 1)
+    const sha256 = createHash('sha256').update(`${line}\nend\n`).digest('hex')
+    expect(await digestOfFile(fileOf(`${line}\r\nend\r\n`), true)).toEqual({ sha256, bytes: piece + 4 })
+    const input = createHash('sha256').update(`${line}\nend\n`).digest('hex')
+    expect(await digestOfInput(fileOf(`${line}\r\nend\r\n`))).toEqual({ sha256: input, bytes: piece + 4 })
+  })
+})
+
+test('line breaks are the same however the text is cut', () => {
+  const text = fc.string({ unit: fc.constantFrom('\r', '\n', '\r\n', 'x', '\ufeff') })
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 5 }), (content, size) => {
+      const normalise = createNormaliser({ crlf: true, mark: false })
+      const bytes = Buffer.from(content)
+      const pieces: Buffer[] = []
+      for (let at = 0; at < bytes.length; at += size) {
+        pieces.push(Buffer.from(normalise(bytes.subarray(at, at + size), false)))
+      }
+      pieces.push(normalise(Buffer.alloc(0), true))
+      expect(Buffer.concat(pieces).toString()).toBe(content.replaceAll('\r\n', '\n'))
+    }),
+  )
+})
+
+test.each([
+  ['text/markdown', true],
+  ['text/plain; charset=utf-8', true],
+  ['application/json', true],
+  ['image/svg+xml', true],
+  ['application/ld+json', true],
+  ['image/png', false],
+  ['video/mp4', false],
+  ['application/octet-stream', false],
+  ['application/jsonx', false],
+])('%s is text: %s', (mediaType, isText) => {
+  expect(isTextType(mediaType)).toBe(isText)
+})
