@@ -1,0 +1,309 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { UsageError } from '../../../src/errors.ts'
+import type { LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import { formatLock, parseLock } from '../../../src/pipeline/lock/lock-text.ts'
+
+const digest = (digit: string) => digit.repeat(64)
+
+const block: LockBlock = {
+  key: digest('a'),
+  outputs: [
+    {
+      path: 'assets/hero.webp',
+      sha256: digest('b'),
+      bytes: 1234,
+      media_type: 'image/webp',
+      width: 1536,
+      height: 1024,
+      seconds: null,
+      credentials: true,
+    },
+  ],
+  fields: { prompt: '0123456789ab', $command: '136f33ad50b3' },
+  model: 'gpt-image-2',
+  origin: 'https://gateway.example',
+  request_id: 'req_1',
+  job_id: null,
+  usage: { total_tokens: 110 },
+  took_s: 1.5,
+  picked: 2,
+  adopted: null,
+  prompt: null,
+}
+
+const written = `{
+  "$about": "Written by modelgate run: what was generated, by which request. Commit it; do not edit it.",
+  "hero": {
+    "key": "${digest('a')}",
+    "outputs": [
+      {
+        "path": "assets/hero.webp",
+        "sha256": "${digest('b')}",
+        "bytes": 1234,
+        "media_type": "image/webp",
+        "width": 1536,
+        "height": 1024,
+        "credentials": true
+      }
+    ],
+    "fields": {
+      "$command": "136f33ad50b3",
+      "prompt": "0123456789ab"
+    },
+    "picked": 2,
+    "model": "gpt-image-2",
+    "origin": "https://gateway.example",
+    "request_id": "req_1",
+    "usage": {
+      "total_tokens": 110
+    },
+    "took_s": 1.5
+  },
+  "$version": 1
+}
+`
+
+test('a block is written in one form, and read again', () => {
+  expect(formatLock(new Map([['hero', block]]))).toBe(written)
+  expect(parseLock(written, 'modelgate.lock')).toEqual(new Map([['hero', block]]))
+})
+
+test('the order of the members is that of the form, not of who made the block', () => {
+  const reversed = Object.fromEntries(Object.entries(block).toReversed()) as unknown as LockBlock
+  expect(formatLock(new Map([['hero', reversed]]))).toBe(written)
+})
+
+test('a lock without a block', () => {
+  const empty = formatLock(new Map())
+  expect(JSON.parse(empty)).toMatchObject({ $version: 1 })
+  expect(parseLock(empty, 'modelgate.lock').size).toBe(0)
+})
+
+test('blocks are sorted by code units, also where ids look like numbers', () => {
+  const ids = ['b', 'a[\u{1f600}]', 'a[\ufb33]', '10', '9', 'a', 'a[10]', 'a[9]', 'a-b']
+  const text = formatLock(new Map(ids.map((id) => [id, block])))
+  const names = [...text.matchAll(/^ {2}"([^$].*)": \{$/gm)].map(([, name]) => name)
+  expect(names).toEqual(['10', '9', 'a', 'a-b', 'a[10]', 'a[9]', 'a[\u{1f600}]', 'a[\ufb33]', 'b'])
+  expect([...parseLock(text, 'x').keys()]).toEqual(names)
+})
+
+test('line breaks of Windows are read', () => {
+  expect(parseLock(written.replaceAll('\n', '\r\n'), 'modelgate.lock').get('hero')).toEqual(block)
+})
+
+test('members of later programs are ignored', () => {
+  const later = written
+    .replace('"picked": 2', '"picked": 2,\n    "later": [1]')
+    .replace('"$version": 1', '"$later": {},\n  "$version": 1')
+  expect(parseLock(later, 'modelgate.lock')).toEqual(new Map([['hero', block]]))
+})
+
+test('any block comes back as it was', () => {
+  const text = fc.string({ unit: 'grapheme' })
+  const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value)
+  const hex = (length: number) =>
+    fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length })
+  const output = fc.record({
+    path: fc.constantFrom('a.png', 'assets/ä b.webp', 'a/..b/c', '..a', 'con'),
+    sha256: hex(64),
+    bytes: fc.nat(),
+    media_type: text,
+    width: maybe(fc.nat()),
+    height: maybe(fc.nat()),
+    seconds: maybe(fc.double({ min: 0, max: 1e6, noNaN: true })),
+    credentials: fc.boolean(),
+  })
+  const anyBlock = fc.record({
+    key: hex(64),
+    outputs: fc.array(output, { minLength: 1, maxLength: 3 }),
+    fields: fc.dictionary(fc.constantFrom('prompt', '$command', 'sampleCount', 'constructor'), hex(12)),
+    model: maybe(text),
+    origin: maybe(text),
+    request_id: maybe(text),
+    job_id: maybe(text),
+    usage: maybe(
+      fc.dictionary(fc.string(), fc.jsonValue()).map((usage) => JSON.parse(JSON.stringify(usage))),
+    ),
+    took_s: maybe(fc.nat()),
+    picked: maybe(fc.integer({ min: 1, max: 9 })),
+    adopted: maybe(text),
+    prompt: maybe(text),
+  }) as fc.Arbitrary<LockBlock>
+  const row = fc.string({ unit: 'grapheme', minLength: 1 })
+  const id = fc.oneof(
+    fc.constantFrom('hero', '10'),
+    row.map((name) => `job[${name}]`),
+  )
+  fc.assert(
+    fc.property(fc.dictionary(id, anyBlock), (blocks) => {
+      const lock = new Map(Object.entries(blocks))
+      const formatted = formatLock(lock)
+      expect(parseLock(formatted, 'modelgate.lock')).toEqual(lock)
+      expect(formatLock(parseLock(formatted, 'modelgate.lock'))).toBe(formatted)
+    }),
+  )
+})
+
+describe('is refused:', () => {
+  const outcomeOf = (text: string) => {
+    try {
+      parseLock(text, 'modelgate.lock')
+      return 'read'
+    } catch (error) {
+      return error instanceof UsageError ? error.message : String(error)
+    }
+  }
+  const refusal = (text: string) => {
+    try {
+      parseLock(text, 'modelgate.lock')
+    } catch (error) {
+      return error
+    }
+    throw new Error('it was read')
+  }
+
+  test.each(['<<<<<<< HEAD', '||||||| 1234567', '=======', '>>>>>>> topic'])(
+    'a conflict mark: %s',
+    (mark) => {
+      const text = written.replace('    "outputs"', `${mark}\n    "outputs"`)
+      for (const cut of [text, text.replaceAll('\n', '\r\n')]) {
+        expect(refusal(cut)).toMatchObject({
+          exit: 'usage',
+          code: 'lock_conflict',
+          message: 'modelgate.lock:5: the lock has conflict marks of a merge.',
+          facts: {
+            hint: 'Resolve them with: modelgate run merge --resolve',
+            next: ['modelgate', 'run', 'merge', '--resolve'],
+          },
+        })
+      }
+    },
+  )
+
+  test('a lock that was cut', () => {
+    expect(refusal(written.slice(0, 300))).toMatchObject({
+      exit: 'usage',
+      code: 'lock_invalid',
+      message: expect.stringMatching(/^modelgate\.lock:\d+:\d+: the lock is not valid JSON: /) as string,
+    })
+    expect(refusal('')).toMatchObject({
+      message: 'modelgate.lock:1:1: the lock is not valid JSON: expected a value.',
+    })
+    expect(refusal('[]')).toMatchObject({ message: 'modelgate.lock:1:1: the lock is not an object.' })
+  })
+
+  test('a lock of the future', () => {
+    expect(refusal(written.replace('"$version": 1', '"$version": 2'))).toMatchObject({
+      exit: 'usage',
+      code: 'lock_newer',
+      message: 'modelgate.lock:1: the lock has version 2; this program reads up to 1.',
+      facts: { hint: expect.stringContaining('Update') as string },
+    })
+  })
+
+  test('a lock without its version', () => {
+    expect(refusal('{}')).toMatchObject({ message: 'modelgate.lock:1: the lock has no "$version" of 1.' })
+  })
+
+  test.each([
+    ['"__proto__"', 'modelgate.lock:3: "__proto__" is not the name of an instance.'],
+    ['"../hero"', 'modelgate.lock:3: "../hero" is not the name of an instance.'],
+  ])('a block called %s', (name, message) => {
+    expect(refusal(written.replace('"hero"', name))).toMatchObject({ code: 'lock_invalid', message })
+  })
+
+  test.each([
+    ['"key": "a', '"key": "A', 'key is not a SHA-256 in hexadecimal'],
+    ['"key"', '"other"', 'key is missing'],
+    ['"bytes": 1234', '"bytes": -1', 'outputs[0].bytes is not a whole number'],
+    ['"width": 1536', '"width": "x"', 'outputs[0].width is not a whole number'],
+    ['"picked": 2', '"picked": 0', 'picked is not a whole number from 1'],
+    ['"took_s": 1.5', '"took_s": -1', 'took_s is not a number of seconds'],
+    ['"model": "gpt-image-2"', '"model": 2', 'model is not a text'],
+    ['"credentials": true', '"credentials": 1', 'outputs[0].credentials is not true or false'],
+    ['"prompt": "0123456789ab"', '"prompt": "x"', 'fields is not an object of fields and their digests'],
+    ['"prompt": "0', '"__proto__": "0', 'fields is not an object of fields and their digests'],
+  ])('%s as %s', (from, to, clause) => {
+    expect(refusal(written.replace(from, to))).toMatchObject({
+      exit: 'usage',
+      code: 'lock_invalid',
+      message: `modelgate.lock:3: "hero": ${clause}.`,
+    })
+  })
+
+  test.each([
+    '../hero.webp',
+    'a/../../hero.webp',
+    '/etc/passwd',
+    '.',
+    'a//b',
+    'a/',
+    './a',
+    'a\\b',
+    'C:/a',
+    'c:a',
+    'a\0b',
+    '.git/hooks/post-checkout',
+    'sub/.GIT/config',
+    '.modelgate/store/x',
+    '.Modelgate',
+    '',
+  ])('an output at %j', (path) => {
+    expect(refusal(written.replace('"assets/hero.webp"', JSON.stringify(path)))).toMatchObject({
+      message:
+        'modelgate.lock:3: "hero": outputs[0].path is not a path below the folder of the lock, with /.',
+    })
+  })
+
+  test('outputs that are none', () => {
+    const value = JSON.parse(written) as { hero: { outputs: unknown } }
+    for (const outputs of [[], {}, 'x']) {
+      value.hero.outputs = outputs
+      expect(refusal(JSON.stringify(value))).toMatchObject({
+        message: 'modelgate.lock:1: "hero": outputs is not a list with at least one file.',
+      })
+    }
+    value.hero.outputs = [null]
+    expect(refusal(JSON.stringify(value))).toMatchObject({
+      message: 'modelgate.lock:1: "hero": outputs[0] is not an object.',
+    })
+  })
+
+  test('a block that stands there twice, as after a merge by hand', () => {
+    const [, hero] = /^( {2}"hero"[^]*?^ {2}\},\n)/m.exec(written)!
+    expect(refusal(written.replace(hero!, hero! + hero!))).toMatchObject({
+      message: 'modelgate.lock:29: "hero" stands in the lock twice.',
+    })
+  })
+
+  test('all mistakes at once, up to ten', () => {
+    const value = JSON.parse(written) as Record<string, unknown>
+    value['hero'] = { outputs: [{}] }
+    expect(refusal(JSON.stringify(value, null, 2))).toMatchObject({
+      message: [
+        'modelgate.lock:3: "hero": outputs[0].path is missing.',
+        'modelgate.lock:3: "hero": outputs[0].sha256 is missing.',
+        'modelgate.lock:3: "hero": outputs[0].bytes is missing.',
+        'modelgate.lock:3: "hero": outputs[0].media_type is missing.',
+        'modelgate.lock:3: "hero": key is missing.',
+        'modelgate.lock:3: "hero": fields is missing.',
+      ].join('\n'),
+    })
+    for (let at = 0; at < 1000; at++) value[`more-${at}`] = null
+    const { message } = refusal(JSON.stringify(value, null, 2)) as Error
+    expect(message.split('\n')).toHaveLength(11)
+    expect(message).toContain('… and more.')
+  })
+
+  test('whatever is written over a part of it: it is read or told, never anything else', () => {
+    const bytes = fc.string({ unit: fc.constantFrom(...'{}[]",:\\n0<=>|_$ap\n') })
+    fc.assert(
+      fc.property(fc.nat(written.length), fc.nat(20), bytes, (at, length, inserted) => {
+        const text = written.slice(0, at) + inserted + written.slice(at + length)
+        expect(outcomeOf(text)).toMatch(/^(?:read|modelgate\.lock:\d+.*)$/s)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
