@@ -10,7 +10,7 @@ import {
 } from '../operations/repeat-call.ts'
 import { findCall } from '../operations/read-log.ts'
 import { withPrompt } from '../operations/request-prompt.ts'
-import { roundedDuration } from '../output/quantities.ts'
+import { roundedDuration } from '../quantities.ts'
 import { ownLog } from './log.ts'
 import type { CommandTools, LoadCommand } from './shared/command-tools.ts'
 import { say } from './shared/conversation.ts'

@@ -9,7 +9,7 @@ import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
 import { imageLabel } from '../events/format-image.ts'
 import { sanitise } from './gate.ts'
-import { roundedDuration } from './quantities.ts'
+import { roundedDuration } from '../quantities.ts'
 
 interface PathsOutputParts {
   readonly screen: Screen

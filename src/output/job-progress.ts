@@ -4,7 +4,7 @@ import { responseStateOf } from '../contract/response-object.ts'
 
 import { formatState, shortIds } from '../events/format-job.ts'
 
-import { byteText, clockTime } from './quantities.ts'
+import { byteText, clockTime } from '../quantities.ts'
 import { stateTone, type LiveLine, type Screen, type Styles, type Tone } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
 

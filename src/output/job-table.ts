@@ -2,7 +2,7 @@ import { isFinal } from '../contract/video-state.ts'
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
 
-import { roundedDuration } from './quantities.ts'
+import { roundedDuration } from '../quantities.ts'
 import { stateTone } from './screen.ts'
 import { cellsOf } from './cell-width.ts'
 import { gap, oneLine, padded, shortened, type TableView } from './table-cells.ts'

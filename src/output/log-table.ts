@@ -1,6 +1,6 @@
 import type { CallSummary } from '../events/call.ts'
 import { isObject } from '../json.ts'
-import { roundedDuration } from './quantities.ts'
+import { roundedDuration } from '../quantities.ts'
 import type { Tone } from './screen.ts'
 import { cellsOf } from './cell-width.ts'
 import { gap, oneLine, padded, shortened, type TableView } from './table-cells.ts'

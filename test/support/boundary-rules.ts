@@ -2,7 +2,16 @@ import { posix } from 'node:path'
 import { sourceFacts } from './source-facts.ts'
 
 /** Small files at the root, which need nothing: every part may use them. */
-const common = ['errors', 'json', 'limits', 'local-time', 'loopback', 'nearest-name', 'growing-text']
+const common = [
+  'errors',
+  'json',
+  'limits',
+  'local-time',
+  'loopback',
+  'nearest-name',
+  'growing-text',
+  'quantities',
+]
 
 /** What each part of src/ may import from besides; its own files always. A part that is not listed may import nothing. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {

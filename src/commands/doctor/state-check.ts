@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts'
 import { shellWord, systemCode, writeError } from '../../files/file-error.ts'
 import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
 import { logFolder } from '../../files/log/log-file.ts'
-import { byteText } from '../../output/quantities.ts'
+import { byteText } from '../../quantities.ts'
 import { failed, failedBy, ok, warning, type Finding } from './checkup.ts'
 
 const lowBytes = 200_000_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byteText, clockTime, roundedDuration } from '../../../src/output/quantities.ts'
+import { byteText, clockTime, roundedDuration } from '../../../src/quantities.ts'
 
 test.each([
   [-1, '0:00'],
