@@ -6,7 +6,7 @@ import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import { readInputItems } from '../operations/chat-history.ts'
 import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries, type Body } from '../operations/operation.ts'
-import { addInput, responseRequest } from '../operations/response-request.ts'
+import { addInput, responseRequest, schemaFormat } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
@@ -136,7 +136,7 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
       const known = talk === undefined ? draft.body : { ...draft.body, input: talk.known }
       answers = (await check(() => readToolAnswers(context, options, known))) ?? []
       inputs = await readTextInputs(context, options, draft, (schema) => [
-        [['text', 'format'], { type: 'json_schema', name: schemaName(schema), schema }],
+        [['text', 'format'], schemaFormat(schema)],
       ])
       if (talk !== undefined) paths = await attachmentPaths(inputs.attachments)
     },
@@ -172,12 +172,6 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
 }
 
 const isGiven = (value: unknown) => value !== undefined
-
-/** The format requires a name for the schema: its title, without characters that a name cannot contain. */
-function schemaName(schema: unknown): string {
-  const { title } = schema as { title?: unknown }
-  return (typeof title === 'string' && title.replaceAll(/[^\w-]+/g, '_').slice(0, 64)) || 'answer'
-}
 
 /** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(

@@ -1,5 +1,6 @@
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import type { ResponseState } from '../contract/response-object.ts'
+import type { Creation } from '../cost/creation.ts'
 import { ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
@@ -49,15 +50,18 @@ export interface TextPlan {
 }
 
 /** The request as it goes over the wire. */
-export function textGatewayRequest(
-  gateway: Gateway,
-  { model, path, query, body, streamed }: TextRequest,
-): GatewayRequest {
+export function textGatewayRequest(gateway: Gateway, request: TextRequest): GatewayRequest {
+  const { path, query, body, streamed } = request
   const idempotencyKey = idempotencyKeyOf(gateway)
   // A background response is a job: a second one would go on, and be paid for, unseen.
   const kind = body['background'] === true ? 'create' : 'text'
-  const creation = { model, count: 1, of: 'text', body, maxOutputTokens: maxTokens(body) } as const
+  const creation = textCreation(request)
   return jsonRequest(gateway, path, { kind, creation, query, body, streamed, idempotencyKey })
+}
+
+/** What the request asks to be created. */
+export function textCreation({ model, body }: Pick<TextRequest, 'model' | 'body'>): Creation {
+  return { model, count: 1, of: 'text', body, maxOutputTokens: maxTokens(body) }
 }
 
 /** How long all candidates together may get, in tokens; null where that is not limited. */

@@ -272,7 +272,11 @@ export function imageGatewayRequest(
 }
 
 /** What the request asks to be created. */
-export function imageCreation({ model, body, wanted }: ImageRequest): Creation {
+export function imageCreation({
+  model,
+  body,
+  wanted,
+}: Pick<ImageRequest, 'model' | 'body' | 'wanted'>): Creation {
   const variant = { size: askedFor(body['size']), quality: askedFor(body['quality']) }
   return { model, count: wanted.length, of: 'image', variant }
 }

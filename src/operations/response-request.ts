@@ -69,6 +69,13 @@ export function addInput(
   appendEntries(body, 'input', [message])
 }
 
+/** The format of an answer that follows a schema. It requires a name: the schema's title, as far as a name can hold it. */
+export function schemaFormat(schema: unknown): Body {
+  const { title } = schema as { title?: unknown }
+  const name = typeof title === 'string' ? title.replaceAll(/[^\w-]+/g, '_').slice(0, 64) : ''
+  return { type: 'json_schema', name: name || 'answer', schema }
+}
+
 /** `input_image` for pictures, `input_file` for everything else (wire notes, section 2, "Input"). */
 function attachmentContent(attachment: Attachment): unknown {
   const isImage = attachment.mediaType?.startsWith('image/') ?? false

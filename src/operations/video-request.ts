@@ -85,7 +85,11 @@ export function videoGatewayRequest(
 }
 
 /** What the request asks to be created. */
-export function videoCreation({ model, body, count }: VideoRequest): Creation {
+export function videoCreation({
+  model,
+  body,
+  count,
+}: Pick<VideoRequest, 'model' | 'body' | 'count'>): Creation {
   const { resolution, size, durationSeconds, seconds } = { ...body, ...objectOf(body['parameters']) } as Body
   const time = Number(durationSeconds ?? seconds ?? Number.NaN)
   return {
