@@ -1,0 +1,88 @@
+import { readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ModelgateError } from '../../errors.ts'
+import type { OutputDocument } from '../../events/documents.ts'
+import { writeError } from '../../files/file-error.ts'
+import { makeFolder } from '../../files/write-target.ts'
+import { creationOf } from './task-body.ts'
+import { factsOf } from './result-facts.ts'
+import type { Task, TaskResult } from './task.ts'
+import { recordName, writeRecord } from './task-record.ts'
+import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
+
+/**
+ * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the
+ * task's folder. With `task.job` nothing is sent: the job is waited for. What an earlier attempt has left in the folder
+ * is moved aside, below it: it may have been paid for.
+ *
+ * A result is all that was asked for, and whole. Whatever else comes is an error, which names in `rescued` what has been
+ * kept of it.
+ * @throws ModelgateError; what failed for the moment only has the exit `later`, `notSent`, `running` or `unknown`
+ */
+export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
+  const { context, gateway, project } = shared
+  const began = context.clock.monotonic()
+  await prepareFolder(task)
+  const run = beginRun(shared, task)
+  const made = await runTask(run)
+  const { context: inFolder } = run.call
+  const outputs = await Promise.all(made.names.map((name) => factsOf(inFolder, task.instance, name)))
+  const seconds = Math.round(context.clock.monotonic() - began) / 1000
+  const done: TaskResult = {
+    result: {
+      outputs,
+      ...made.provenance,
+      // The address of a sandbox is another one each time.
+      origin: project.isSandbox ? null : gateway.baseUrl.origin,
+      // Of a job that was started earlier only a part of the time was spent here.
+      took_s: task.job === null ? seconds : null,
+    },
+    files: outputs.map(({ path }) => join(task.folder, path)),
+    cost: await costOf(shared, task, made.document),
+    warnings: made.warnings,
+  }
+  await writeRecord(context, task, done, shared.redactor)
+  return done
+}
+
+/** Each kind is loaded by the first task of it. */
+async function runTask(run: TaskRun): Promise<Made> {
+  const { lane } = run.task.instance
+  if (lane === 'text') return (await import('./text-task.ts')).makeText(run)
+  if (lane === 'image') return (await import('./image-task.ts')).makeImage(run)
+  return (await import('./video-task.ts')).makeVideo(run)
+}
+
+/** @throws FileError */
+async function prepareFolder({ folder, job }: Task): Promise<void> {
+  try {
+    await makeFolder(folder)
+    // What there is of a job's result is of the same job.
+    if (job !== null) return
+    const names = await readdir(folder)
+    const left = names.filter((name) => !name.startsWith(asideName))
+    if (left.length === 0) return
+    const aside = join(folder, `${asideName}${names.length - left.length + 1}`)
+    await makeFolder(aside)
+    // First, so that what stays behind is not taken for a whole result.
+    const ordered = left.toSorted((one, other) => Number(other === recordName) - Number(one === recordName))
+    for (const name of ordered) await rename(join(folder, name), join(aside, name))
+  } catch (error) {
+    throw error instanceof ModelgateError ? error : writeError(error, folder)
+  }
+}
+
+/** Where the files of an earlier attempt go. */
+const asideName = 'earlier-'
+
+/** The cost by the prices of the user, as an estimate; null where it is not known. */
+async function costOf(
+  { prices, project }: ExecuteCall,
+  { instance }: Task,
+  document: OutputDocument,
+): Promise<TaskResult['cost']> {
+  if (project.isSandbox || Object.keys(prices).length === 0) return null
+  const { costOfDocument } = await import('../../operations/document-cost.ts')
+  const cost = costOfDocument(prices, document, creationOf(instance))
+  return cost === undefined || cost.amount === null ? null : { amount: cost.amount, currency: cost.currency }
+}

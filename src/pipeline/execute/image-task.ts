@@ -1,0 +1,56 @@
+import { modelCalled } from '../../contract/known-models.ts'
+import { UsageError } from '../../errors.ts'
+import { objectOf, stringOf } from '../../json.ts'
+import { imageRequest, type ImagePlan, type ImageRequest } from '../../operations/image-request.ts'
+import { makeImages } from '../../operations/make-images.ts'
+import { createProblemList } from '../../problems.ts'
+import { readSources, sourceSentences } from './check-inputs.ts'
+import { requestBody } from './task-body.ts'
+import { fileTemplate } from './result-facts.ts'
+import { wholeResult, type Made, type TaskRun } from './task-run.ts'
+
+const plan: ImagePlan = {
+  output: fileTemplate,
+  folder: undefined,
+  force: true,
+  skipExisting: false,
+  download: true,
+  savePartials: false,
+  sidecar: false,
+  strict: true,
+  allowPrivateUrls: false,
+}
+
+/**
+ * Has images generated and saved.
+ * @throws ModelgateError; also when fewer come than were asked for, or one cannot be verified: what has been saved stays
+ */
+export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> {
+  const { instance, upstream } = task
+  const inputs = { folder: shared.project.folder, upstream }
+  const command = instance.command === 'image edit' ? 'image edit' : 'image create'
+  const body = await requestBody(call.context, instance, inputs)
+  const sources = await readSources(call.context, instance, inputs)
+  const model = stringOf(body['model']) ?? null
+  const problems = await sourceSentences(sources, model, shared.families)
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+  const family = model === null ? undefined : modelCalled(model, shared.families).family
+  const list = createProblemList()
+  const parts = { command, model, body, ...sources, warnings: [], family, validate: false } as const
+  const request: ImageRequest = await imageRequest(call.context, parts, plan, list)
+  list.throwIfAny()
+  const outcome = await makeImages(call, request, plan)
+  const document = wholeResult(task, outcome)
+  return {
+    // More than were asked for may have come; they stay in the folder.
+    names: document.files.slice(0, request.wanted.length).map(({ path }) => path),
+    provenance: {
+      model: stringOf(objectOf(document.response)['model']) ?? document.model,
+      request_id: document.request_id,
+      job_id: null,
+      usage: document.usage,
+    },
+    document,
+    warnings: document.warnings,
+  }
+}

@@ -1,0 +1,175 @@
+import type { FileContext } from '../../context.ts'
+import { creatingCommands, type CommandContract } from '../../contract/commands.ts'
+import { flagsOf } from '../../contract/field-flags.ts'
+import { videoReferenceTypes } from '../../contract/videos.ts'
+import type { Creation } from '../../cost/creation.ts'
+import { isObject } from '../../json.ts'
+import { readAttachment, type Attachment } from '../../operations/attachments.ts'
+import { addMessage } from '../../operations/content-request.ts'
+import { textCreation } from '../../operations/generate-text.ts'
+import { imageCreation } from '../../operations/image-request.ts'
+import type { Body } from '../../operations/operation.ts'
+import { addInput, schemaFormat } from '../../operations/response-request.ts'
+import {
+  addInstance,
+  readPicture,
+  readVideo,
+  videoCreation,
+  type InstanceMedia,
+} from '../../operations/video-request.ts'
+import { allInputs } from '../../problems.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { filesOf, textOf, type TaskInputs } from './task-inputs.ts'
+
+/** What is known of an instance's command. */
+export function contractOf({ command }: Pick<Instance, 'command'>): CommandContract {
+  return creatingCommands[command as keyof typeof creatingCommands]
+}
+
+/** Where each field of a command, by its name in a manifest, is in the body. */
+const paths: Readonly<
+  Record<string, readonly { readonly name: string; readonly path: readonly string[] }[]>
+> = Object.fromEntries(
+  Object.entries(creatingCommands).map(([command, { endpoint }]) => [
+    command,
+    flagsOf(endpoint.fields).map(({ name, path }) => ({ name: name.replaceAll('-', '_'), path })),
+  ]),
+)
+
+/** What is read for a request. */
+interface ReadInputs {
+  readonly texts: ReadonlyMap<string, string>
+  readonly attachments: readonly Attachment[]
+  readonly media: InstanceMedia
+}
+
+/** Stands for a text that another instance is still to make. */
+const unknownText = '…'
+
+/**
+ * The body that the fields of an instance make, for checks and estimates: nothing is read, so files are missing, and so
+ * are texts that other instances make.
+ */
+export function bodyOfFields(instance: Instance): Body {
+  const texts = new Map<string, string>()
+  for (const [name, field] of Object.entries(instance.fields)) {
+    if (field.kind === 'text') texts.set(name, field.text)
+    if (field.kind === 'text of') texts.set(name, unknownText)
+  }
+  // A message of nothing but files is a message.
+  if (!texts.has('prompt') && instance.fields['attach'] !== undefined) texts.set('prompt', unknownText)
+  return bodyWith(instance, { texts, attachments: [], media: {} })
+}
+
+/**
+ * What one request of an instance creates, as far as its fields say: nothing is read, so what it costs is estimated
+ * without its files and without texts that other instances make.
+ */
+export function creationOf(instance: Instance): Creation {
+  const { lane, model, count } = instance
+  const body = bodyOfFields(instance)
+  if (lane === 'text') return textCreation({ model, body })
+  if (lane === 'video') return videoCreation({ model: model ?? '', body, count })
+  return imageCreation({ model, body, wanted: Array.from({ length: count }, (_, at) => at + 1) })
+}
+
+/**
+ * The body of an instance's request, with all texts and files in it; the sources of an image are not a part of it.
+ * @throws UsageError, FileError with everything that is wrong with the files
+ */
+export async function requestBody(
+  context: FileContext,
+  instance: Instance,
+  inputs: TaskInputs,
+): Promise<Body> {
+  const names = Object.keys(instance.fields)
+  const read = names.map(async (name) => [name, await textOf(context, instance, name, inputs)] as const)
+  const texts = new Map<string, string>()
+  for (const [name, text] of await allInputs(read)) if (text !== undefined) texts.set(name, text)
+  // Relative paths are those of the manifest.
+  const reader = { ...context, cwd: inputs.folder }
+  const attached = filesOf(instance, 'attach', inputs)
+  const attachments = await allInputs(
+    attached.map(async ({ path }) => withLineFeeds(await readAttachment(reader, path))),
+  )
+  const media = instance.command === 'video generate' ? await readMedia(reader, instance, inputs) : {}
+  return bodyWith(instance, { texts, attachments, media })
+}
+
+function bodyWith(instance: Instance, { texts, attachments, media }: ReadInputs): Body {
+  const { command, fields, model } = instance
+  const body: Body = {}
+  const contract = contractOf(instance)
+  const message = contract.prompt.name
+  // The text of a message has its place beside what is attached.
+  const isOwn = command === 'respond' || command === 'generate' || command === 'video generate'
+  for (const { name, path } of paths[command] ?? []) {
+    const field = fields[name]
+    const value = field?.kind === 'value' ? structuredClone(field.value) : texts.get(name)
+    const isMessage = isOwn && name === message && texts.has(name)
+    if (value !== undefined && !isMessage) setAt(body, path, value)
+  }
+  if (model !== null && contract.model.location === 'body') body['model'] ??= model
+  const prompt = texts.get(message)
+  const schema = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
+  if (command === 'generate') {
+    const system = texts.get('system')
+    if (system !== undefined) body['systemInstruction'] = { parts: [{ text: system }] }
+    if (schema !== undefined) {
+      setAt(body, ['generationConfig', 'responseMimeType'], 'application/json')
+      setAt(body, ['generationConfig', 'responseJsonSchema'], schema)
+    }
+    addMessage(body, attachments, prompt)
+  } else if (command === 'respond') {
+    if (schema !== undefined) setAt(body, ['text', 'format'], schemaFormat(schema))
+    addInput(body, attachments, prompt)
+  } else if (command === 'video generate') {
+    body['parameters'] ??= {}
+    addInstance(body, prompt, media)
+  }
+  return body
+}
+
+/** A text is sent as its digest in the key is taken: without byte-order mark, with LF at the end of its lines. */
+function withLineFeeds(attachment: Attachment): Attachment {
+  if (attachment.kind !== 'file' || attachment.mediaType !== 'text/plain') return attachment
+  const text = Buffer.from(attachment.base64(), 'base64').toString('latin1')
+  const plain = text.replace(/^\xef\xbb\xbf/, '').replaceAll('\r\n', '\n')
+  return { ...attachment, base64: () => Buffer.from(plain, 'latin1').toString('base64') }
+}
+
+/** Sets a value inside the body, with the objects around it. What is no object stays, for the contract's check. */
+function setAt(body: Body, [name, ...rest]: readonly string[], value: unknown): void {
+  if (name === undefined) return
+  if (rest.length === 0) body[name] = value
+  else {
+    body[name] ??= {}
+    if (isObject(body[name])) setAt(body[name] as Body, rest, value)
+  }
+}
+
+async function readMedia(
+  context: FileContext,
+  instance: Instance,
+  inputs: TaskInputs,
+): Promise<InstanceMedia> {
+  const picture = (label: string, path: string) => readPicture(context, { label, path })
+  const [first] = filesOf(instance, 'image', inputs)
+  const [last] = filesOf(instance, 'last_frame', inputs)
+  const [video] = filesOf(instance, 'video', inputs)
+  const references = filesOf(instance, 'reference', inputs).map(async ({ path, role }) => ({
+    image: await picture('reference', path),
+    referenceType: role ?? videoReferenceTypes[0],
+  }))
+  const parts: Promise<InstanceMedia>[] = [
+    ...(first === undefined ? [] : [picture('image', first.path).then((image) => ({ image }))]),
+    ...(last === undefined ? [] : [picture('last_frame', last.path).then((lastFrame) => ({ lastFrame }))]),
+    ...(references.length === 0
+      ? []
+      : [allInputs(references).then((referenceImages) => ({ referenceImages }))]),
+    ...(video === undefined
+      ? []
+      : [readVideo(context, { label: 'video', path: video.path }).then((found) => ({ video: found }))]),
+  ]
+  return Object.assign({}, ...(await allInputs(parts))) as InstanceMedia
+}

@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { readInputFile } from '../../files/input-file.ts'
+import type { Instance, Reference } from '../manifest/manifest.ts'
+import type { UpstreamResult } from './task.ts'
+
+/** Where the inputs of an instance are. */
+export interface TaskInputs {
+  /** The manifest's folder, absolute. */
+  readonly folder: string
+  /**
+   * What each reference of the instance stands for, by its text. One that is not there is still to be made: its files
+   * are left out.
+   */
+  readonly upstream: ReadonlyMap<string, UpstreamResult>
+}
+
+/** A file that goes into a request. */
+export interface GivenFile {
+  /** Relative to the manifest's folder, or absolute: what another instance made. */
+  readonly path: string
+  readonly role: string | null
+}
+
+/** The files of a field, in their order; those of a reference in the order of its outputs. */
+export function filesOf({ fields }: Instance, name: string, { folder, upstream }: TaskInputs): GivenFile[] {
+  const field = fields[name]
+  if (field?.kind !== 'files') return []
+  return field.files.flatMap(({ source, role }) => {
+    // A name such as `C:x` or `http:x` stays a path.
+    if ('path' in source)
+      return [{ path: /^[\w+.-]+:/.test(source.path) ? join(folder, source.path) : source.path, role }]
+    const found = upstream.get(source.reference.text)?.files ?? importedFiles(source.reference)
+    return found.map(({ path }) => ({ path, role }))
+  })
+}
+
+/** Whether a file of the instance is still to be made. */
+export function hasMissing({ fields }: Instance, { upstream }: TaskInputs): boolean {
+  const files = Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
+  return files.some(
+    ({ source }) =>
+      'reference' in source && source.reference.kind === 'instance' && !upstream.has(source.reference.text),
+  )
+}
+
+function importedFiles(reference: Reference): readonly { readonly path: string }[] {
+  return reference.kind === 'import' ? reference.outputs : []
+}
+
+/**
+ * The text of a field: as it is written, or what another instance has made; undefined for what is no text.
+ * @throws UsageError for a result that is no text; FileError for one that cannot be read
+ */
+export async function textOf(
+  context: FileContext,
+  { fields }: Instance,
+  name: string,
+  { upstream }: TaskInputs,
+): Promise<string | undefined> {
+  const field = fields[name]
+  if (field?.kind === 'text') return field.text
+  if (field?.kind !== 'text of') return undefined
+  const { reference } = field
+  const [file, ...others] = upstream.get(reference.text)?.files ?? importedFiles(reference)
+  if (file === undefined || others.length > 0) {
+    throw new UsageError(
+      `${name}: ${reference.text} stands for ${others.length + (file ? 1 : 0)} files, not one text.`,
+    )
+  }
+  const content = await readInputFile(context, file.path)
+  if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
+  return decodeText(content, `${name}: ${shownPath(file.path)}`)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * A text without byte-order mark, with LF at the end of its lines.
+ * @param subject names it in messages
+ * @throws UsageError when it is not UTF-8
+ */
+function decodeText(content: Uint8Array, subject: string): string {
+  try {
+    return utf8.decode(content).replaceAll('\r\n', '\n')
+  } catch (cause) {
+    throw new UsageError(`${subject} is not a text in UTF-8.`, { code: 'not_utf8', cause })
+  }
+}
+
+/** The remote job of a video to remix: by its id, or of the instance that made it. */
+export function sourceOf({ fields }: Instance, { upstream }: TaskInputs): string | undefined {
+  const field = fields['source']
+  if (field === undefined) return undefined
+  if (field.kind === 'value') return typeof field.value === 'string' ? field.value : undefined
+  if (field.kind === 'text') return field.text
+  const reference = field.kind === 'text of' ? field.reference : referenceOf(field.files[0])
+  if (reference === undefined) return undefined
+  if (reference.kind === 'import') return reference.jobId ?? undefined
+  return upstream.get(reference.text)?.jobId ?? undefined
+}
+
+function referenceOf(file: { readonly source: object } | undefined): Reference | undefined {
+  return file !== undefined && 'reference' in file.source ? (file.source.reference as Reference) : undefined
+}

@@ -1,0 +1,149 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { amountFrom, amountText } from '../../cost/amount.ts'
+import { ModelgateError } from '../../errors.ts'
+import { readInputFile } from '../../files/input-file.ts'
+import { inspectAnyFile } from '../../files/inspect-file.ts'
+import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { parseJson } from '../../files/parse-json.ts'
+import { isObject, listOf, objectOf, objectsOf, stringOf } from '../../json.ts'
+import type { Redactor } from '../../operations/operation.ts'
+import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
+import { factsOf, textName } from './result-facts.ts'
+import type { Task, TaskResult } from './task.ts'
+
+/** The record of a whole result, beside its files: what the files themselves do not tell. */
+export const recordName = 'result.json'
+
+/**
+ * Writes the record of a result, which comes last: with it the result can be taken over by a later process.
+ * @throws FileError
+ */
+export async function writeRecord(
+  context: FileContext,
+  { folder, key }: Task,
+  { result, cost, warnings }: TaskResult,
+  redactor: Redactor,
+): Promise<void> {
+  const record = {
+    key,
+    result,
+    cost: cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency },
+    warnings,
+  }
+  const file = await openAtomicFile(context, join(folder, recordName), { force: true, mode: 0o600 })
+  await file.write(redactor.document(`${JSON.stringify(record, null, 2)}\n`))
+  await file.commit()
+}
+
+/**
+ * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
+ * whole. A file has its final name only when it is; so it counts without the record, too, which a killed process may not
+ * have come to write. Then it is not known how the result came about.
+ * @returns undefined where anything is missing, damaged or of another request
+ */
+export async function recoverResult(
+  context: FileContext,
+  task: Pick<Task, 'instance' | 'key' | 'folder'>,
+): Promise<TaskResult | undefined> {
+  const { instance, folder } = task
+  const inFolder = { ...context, cwd: folder }
+  const record = await readRecord(inFolder, task)
+  const names = record?.outputs.map(({ path }) => path) ?? (await finalNames(task))
+  if (names === undefined) return undefined
+  try {
+    const outputs: OutputFacts[] = []
+    for (const [at, name] of names.entries()) {
+      const facts = await factsOf(inFolder, instance, name)
+      const isWhole =
+        record === undefined
+          ? await isVerified(inFolder, task, name)
+          : facts.sha256 === record.outputs[at]!.sha256
+      if (!isWhole) return undefined
+      outputs.push(facts)
+    }
+    return {
+      result: { ...(record?.provenance ?? nothingKnown), outputs },
+      files: names.map((name) => join(folder, name)),
+      cost: record?.cost ?? null,
+      warnings: record?.warnings ?? [],
+    }
+  } catch (error) {
+    context.signal.throwIfAborted()
+    if (error instanceof ModelgateError) return undefined
+    throw error
+  }
+}
+
+const nothingKnown: Provenance = {
+  model: null,
+  origin: null,
+  request_id: null,
+  job_id: null,
+  usage: null,
+  took_s: null,
+}
+
+interface TaskRecord {
+  readonly outputs: readonly { readonly path: string; readonly sha256: string }[]
+  readonly provenance: Provenance
+  readonly cost: TaskResult['cost']
+  readonly warnings: readonly string[]
+}
+
+/** Undefined where there is none, or none of this request: a power failure may have left half of it. */
+async function readRecord(
+  context: FileContext,
+  { instance, key }: Pick<Task, 'instance' | 'key'>,
+): Promise<TaskRecord | undefined> {
+  const content = await readInputFile(context, recordName)
+  if (content instanceof ModelgateError) return undefined
+  const { value } = parseJson(content.toString('utf8'))
+  const { key: own, result, cost, warnings } = objectOf(value)
+  if (own !== key) return undefined
+  const { outputs: found, model, origin, request_id, job_id, usage, took_s } = objectOf(result)
+  const outputs = objectsOf(found).flatMap(({ path, sha256 }) =>
+    typeof path === 'string' && typeof sha256 === 'string' ? [{ path, sha256 }] : [],
+  )
+  const isPlain = outputs.every(({ path }) => /^\d+\.\w+$/.test(path))
+  if (outputs.length !== instance.count || !isPlain) return undefined
+  const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')
+  const currency = stringOf(objectOf(cost)['currency'])
+  return {
+    outputs,
+    provenance: {
+      model: stringOf(model) ?? null,
+      origin: stringOf(origin) ?? null,
+      request_id: stringOf(request_id) ?? null,
+      job_id: stringOf(job_id) ?? null,
+      usage: isObject(usage) ? usage : null,
+      took_s: typeof took_s === 'number' ? took_s : null,
+    },
+    cost: amount === undefined || currency === undefined ? null : { amount, currency },
+    warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
+  }
+}
+
+/** The files of a result by their names alone; undefined where one is missing, or there are two of a number. */
+async function finalNames({
+  instance,
+  folder,
+}: Pick<Task, 'instance' | 'folder'>): Promise<string[] | undefined> {
+  const all = await readdir(folder).catch((): string[] => [])
+  if (instance.lane === 'text') return all.includes(textName(instance)) ? [textName(instance)] : undefined
+  const numbers = Array.from({ length: instance.count }, (_, at) => at + 1)
+  const found = numbers.map((number) => all.filter((name) => new RegExp(`^${number}\\.\\w+$`).test(name)))
+  return found.every(({ length }) => length === 1) ? found.flat() : undefined
+}
+
+/** Whether the container of a file shows that it is whole. A text is written in one go. */
+async function isVerified(
+  context: FileContext,
+  { instance }: Pick<Task, 'instance'>,
+  name: string,
+): Promise<boolean> {
+  if (instance.lane === 'text') return true
+  const { mediaType, integrity } = await inspectAnyFile(context, name)
+  return mediaType?.startsWith(`${instance.lane}/`) === true && integrity.state === 'whole'
+}

@@ -1,0 +1,64 @@
+import { GenerationError } from '../../errors.ts'
+import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import type { TextDecoder } from '../../gateway/stream-text.ts'
+import { contentRequest } from '../../operations/content-request.ts'
+import { generateText, type TextRequest } from '../../operations/generate-text.ts'
+import type { Body } from '../../operations/operation.ts'
+import { responseRequest } from '../../operations/response-request.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { requestBody } from './task-body.ts'
+import { textName } from './result-facts.ts'
+import { wholeResult, type Made, type TaskRun } from './task-run.ts'
+
+/**
+ * Has a text generated, and saves it with LF at the end of its lines. The schema of the request is not checked here: an
+ * answer that does not match it is a result all the same.
+ * @throws ModelgateError; also for an answer that was cut short, without text, or that waits for a function to be called
+ */
+export async function makeText(run: TaskRun): Promise<Made> {
+  const { task, call, shared } = run
+  const { instance, upstream } = task
+  const inputs = { folder: shared.project.folder, upstream }
+  const request = textRequest(instance, await requestBody(call.context, instance, inputs))
+  let decoder: TextDecoder | undefined
+  let text = ''
+  run.onEvent((event) => {
+    if (event.type === 'text-delta' && event.index === 0) text += event.text
+  })
+  const createDecoder: TextRequest['createDecoder'] = (options) => (decoder = request.createDecoder(options))
+  const outcome = await generateText(
+    call,
+    { ...request, createDecoder },
+    { folder: '.', keepsResponse: false, strict: true },
+  )
+  const document = wholeResult(task, outcome)
+  const facts = { requestId: document.request_id ?? undefined, billed: 'yes' } as const
+  if (document.tool_calls.length > 0) {
+    const message = 'The answer calls a function, and nobody is there to answer it.'
+    throw new GenerationError('tool_call', message, { ...facts, hint: 'Leave the functions out of "tools".' })
+  }
+  if (text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)
+  const name = textName(instance)
+  const file = await openAtomicFile(call.context, name, { force: true })
+  // As a checkout with CR LF is compared with it.
+  await file.write(text.replaceAll('\r\n', '\n'))
+  await file.commit()
+  return {
+    names: [name],
+    provenance: {
+      model: decoder?.result().model ?? document.model,
+      request_id: document.request_id,
+      job_id: null,
+      usage: document.usage,
+    },
+    document,
+    warnings: document.warnings,
+  }
+}
+
+function textRequest({ command, model }: Instance, body: Body): TextRequest {
+  const common = { answerSchema: undefined, warnings: [] }
+  if (command === 'generate') return contentRequest({ ...common, model: model ?? '', body })
+  // A long answer that is streamed shows that it goes on.
+  return responseRequest({ ...common, model, body: { ...body, stream: true } })
+}

@@ -1,0 +1,101 @@
+import { ModelgateError, UsageError } from '../../errors.ts'
+import type { JobKind, VideoDocument } from '../../events/video.ts'
+import { nextCommand } from '../../files/next-command.ts'
+import { stringOf } from '../../json.ts'
+import { openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
+import { startVideo, type StartPlan } from '../../operations/start-video.ts'
+import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
+import { waitForVideo } from '../../operations/wait-for-video.ts'
+import { requestBody } from './task-body.ts'
+import { fileTemplate } from './result-facts.ts'
+import { wholeResult, type Made, type TaskRun } from './task-run.ts'
+import { sourceOf } from './task-inputs.ts'
+
+/**
+ * Starts a video job, or takes up the one of an earlier attempt, waits for it and saves its videos. The job is waited
+ * for only when its id is safe (`task.onJob`).
+ * @throws ModelgateError; `running` and `later` while the job goes on at the gateway
+ */
+export async function makeVideo(run: TaskRun): Promise<Made> {
+  const { task, call, shared } = run
+  const { context } = call
+  const { instance } = task
+  const store = openJobs(context, shared.project.stateFolder, call.redactor)
+  const location = { output: fileTemplate, folder: null, force: true }
+  const names = { model: instance.model ?? '', prompt: '', count: instance.count, now: context.clock.now() }
+  const plan: Omit<StartPlan, 'source'> = {
+    store,
+    isSandbox: shared.project.isSandbox,
+    profile: shared.profile,
+    location,
+    onRecorded: async () => {},
+    waits: false,
+    checksSource: true,
+    output: planVideos(context, location, names),
+    force: true,
+    refetch: false,
+    isCopy: false,
+    allowPrivateUrls: false,
+    strict: true,
+    pollIntervalS: shared.pollIntervalS,
+    deadlineMs: undefined,
+    resume: () => nextCommand(['modelgate', 'run']),
+  }
+  run.onEvent((event) => {
+    if (event.type === 'job-progress') task.onProgress({ state: event.state, percent: event.progress })
+  })
+  const job = task.job ?? (await startJob(run, plan))
+  const stored = await store.find(job.id)
+  const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
+  const outcome = await waitForVideo(call, 'video wait', { ...job, stored }, { ...plan, deadlineMs })
+  const document = wholeResult(task, outcome)
+  if (document.files.length < instance.count) throw tooFew(document, instance.count)
+  // The journal and the record of the result have all that is needed from here on.
+  if (stored !== undefined) await store.forget([stored])
+  return {
+    names: document.files.slice(0, instance.count).map(({ path }) => path),
+    provenance: {
+      model: document.model,
+      request_id: document.request_id,
+      job_id: document.id,
+      usage: null,
+    },
+    document,
+    warnings: document.warnings,
+  }
+}
+
+async function startJob(
+  { task, call, shared }: TaskRun,
+  plan: Omit<StartPlan, 'source'>,
+): Promise<{ readonly id: string; readonly kind: JobKind }> {
+  const { instance, upstream } = task
+  const inputs = { folder: shared.project.folder, upstream }
+  const kind = instance.command === 'video remix' ? 'video' : 'operation'
+  const body = await requestBody(call.context, instance, inputs)
+  const model = kind === 'video' ? stringOf(body['model']) : instance.model
+  const request: VideoRequest = videoRequest({ kind, model: model ?? '', body, prompt: undefined })
+  const source = kind === 'video' ? remixed(task) : undefined
+  const document = wholeResult(task, await startVideo(call, request, { ...plan, source }))
+  await task.onJob(document.id, document.kind)
+  return { id: document.id, kind: document.kind }
+}
+
+/** @throws UsageError where it is not known which video that is */
+function remixed({ instance, upstream }: TaskRun['task']): NamedJob {
+  const id = sourceOf(instance, { folder: '', upstream })
+  if (id !== undefined) return unrecordedJob(id)
+  throw new UsageError(`The video that ${instance.id} starts from has no id at the gateway.`, {
+    code: 'source_unknown',
+    hint: 'Only a video that was generated on this gateway can be remixed.',
+  })
+}
+
+function tooFew({ files, id }: VideoDocument, count: number): ModelgateError {
+  const message = `The gateway sent only ${files.length} of ${count} videos.`
+  return new ModelgateError('partial', 'some_videos_failed', message, {
+    phase: 'result',
+    billed: 'yes',
+    remoteId: id,
+  })
+}

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { ModelgateError } from '../../../src/errors.ts'
+import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { localServer } from '../../support/local-server.ts'
+import {
+  filesField,
+  instanceOf,
+  taskBench,
+  textField,
+  textOfField,
+  valueField,
+} from '../../support/pipeline-task.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { json } from '../../support/server-replies.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+
+const caption = instanceOf({ command: 'respond', fields: { input: textField('Name three rivers') } })
+
+/** Runs an instance on a sandbox with these faults. */
+async function runOn(faults: readonly FaultRule[], instance: Instance = caption) {
+  const sandbox = await runningSandbox({ faults })
+  const bench = taskBench(sandbox.url)
+  const task = bench.taskOf(instance)
+  const outcome = await executeTask(bench.shared, task).catch((error: unknown) => error as ModelgateError)
+  return { sandbox, ...bench, task, outcome }
+}
+
+/** A server that answers one request with a response of this text, and what was sent to it. */
+async function sentBy(
+  instance: Instance,
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  text = 'Fine.',
+) {
+  const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }
+  const reply = { id: 'resp_1', object: 'response', status: 'completed', model: 'served', output: [message] }
+  const server = await localServer([json(reply)])
+  const bench = taskBench(server.url)
+  writeFiles(bench.folder, files)
+  const upstream = Object.keys(files).map((path) => ({
+    path: join(bench.folder, path),
+    sha256: '',
+    media_type: '',
+  }))
+  const task = bench.taskOf(instance, { upstream: new Map([['@up', { files: upstream, jobId: null }]]) })
+  const done = await executeTask(bench.shared, task)
+  const { line, headers, body } = server.requests[0]!
+  return { done, task, line, headers, body: JSON.parse(body.toString()) as Record<string, unknown> }
+}
+
+test('an answer is a file with its facts', async () => {
+  const { sandbox, task, outcome, created } = await runOn([])
+  const content = readFileSync(join(task.folder, '1.txt'))
+  expect(outcome).toEqual({
+    result: {
+      outputs: [
+        {
+          path: '1.txt',
+          sha256: createHash('sha256').update(content).digest('hex'),
+          bytes: content.length,
+          media_type: 'text/plain',
+          width: null,
+          height: null,
+          seconds: null,
+          credentials: false,
+        },
+      ],
+      model: 'sandbox-text',
+      origin: new URL(sandbox.url).origin,
+      request_id: expect.stringMatching(/./),
+      job_id: null,
+      usage: expect.objectContaining({ output_tokens: expect.any(Number) }),
+      took_s: expect.any(Number),
+    },
+    files: [join(task.folder, '1.txt')],
+    cost: null,
+    warnings: [],
+  })
+  expect(created).toEqual([1])
+})
+
+test('the model is the one that was served, and lines end with LF', async () => {
+  const { done, task, headers } = await sentBy(caption, {}, 'One\r\ntwo\n')
+  expect(done.result.model).toBe('served')
+  expect(readFileSync(join(task.folder, '1.txt'), 'utf8')).toBe('One\ntwo\n')
+  expect(headers['idempotency-key']).toBe('key-of-the-run')
+})
+
+test('fields have the places that the contract gives them', async () => {
+  const { body, done, task } = await sentBy(
+    instanceOf({
+      command: 'respond',
+      model: 'm',
+      fields: {
+        input: textField('Describe it'),
+        instructions: textField('Be short'),
+        reasoning_effort: valueField('low'),
+        max_output_tokens: valueField(50),
+        attach: filesField('notes.csv', '@up'),
+        schema: valueField({ title: 'A caption', type: 'object' }),
+      },
+    }),
+    { 'notes.csv': '\ufeffa,b\r\n1,2\r\n', 'up.png': pngBytes() },
+    '{}',
+  )
+  expect(body).toEqual({
+    model: 'm',
+    stream: true,
+    instructions: 'Be short',
+    reasoning: { effort: 'low' },
+    max_output_tokens: 50,
+    text: {
+      format: { type: 'json_schema', name: 'A_caption', schema: { title: 'A caption', type: 'object' } },
+    },
+    input: [
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'input_file',
+            filename: 'notes.csv',
+            file_data: `data:text/plain;base64,${Buffer.from('a,b\n1,2\n').toString('base64')}`,
+          },
+          expect.objectContaining({ type: 'input_file', filename: 'notes.csv' }),
+          { type: 'input_image', image_url: `data:image/png;base64,${pngBytes().toString('base64')}` },
+          { type: 'input_text', text: 'Describe it' },
+        ],
+      },
+    ],
+  })
+  expect(done.result.outputs[0]).toMatchObject({ path: '1.json', media_type: 'application/json' })
+  expect(readFileSync(join(task.folder, '1.json'), 'utf8')).toBe('{}')
+})
+
+test('a text of another job is the prompt, with LF and without its mark', async () => {
+  const instance = instanceOf({ command: 'respond', model: null, fields: { input: textOfField('@up') } })
+  const { body } = await sentBy(instance, { 'up.txt': '\ufeffOne\r\ntwo' })
+  expect(body).toEqual({ stream: true, input: 'One\ntwo' })
+})
+
+test('content generation has its own form', async () => {
+  const instance = instanceOf({
+    command: 'generate',
+    fields: {
+      prompt: textField('Name a river'),
+      system: textField('Be short'),
+      temperature: valueField(0.5),
+      generation_config: valueField({ topK: 3 }),
+      schema: valueField({ type: 'object' }),
+    },
+  })
+  const sandbox = await runningSandbox()
+  const { shared, taskOf } = taskBench(sandbox.url)
+  const { result } = await executeTask(shared, taskOf(instance))
+  expect(result).toMatchObject({ outputs: [{ path: '1.json' }], model: 'sandbox-text' })
+  expect(instance.fields['generation_config']).toEqual(valueField({ topK: 3 }))
+})
+
+test('a request that creates is sent once, and says what to wait for', async () => {
+  const { sandbox, outcome, task } = await runOn([
+    { action: 'status', status: 429, headers: { 'retry-after': '7' } },
+  ])
+  expect(outcome).toMatchObject({ exit: 'later', facts: { httpStatus: 429, retryAfterS: 7, billed: 'no' } })
+  expect(sandbox.requests()).toHaveLength(1)
+  expect(existsSync(join(task.folder, '1.txt'))).toBe(false)
+})
+
+test.for<[string, FaultRule, object]>([
+  ['a failed server', { action: 'status', status: 500 }, { exit: 'unknown', facts: { billed: 'maybe' } }],
+  ['a cut stream', { action: 'cut', at: 'mid-event' }, { exit: 'unknown', facts: { billed: 'maybe' } }],
+  ['a reset', { action: 'reset' }, { exit: 'unknown', facts: { billed: 'maybe' } }],
+  ['an error in the stream', { action: 'error-event' }, { exit: 'failed' }],
+  ['a page in place of a reply', { action: 'html' }, { exit: 'contract' }],
+])('%s is an error, and leaves no file', async ([, fault, expected]) => {
+  const { outcome, task } = await runOn([fault])
+  expect(outcome).toMatchObject(expected)
+  expect(existsSync(join(task.folder, '1.txt'))).toBe(false)
+})
+
+test.for<[string, object]>([
+  ['sandbox-length', { exit: 'failed', code: 'finish_length', facts: { billed: 'yes' } }],
+  ['sandbox-block', { exit: 'failed' }],
+  ['sandbox-refusal', { exit: 'failed' }],
+  ['sandbox-empty', { exit: 'failed' }],
+  ['sandbox-failure', { exit: 'failed' }],
+])('the answer of %s is an error', async ([model, expected]) => {
+  for (const command of ['respond', 'generate'] as const) {
+    const fields = { [command === 'respond' ? 'input' : 'prompt']: textField('Hello') }
+    const { outcome, task } = await runOn([], instanceOf({ command, model, fields }))
+    expect(outcome).toMatchObject(expected)
+    expect(existsSync(join(task.folder, '1.txt'))).toBe(false)
+  }
+})
+
+test('an answer that waits for a function is an error', async () => {
+  const fields = {
+    input: textField('What is the weather? sandbox:function'),
+    tools: valueField([{ type: 'function', name: 'weather', parameters: { type: 'object' } }]),
+    tool_choice: valueField('required'),
+  }
+  const { outcome } = await runOn([], instanceOf({ command: 'respond', fields }))
+  expect(outcome).toMatchObject({ exit: 'failed', code: 'tool_call', facts: { billed: 'yes' } })
+})
+
+test('what an earlier attempt has left is moved aside', async () => {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf } = taskBench(sandbox.url)
+  const task = taskOf(caption)
+  writeFiles(task.folder, { '1.txt': 'old', 'result.json': '{}', 'earlier-1/1.txt': 'older' })
+  await executeTask(shared, task)
+  expect(readFileSync(join(task.folder, 'earlier-2', '1.txt'), 'utf8')).toBe('old')
+  expect(readFileSync(join(task.folder, 'earlier-1', '1.txt'), 'utf8')).toBe('older')
+  expect(readFileSync(join(task.folder, '1.txt'), 'utf8')).not.toBe('old')
+})

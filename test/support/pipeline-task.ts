@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { systemClock, type Clock } from '../../src/context.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import { createSpending } from '../../src/operations/spending.ts'
+import type { Task, UpstreamResult } from '../../src/pipeline/execute/task.ts'
+import type { ExecuteCall } from '../../src/pipeline/execute/task-run.ts'
+import type { FieldValue, Instance, InputFile } from '../../src/pipeline/manifest/manifest.ts'
+import { projectOf, type Project } from '../../src/pipeline/project.ts'
+import { testGateway } from '../gateway/test-gateway.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+import { testContext } from './test-context.ts'
+
+/** Real time, but for the waits between look-ups and attempts, which pass at once. */
+const hurriedClock: Clock = {
+  ...systemClock,
+  timer: (ms, callback, label) => systemClock.timer(label === 'sleep' ? 0 : ms, callback),
+}
+
+/** An instance of one image; `fields` are plain values. */
+export function instanceOf(overrides: Partial<Instance> & Pick<Instance, 'command'>): Instance {
+  const { command } = overrides
+  const lane = command.startsWith('image') ? 'image' : command.startsWith('video') ? 'video' : 'text'
+  return {
+    id: 'job',
+    job: 'job',
+    lane,
+    model: `sandbox-${lane}`,
+    fields: {},
+    references: [],
+    output: 'out.bin',
+    count: 1,
+    variants: 1,
+    pick: null,
+    alt: null,
+    asserts: {},
+    isFrozen: false,
+    onUnknown: 'stop',
+    at: { file: 'modelgate.yaml', line: 1, column: 1 },
+    ...overrides,
+  }
+}
+
+export const valueField = (value: unknown): FieldValue => ({ kind: 'value', value })
+export const textField = (text: string): FieldValue => ({ kind: 'text', text, path: null })
+/** @param sources paths relative to the project's folder, and references such as `@job` */
+export function filesField(...sources: readonly string[]): FieldValue {
+  return { kind: 'files', files: sources.map((text): InputFile => ({ source: sourceOf(text), role: null })) }
+}
+/** The text of another instance. */
+export const textOfField = (text: string): FieldValue => ({ kind: 'text of', reference: referenceTo(text) })
+
+const referenceTo = (text: string) =>
+  ({ kind: 'instance', text, instance: text.slice(1), candidate: null }) as const
+const sourceOf = (text: string) => (text.startsWith('@') ? { reference: referenceTo(text) } : { path: text })
+
+/** A project in a folder of its own, and what runs its tasks on the gateway at this address. */
+export function taskBench(
+  url: string,
+  { gateway = {}, clock = hurriedClock }: { gateway?: Partial<Gateway>; clock?: Clock } = {},
+) {
+  const folder = temporaryFolder()
+  const project: Project = projectOf(join(folder, 'modelgate.yaml'), false)
+  const context = { ...testContext({ cwd: folder }), clock }
+  const created: number[] = []
+  const shared: ExecuteCall = {
+    context,
+    project,
+    gateway: { ...testGateway(url), clock, signal: context.signal, ...gateway },
+    redactor: { text: (text) => text, document: (json) => json },
+    newSpending() {
+      const spending = createSpending({
+        clock,
+        stateFolder: join(folder, 'state'),
+        prices: {},
+        isSandbox: false,
+        limits: undefined,
+        warn() {},
+        clean: (json) => json,
+      })
+      return {
+        ...spending,
+        admit(creation) {
+          created.push(creation.count)
+          return spending.admit(creation)
+        },
+      }
+    },
+    prices: {},
+    families: {},
+    profile: 'default',
+    pollIntervalS: undefined,
+    timeoutMs: undefined,
+    rescueFolder: join(folder, 'rescued'),
+  }
+  const jobs: string[] = []
+  const taskOf = (instance: Instance, overrides: Partial<Task> = {}): Task => ({
+    instance,
+    key: 'k'.repeat(64),
+    variant: 1,
+    idempotencyKey: 'key-of-the-run',
+    upstream: new Map<string, UpstreamResult>(),
+    folder: join(project.stateFolder, 'work', 'k'),
+    job: null,
+    async onJob(id, kind) {
+      jobs.push(`${kind} ${id}`)
+    },
+    onProgress() {},
+    ...overrides,
+  })
+  return { folder, project, context, shared, taskOf, jobs, created }
+}
