@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { readError, shownPath, systemCode } from '../../files/file-error.ts'
 import type { Result } from '../lock/lock-block.ts'
+import type { KeyHistories } from '../plan/world.ts'
 import type { Project } from '../project.ts'
 import type { JournalEvent } from './journal-event.ts'
 import { readLines } from './journal-line.ts'
@@ -45,7 +46,7 @@ export interface Spent {
 }
 
 /** What the journals of a manifest know. Keys are those of requests, except of `picks`, which has instances. */
-export interface History {
+export interface History extends KeyHistories {
   /** The newest result of each key that was not discarded. */
   readonly results: ReadonlyMap<string, RecordedResult>
   readonly intents: ReadonlyMap<string, OpenIntent>
@@ -54,6 +55,8 @@ export interface History {
   /** How the newest attempt failed, if it did. */
   readonly failures: ReadonlyMap<string, RecordedFailure>
   readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
+  /** What requests were estimated to cost. */
+  readonly costs: ReadonlyMap<string, number>
   /** The newest run, if it has not ended: the next one goes on with it. */
   readonly unfinished: { readonly run: string; readonly used: Spent } | null
   /** Lines that could not be read, each a sentence. */
@@ -69,6 +72,8 @@ export function createHistory(problems: readonly string[] = []): History {
   const jobs = new Map<string, RemoteJob>()
   const failures = new Map<string, RecordedFailure>()
   const picks = new Map<string, { key: string; variant: number }>()
+  const costs = new Map<string, number>()
+  const discarded = new Set<string>()
   /** The intents of the newest run that count, by their idempotency keys: one that is sent again creates nothing more. */
   const counted = new Map<string, OpenIntent>()
   let run = ''
@@ -90,6 +95,7 @@ export function createHistory(problems: readonly string[] = []): History {
         const estimate = cost === null ? null : amountOf(cost)
         const intent = { instance, key, variant, run, idempotencyKey, creates, cost: estimate }
         intents.set(key, intent)
+        if (cost !== null) costs.set(key, cost)
         failures.delete(key)
         counted.set(idempotencyKey, intent)
         return
@@ -101,6 +107,7 @@ export function createHistory(problems: readonly string[] = []): History {
         const { instance, key, variant, result, rejected } = event
         results.set(key, { instance, key, variant, result, rejected })
         failures.delete(key)
+        discarded.delete(key)
         close(key)
         return
       }
@@ -119,6 +126,7 @@ export function createHistory(problems: readonly string[] = []): History {
       case 'discard':
         results.delete(event.key)
         failures.delete(event.key)
+        discarded.add(event.key)
         close(event.key)
         for (const [instance, { key }] of picks) if (key === event.key) picks.delete(instance)
         return
@@ -136,8 +144,16 @@ export function createHistory(problems: readonly string[] = []): History {
     jobs,
     failures,
     picks,
+    costs,
     problems,
     note: apply,
+    of(key) {
+      const result = results.get(key) ?? null
+      const job = jobs.get(key) ?? null
+      const open = intents.has(key) || job !== null ? { job } : null
+      const isDiscarded = discarded.has(key)
+      return result === null && open === null && !isDiscarded ? undefined : { result, open, isDiscarded }
+    },
     get unfinished() {
       if (hasEnded) return null
       const used = { creates: 0, cost: 0n }

@@ -1,5 +1,6 @@
 import type { Lock } from '../lock/lock-block.ts'
-import { lanes, type Instance, type Lane } from '../manifest/manifest.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { estimateSeconds } from '../schedule/expected-time.ts'
 
 /** One of several parts of a run. */
 export interface Shard {
@@ -10,9 +11,6 @@ export interface Shard {
 
 /** What is needed of an instance to know where it belongs. */
 export type ShardedInstance = Pick<Instance, 'id' | 'lane' | 'variants' | 'references'>
-
-/** How long a request takes as long as nobody knows, in seconds. */
-const usualSeconds: Readonly<Record<Lane, number>> = { text: 5, image: 20, video: 90 }
 
 /**
  * Which part each instance belongs to, from 1. Instances that refer to each other or share a key stay together; the
@@ -34,7 +32,7 @@ export function partition(
   const shards = new Map<string, number>()
   const groups = groupsOf(sorted, keysOf).map((members) => ({
     members,
-    seconds: members.reduce((sum, instance) => sum + secondsOf(instance), 0),
+    seconds: members.reduce((sum, instance) => sum + secondsOf(instance) * instance.variants, 0),
   }))
   // The longest first, each to the part that is done first: at most a third longer than the best that there is.
   for (const { members, seconds } of groups.toSorted((a, b) => b.seconds - a.seconds)) {
@@ -81,27 +79,4 @@ function groupsOf(
     else group.push(instance)
   }
   return [...groups.values()]
-}
-
-/** How long each instance takes: as it took last, else as the middle one of its lane. */
-function estimateSeconds(
-  instances: readonly ShardedInstance[],
-  lock: Lock,
-): (instance: ShardedInstance) => number {
-  const lastOf = ({ id }: ShardedInstance) => lock.get(id)?.took_s ?? null
-  const medians = new Map(
-    lanes.map((lane) => {
-      const known = instances.flatMap((instance) => {
-        const last = instance.lane === lane ? lastOf(instance) : null
-        return last === null ? [] : [last]
-      })
-      return [lane, medianOf(known) ?? usualSeconds[lane]]
-    }),
-  )
-  return (instance) => (lastOf(instance) ?? medians.get(instance.lane)!) * instance.variants
-}
-
-/** The middle one; of two, the lower. */
-function medianOf(values: readonly number[]): number | undefined {
-  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]
 }

@@ -1,0 +1,294 @@
+import type { Clock, Timer } from '../../context.ts'
+import { billedOf, ModelgateError } from '../../errors.ts'
+import type { RunEvent } from '../../events/run-document.ts'
+import { waitBefore } from '../../gateway/retry.ts'
+import { lanes as laneNames, type Lane } from '../manifest/manifest.ts'
+import { createCircuit, type Answer } from './circuit.ts'
+import { createLaneRate, type LaneRate } from './lane-rate.ts'
+import { createTaskQueue, type QueueOrder, type TaskQueue } from './task-queue.ts'
+
+export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>
+
+interface LanesOptions {
+  readonly clock: Clock
+  /** When it aborts, nothing more is sent, as by `stop` with its reason. */
+  readonly signal: AbortSignal
+  /** How many requests of each lane may be under way; at least 1. */
+  readonly concurrency: Readonly<Record<Lane, number>>
+  /** How many requests the run has: a fifth of them, and ten, may be sent again after failures. */
+  readonly jobs: number
+  /** When all waiting ends, on the monotonic clock: `--timeout`. */
+  readonly deadline?: number | undefined
+  onChange?(event: LaneEvent): void
+}
+
+/** For the board. */
+export interface LaneState {
+  readonly inFlight: number
+  /** How many wait for a place, or to be sent again. */
+  readonly waiting: number
+  /** How many may be under way now. */
+  readonly concurrency: number
+  readonly configured: number
+  /** How many seconds nothing is sent; null without a pause. */
+  readonly pauseS: number | null
+}
+
+/** Gives out places for requests, and sends again what failed and cost nothing. */
+export interface Lanes {
+  /**
+   * Waits for a place, calls `attempt`, and calls it again after a 429, and after a failure that cost nothing: one that
+   * came before the gateway accepted anything, or any failed look-up of a follow-up.
+   * @param order read again for each attempt: what has become a remote job is a follow-up from then on
+   * @param attempt gets its number, from 1
+   * @throws what the last attempt threw; the reason of `stop`; ModelgateError (exit 5) at the deadline
+   */
+  run<Value>(lane: Lane, order: QueueOrder, attempt: (number: number) => Promise<Value>): Promise<Value>
+  /** Gives out no more places: whatever waits for one fails with the reason. What is under way goes on. */
+  stop(reason: unknown): void
+  state(): {
+    readonly lanes: Readonly<Record<Lane, LaneState>>
+    /** Whether the gateway is not there, so that nothing is sent but a probe. */
+    readonly isOpen: boolean
+    readonly retries: { readonly used: number; readonly allowed: number }
+  }
+}
+
+interface Task {
+  readonly lane: LaneEntry
+  readonly order: QueueOrder
+  /** Its place among equals. */
+  readonly number: number
+  attempts: number
+  /** Failures that were not a 429. */
+  failures: number
+  /** Of the last attempt. */
+  error: unknown
+  /** While it waits to be sent again. */
+  timer: Timer | undefined
+  /** Makes an attempt; resolves when the caller has got what came of it. */
+  attempt(number: number): Promise<void>
+  reject(reason: unknown): void
+}
+
+interface LaneEntry {
+  readonly name: Lane
+  readonly queue: TaskQueue<Task>
+  readonly rate: LaneRate
+  inFlight: number
+  /** How many rest until they are sent again. */
+  resting: number
+}
+
+export function createLanes(options: LanesOptions): Lanes {
+  const { clock, signal, jobs, deadline = Infinity, onChange = () => {} } = options
+  const entries = laneNames.map((name) => createEntry(name, options))
+  const allowed = Math.ceil(jobs / 5) + 10
+  const resting = new Set<Task>()
+  let used = 0
+  let number = 0
+  let wake: Timer | undefined
+  let isPumping = false
+  let stopped: { readonly reason: unknown } | undefined
+
+  const circuit = createCircuit(clock, (isOpen) =>
+    onChange({
+      type: 'circuit-change',
+      open: isOpen,
+      reason: isOpen ? 'the gateway fails again and again' : 'the gateway answers again',
+    }),
+  )
+
+  /** When the lane may send, if it has a free place. */
+  const sendsAt = ({ rate }: LaneEntry) => Math.max(rate.pausedUntil, circuit.opensAt)
+  const hasWork = ({ queue, rate, inFlight }: LaneEntry) => queue.size > 0 && inFlight < rate.concurrency
+
+  /** Sends what may be sent now, and sees to it that this is called again when more may be. */
+  const pump = () => {
+    isPumping = false
+    wake?.cancel()
+    const now = clock.monotonic()
+    let next = Infinity
+    for (const lane of entries) {
+      while (hasWork(lane) && sendsAt(lane) <= now && now < deadline) void send(lane.queue.pop()!)
+      if (now >= deadline || (hasWork(lane) && circuit.opensAt !== Infinity && sendsAt(lane) >= deadline)) {
+        for (const task of lane.queue.clear()) task.reject(task.error ?? deadlinePassed())
+      }
+      if (hasWork(lane)) next = Math.min(next, sendsAt(lane))
+    }
+    if (next !== Infinity) wake = clock.timer(next - now, pump)
+  }
+  /** Whoever adds many tasks in one turn has them sent by their priority, not by who was first. */
+  const pumpSoon = () => {
+    if (isPumping) return
+    isPumping = true
+    queueMicrotask(pump)
+  }
+
+  const send = async (task: Task) => {
+    const { lane } = task
+    const request = circuit.begin()
+    const place = lane.rate.begin()
+    lane.inFlight++
+    task.attempts++
+    try {
+      await task.attempt(task.attempts)
+      circuit.end(request, 'answered')
+      lane.rate.succeed()
+    } catch (error) {
+      task.error = error
+      const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
+      const isKnown = circuit.end(request, answerIn(error), askedS)
+      if (stopped !== undefined) task.reject(error)
+      else if (isRateLimit(error)) {
+        lane.rate.refuse(place, askedS)
+        enqueue(task)
+      } else if (!mayRepeat(error, task.order)) task.reject(error)
+      // What was under way when an outage began is sent again when that is over; it was one failure, not one each.
+      else if (isKnown || used < allowed) {
+        if (!isKnown) used++
+        rest(task, error, askedS)
+      } else {
+        task.reject(error)
+        if (circuit.isOpen) giveUp(error)
+      }
+    } finally {
+      lane.inFlight--
+      pumpSoon()
+    }
+  }
+
+  const enqueue = (task: Task) => task.lane.queue.push(task, task.order, task.number)
+  const rest = (task: Task, error: unknown, askedS: number | undefined) => {
+    const waitMs = waitBefore(task.failures++, askedS, clock.random()) * 1000
+    if (clock.monotonic() + waitMs >= deadline) return task.reject(error)
+    resting.add(task)
+    task.lane.resting++
+    task.timer = clock.timer(waitMs, () => {
+      wakeUp(task)
+      enqueue(task)
+      pumpSoon()
+    })
+  }
+  const wakeUp = (task: Task) => {
+    task.timer?.cancel()
+    resting.delete(task)
+    task.lane.resting--
+  }
+  const allWaiting = () => {
+    const tasks = [...resting, ...entries.flatMap(({ queue }) => queue.clear())]
+    for (const task of resting) wakeUp(task)
+    return tasks
+  }
+  /** The outage has lasted for as long as the retries have: the next run does the rest. */
+  const giveUp = (error: ModelgateError) => {
+    const unsent = error.amend({
+      message: `Not sent, because the gateway fails: ${error.message}`,
+      billed: 'no',
+    })
+    for (const task of allWaiting()) task.reject(task.error ?? unsent)
+  }
+  const stop = (reason: unknown) => {
+    if (stopped !== undefined) return
+    stopped = { reason }
+    signal.removeEventListener('abort', onAbort)
+    wake?.cancel()
+    for (const task of allWaiting()) task.reject(reason)
+  }
+  const onAbort = () => stop(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+
+  return {
+    run(name, order, attempt) {
+      return new Promise((resolve, reject) => {
+        if (stopped !== undefined) return reject(stopped.reason as Error)
+        const lane = entries.find((entry) => entry.name === name)!
+        enqueue({
+          lane,
+          order,
+          number: number++,
+          attempts: 0,
+          failures: 0,
+          error: undefined,
+          timer: undefined,
+          attempt: async (count) => resolve(await attempt(count)),
+          reject,
+        })
+        pumpSoon()
+      })
+    },
+    stop,
+    state: () => ({
+      lanes: Object.fromEntries(entries.map((entry) => [entry.name, stateOf(entry, options)])) as Record<
+        Lane,
+        LaneState
+      >,
+      isOpen: circuit.isOpen,
+      retries: { used, allowed },
+    }),
+  }
+}
+
+function createEntry(name: Lane, { clock, concurrency, onChange }: LanesOptions): LaneEntry {
+  const rate: LaneRate = createLaneRate(clock, concurrency[name], (reason) =>
+    onChange?.({
+      type: 'lane-change',
+      lane: name,
+      concurrency: rate.concurrency,
+      pause_s: pauseOf(rate, clock),
+      reason,
+    }),
+  )
+  return { name, queue: createTaskQueue(), rate, inFlight: 0, resting: 0 }
+}
+
+function stateOf(
+  { name, queue, rate, inFlight, resting }: LaneEntry,
+  { clock, concurrency }: LanesOptions,
+): LaneState {
+  return {
+    inFlight,
+    waiting: queue.size + resting,
+    concurrency: rate.concurrency,
+    configured: concurrency[name],
+    pauseS: pauseOf(rate, clock),
+  }
+}
+
+function pauseOf({ pausedUntil }: LaneRate, clock: Clock): number | null {
+  const leftMs = pausedUntil - clock.monotonic()
+  return leftMs > 0 ? leftMs / 1000 : null
+}
+
+/** A spent quota comes with the same status, and waiting does not help. */
+function isRateLimit(error: unknown): boolean {
+  return error instanceof ModelgateError && error.exit === 'later' && error.facts.httpStatus === 429
+}
+
+/** What no wait mends: a certificate, a proxy's answer, the end of the time. */
+const finalCode = /^not_sent_(?:certificate|client_certificate|tls|proxy|deadline)$/
+
+function mayRepeat(error: unknown, { isFollowUp }: QueueOrder): error is ModelgateError {
+  if (!(error instanceof ModelgateError) || finalCode.test(error.code)) return false
+  if (error.exit !== 'later' && error.exit !== 'notSent') return false
+  return isFollowUp || billedOf(error) === 'no'
+}
+
+/** What an error says of the gateway. */
+function answerIn(error: unknown): Answer {
+  if (!(error instanceof ModelgateError)) return 'neither'
+  if (isRateLimit(error)) return 'answered'
+  const { exit, facts } = error
+  if (exit === 'later' || exit === 'notSent' || exit === 'unknown') return 'failed'
+  const isAnswer = facts.httpStatus !== undefined || exit === 'failed' || exit === 'contract'
+  return isAnswer ? 'answered' : 'neither'
+}
+
+function deadlinePassed(): ModelgateError {
+  return new ModelgateError('later', 'deadline', 'The time for the whole run is over (--timeout).', {
+    phase: 'wait',
+    billed: 'no',
+    hint: 'Run it again: it goes on where it stopped.',
+  })
+}

@@ -1,0 +1,97 @@
+import { amountText, shownAmount, type Amount } from '../../cost/amount.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import type { Spent } from '../journal/history.ts'
+
+/** What one intent takes from the budget. */
+export interface Spending {
+  /** How many texts, images or videos it has created. */
+  readonly creates: number
+  /** By estimate; null without a price. */
+  readonly cost: Amount | null
+}
+
+interface Limit<Value> {
+  readonly value: Value
+  /** Where it is set, for messages: `--max-creates`, `budget.creates`. */
+  readonly name: string
+}
+
+export interface BudgetOptions {
+  readonly creates: Limit<number> | null
+  /** In the currency of the prices. */
+  readonly cost: (Limit<Amount> & { readonly currency: string }) | null
+  /** What earlier processes of the same run have taken. */
+  readonly used: Spent
+}
+
+/** What a run may create and spend, over all of its processes. */
+export interface RunBudget {
+  /** What has been taken so far. */
+  readonly used: Spent
+  /**
+   * Takes what an intent needs, before it is on the disk.
+   * @param instance for the message
+   * @throws ModelgateError (exit 15), then nothing is taken; UsageError `price_unknown` for what cannot be estimated
+   */
+  take(instance: string, spending: Spending): void
+  /** Nothing was created after all. */
+  giveBack(spending: Spending): void
+  /** Whether all that is planned fits, for a run that must not begin otherwise. @throws as `take` */
+  checkPlan(planned: Spending): void
+}
+
+export function createRunBudget({ creates: most, cost: highest, used: earlier }: BudgetOptions): RunBudget {
+  let { creates, cost } = earlier
+
+  const check = (what: string, needed: Spending) => {
+    if (most !== null && creates + needed.creates > most.value) {
+      const before = creates === 0 ? '' : `this run has created ${creates}, and `
+      throw reached(
+        'creations_limit',
+        `${most.name} ${most.value} is reached: ${before}${what} needs ${needed.creates}${creates === 0 ? '' : ' more'}.`,
+        most.name,
+      )
+    }
+    if (highest === null) return
+    if (needed.cost === null) throw noPrice(highest.name, what)
+    if (cost + needed.cost <= highest.value) return
+    const sums = `about ${shownAmount(cost)} for what this run has created, and ${shownAmount(needed.cost)} for ${what}`
+    throw reached(
+      'cost_limit',
+      `${highest.name} ${amountText(highest.value)} ${highest.currency} is reached, by estimate: ${sums}.`,
+      highest.name,
+    )
+  }
+
+  return {
+    get used() {
+      return { creates, cost }
+    },
+    take(instance, spending) {
+      check(instance, spending)
+      creates += spending.creates
+      cost += spending.cost ?? 0n
+    },
+    giveBack(spending) {
+      creates -= spending.creates
+      cost -= spending.cost ?? 0n
+    },
+    checkPlan: (planned) => check('the plan', planned),
+  }
+}
+
+function reached(code: string, message: string, name: string): ModelgateError {
+  return new ModelgateError('limit', code, message, {
+    phase: 'send',
+    billed: 'no',
+    hint: `Raise ${name} to go on with this run, or begin a new one with --new-run: it counts from 0.`,
+  })
+}
+
+function noPrice(name: string, what: string): UsageError {
+  return new UsageError(`${name} cannot be checked: there is no price for ${what}.`, {
+    code: 'price_unknown',
+    phase: 'config',
+    hint: `Set the prices of its model in your configuration file (docs/cost.md), or leave out ${name}.`,
+  })
+}
