@@ -132,6 +132,13 @@ const instanceFields = {
 export type RunInstance = Infer<typeof runInstance.schema>
 const runInstance = define('run_instance', object(instanceFields))
 
+const putInPlace: ReadonlySet<RunAction | null> = new Set(['generated', 'restored', 'moved', 'accepted'])
+
+/** The outputs of an instance that a run has put where they belong; none for one that it left as it was. */
+export function filesInPlace({ action, files }: Pick<RunInstance, 'action' | 'files'>): readonly RunFile[] {
+  return putInPlace.has(action) ? files : []
+}
+
 /** What a run leaves to the user. */
 export type RunRemainder = Infer<typeof runRemainder.schema>
 const runRemainder = define(
@@ -176,7 +183,7 @@ export const runEvents = {
     lanes: list(
       object({
         lane,
-        to_make: count('how many requests are to be sent, or gone on with'),
+        to_make: count('how many instances are to be made, or gone on with'),
         concurrency: count('how many at once'),
       }),
       'the lanes that have something to do',

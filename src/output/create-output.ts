@@ -2,7 +2,7 @@ import { inCi, type Context } from '../context.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
-import { createNotices } from './notices.ts'
+import { createNotices, type Notices } from './notices.ts'
 import { createTextOutput, outputToFile, rescueText, type TextRescue } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
@@ -10,7 +10,7 @@ import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { createScreen, loadResultStyles, type Screen } from './screen.ts'
 import type { StepOutput } from './step-output.ts'
-import { createAnnotate } from './step-log.ts'
+import { createAnnotate, type Annotate } from './step-log.ts'
 import { createWordWrap } from './word-wrap.ts'
 import type { openRenderer } from './markdown/open-renderer.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
@@ -46,6 +46,34 @@ export interface OutputOptions {
   readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
   /** The output of a CI step that takes the place of standard output. */
   readonly step?: StepOutput | undefined
+  /** What a command shows in a way of its own, in place of the usual lines and of its `result`. */
+  readonly own?: OwnRenderer | undefined
+}
+
+/** How a command shows its events in a way of its own. */
+export interface OwnRenderer {
+  /** The lines on standard error, in every mode. */
+  notices(parts: OwnNoticeParts): Notices
+  /** The result, for a terminal or plain. */
+  output(parts: OwnOutputParts): Output
+}
+
+export interface OwnNoticeParts {
+  readonly screen: Screen
+  /** Only errors on standard error. */
+  readonly quiet: boolean
+  /** Omit what the document on standard output contains. */
+  readonly warningsOnly: boolean
+  readonly annotate: Annotate | undefined
+  /** The usual lines, with annotations of the command's choice. */
+  usual(annotate: Annotate | undefined): Notices
+}
+
+export interface OwnOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  /** Cleans lines of the result; on a terminal they are also sanitised. */
+  readonly show: (text: string) => string
 }
 
 /** Maximum length of ids in progress lines. */
@@ -86,7 +114,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resume, answer, jobs, markdown, extract }: OutputOptions,
+  { quiet, usage, result, resume, answer, jobs, markdown, extract, own }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -101,15 +129,9 @@ function createRenderer(
   }
   // A program that reads JSON there reads no annotations.
   const annotate = warningsOnly ? undefined : createAnnotate(context, gate, screen.command)
-  const notices = createNotices(screen, {
-    quiet,
-    usage,
-    warningsOnly,
-    resume,
-    answer,
-    showProgress,
-    annotate,
-  })
+  const usual = (chosen: Annotate | undefined) =>
+    createNotices(screen, { quiet, usage, warningsOnly, resume, answer, showProgress, annotate: chosen })
+  const notices = own?.notices({ screen, quiet, warningsOnly, annotate, usual }) ?? usual(annotate)
   const parts = { screen, notices, stdout, stderr, gate }
   switch (mode) {
     case 'json':
@@ -123,6 +145,8 @@ function createRenderer(
       // A CI runner interprets some lines as commands, and streamed text could form one.
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
+      if (own !== undefined)
+        return own.output({ screen, notices, show: (text) => showOwn(gate.report(text)) })
       const show = (text: string) => showOwn(result === 'job' ? gate.report(text) : gate.text(text))
       if (result === 'files') return createPathsOutput({ screen, notices, show })
       if (result === 'job' || result === 'job-id') {

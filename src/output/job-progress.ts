@@ -111,7 +111,7 @@ function unknownText(status: string): string {
 }
 
 /** Every character as wide as any other. */
-function asciiOf(text: string): string {
+export function asciiOf(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
@@ -239,6 +239,8 @@ export interface LineParts {
   /** 0 to 100; null if unknown: then the bar only moves back and forth. */
   readonly percent: number | null
   readonly label: string
+  /** Beside the bar, in place of the percentage and the label. */
+  readonly count?: string
   /** Most important first; the last are dropped first if there is too little space. */
   readonly details: readonly string[]
   /** The tone of the label of a job that has ended, which needs no bar. */
@@ -256,9 +258,11 @@ const movingLength = 3
  * @param step counts up, to animate the bar
  */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
-  const { percent, label, details, tone } = parts
+  const { percent, count, details, tone } = parts
+  const label = count ?? parts.label
   const isDone = tone !== undefined
-  const head = percent === null || isDone ? label : `${String(percent).padStart(3)}%`
+  const isCounted = count !== undefined || percent === null || isDone
+  const head = isCounted ? label : `${String(percent).padStart(3)}%`
   let room = width - head.length
   const take = (length: number) => {
     const fits = room >= length + gap.length

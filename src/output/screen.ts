@@ -22,6 +22,8 @@ export interface Screen {
   readonly isLive: boolean
   /** Shows a progress indicator until something else is written: a text after a short delay, a live line at once. */
   wait(text: string | LiveLine): void
+  /** Ends the progress indicator, for a question on the same terminal. */
+  rest(): void
   /**
    * Waits for a slow reader of standard output.
    * @throws what `Sink.drain` throws
@@ -146,6 +148,11 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
       if (typeof text === 'string' && queue.length === 0) start(notice)
       else whenStyled(() => start(notice))
     },
+    rest: () =>
+      whenStyled(() => {
+        waiting = undefined
+        progress?.stop()
+      }),
     async settle() {
       if (queue.length > 0) await styles.ready
       if (stdout.needsDrain) await stdout.drain()

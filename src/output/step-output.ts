@@ -4,6 +4,7 @@ import { posix, win32 } from 'node:path'
 import type { Context, Sink } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
+import { filesInPlace } from '../events/run-document.ts'
 import { writeError } from '../files/file-error.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { collectingSink } from './collecting-sink.ts'
@@ -123,8 +124,8 @@ function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts:
   }
   return {
     event(event) {
-      const path = listsFiles ? resultOf(event) : undefined
-      if (path !== undefined) files.push(/^https?:/.test(path) ? path : absolute(path))
+      const paths = listsFiles ? resultsOf(event) : []
+      for (const path of paths) files.push(/^https?:/.test(path) ? path : absolute(path))
       other.event(event)
     },
     raw: (json) => other.raw(json),
@@ -143,8 +144,9 @@ function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts:
   }
 }
 
-/** The path or the URL of a result. */
-function resultOf(event: OutputEvent): string | undefined {
-  if (event.type === 'image-save' || event.type === 'video-save') return event.file.path
-  return event.type === 'image-link' ? event.link.url : undefined
+/** The paths or URLs of results. */
+function resultsOf(event: OutputEvent): string[] {
+  if (event.type === 'image-save' || event.type === 'video-save') return [event.file.path]
+  if (event.type === 'instance-end') return filesInPlace(event).map(({ path }) => path)
+  return event.type === 'image-link' ? [event.link.url] : []
 }

@@ -1,0 +1,149 @@
+import { amountOf, shownAmount } from '../../cost/amount.ts'
+import type { CostEstimate } from '../../events/cost.ts'
+import { runStates, type RunDocument, type RunEvent, type RunInstance } from '../../events/run-document.ts'
+import { nextCommand } from '../../files/next-command.ts'
+import { byteText, clockTime } from '../quantities.ts'
+import type { Tone } from '../screen.ts'
+
+/** A line for standard error. */
+export interface RunLine {
+  readonly text: string
+  readonly tone: Tone
+}
+
+/** What was done about an instance, in one line; undefined where nothing was. */
+export function instanceLine(instance: RunInstance): RunLine | undefined {
+  const { instance: id, action, files, took_s: took, error } = instance
+  const reasons = instance.reasons.length === 0 ? '' : `: ${instance.reasons.join('; ')}`
+  const paths = files.map(({ path }) => path).join(', ')
+  switch (action) {
+    case null:
+      return undefined
+    case 'generated': {
+      const facts = files.length === 1 ? `, ${fileFacts(files[0]!)}` : ''
+      const time = took === null ? '' : `, in ${clockTime(took)}`
+      return { text: `${id}: generated ${paths}${facts}${time}`, tone: 'plain' }
+    }
+    case 'restored':
+    case 'moved':
+    case 'accepted':
+      return { text: `${id}: ${action} ${paths}`, tone: 'plain' }
+    case 'kept':
+      return { text: `${id}: left alone${reasons}`, tone: 'warning' }
+    case 'awaiting':
+      return { text: `${id}: ${files.length} to choose from${reasons}`, tone: 'warning' }
+    case 'skipped':
+      return { text: `${id}: not made${reasons}`, tone: 'dim' }
+    case 'rejected':
+      return { text: `${id}: rejected${reasons}`, tone: 'error' }
+    case 'failed':
+    case 'unknown': {
+      const why = error === null ? reasons : `: ${error.message}${billedText(error.billed)}`
+      return { text: `${id}: ${action === 'failed' ? 'failed' : 'outcome unknown'}${why}`, tone: 'error' }
+    }
+  }
+}
+
+function billedText(billed: 'no' | 'maybe' | 'yes'): string {
+  if (billed === 'no') return ''
+  return billed === 'yes' ? ' It was billed.' : ' It may have been billed.'
+}
+
+function fileFacts({ bytes, width, height, seconds }: RunInstance['files'][number]): string {
+  const size = width === null || height === null ? [] : [`${width}x${height}`]
+  const time = seconds === null ? [] : [`${seconds} s`]
+  return [...size, ...time, byteText(bytes)].join(', ')
+}
+
+/** A change of the rate, in one line. */
+export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>): RunLine {
+  if (event.type === 'circuit-change') {
+    const text = event.open ? `requests are held back: ${event.reason}` : `requests go on: ${event.reason}`
+    return { text, tone: 'warning' }
+  }
+  const { lane, concurrency, pause_s: pause, reason } = event
+  const wait = pause === null ? '' : `, after ${clockTime(pause)}`
+  return {
+    text: `${lane}: ${concurrency} at once${wait}: ${reason}`,
+    tone: pause === null ? 'dim' : 'warning',
+  }
+}
+
+/** Ids of a group that a line names. */
+const maxIds = 5
+
+/** How it stands when a run has ended: the counts, what it created, and what is left with the command for each. */
+export function summaryLines({
+  mode,
+  instances,
+  states,
+  creates,
+  cost,
+  estimate,
+  orphans,
+  left,
+}: RunDocument): RunLine[] {
+  const counts = runStates.flatMap((state) =>
+    states[state] === 0 ? [] : [`${states[state]} ${words(state)}`],
+  )
+  const failed = instances.filter(({ action }) => action === 'failed').length
+  const isRun = mode === 'run' || mode === 'frozen'
+  const parts = isRun && failed > 0 ? [...counts, `${failed} failed`] : counts
+  const total = instances.length === 1 ? '1 instance' : `${instances.length} instances`
+  return [
+    { text: `${total}: ${parts.join(', ') || 'none'}`, tone: 'plain' },
+    ...moneyLines({ mode, creates, cost, estimate }),
+    ...left.flatMap((group) => remainderLines(group)),
+    ...(orphans.length === 0 ? [] : [orphanLine(orphans)]),
+  ]
+}
+
+function moneyLines({
+  mode,
+  creates,
+  cost,
+  estimate,
+}: Pick<RunDocument, 'mode' | 'creates' | 'cost' | 'estimate'>): RunLine[] {
+  const { planned, made, limit } = creates
+  const of = limit === null ? '' : ` of ${limit}`
+  if (mode === 'plan' && planned > 0) {
+    const budget = limit === null ? '' : `, ${made}${of} used`
+    return [{ text: `${planned} to create${costText(estimate)}${budget}`, tone: 'plain' }]
+  }
+  if (mode !== 'run' || made === 0) return []
+  return [{ text: `${made}${of} created${costText(cost)}`, tone: 'plain' }]
+}
+
+/** `, about 0.48 USD by estimate`; empty where the amount is not known. */
+function costText(cost: CostEstimate | null): string {
+  if (cost === null || cost.amount === null || cost.currency === null) return ''
+  return `, about ${shownAmount(amountOf(cost.amount))} ${cost.currency} by estimate`
+}
+
+function remainderLines({ state, instances, message, next }: RunDocument['left'][number]): RunLine[] {
+  const named = instances.slice(0, maxIds).join(', ')
+  const more = instances.length > maxIds ? ` and ${instances.length - maxIds} more` : ''
+  // On a line of its own it can be pasted.
+  const command = next === null ? [] : [`    ${nextCommand(next).toString()}`]
+  return [
+    {
+      text: `${instances.length} ${words(state)}: ${named}${more}`,
+      tone: worst.has(state) ? 'error' : 'warning',
+    },
+    ...[`  ${message}`, ...command].map((text) => ({ text, tone: 'plain' }) as const),
+  ]
+}
+
+const worst: ReadonlySet<string> = new Set(['failed', 'unknown', 'rejected', 'lost'])
+
+function orphanLine(orphans: readonly string[]): RunLine {
+  const named = orphans.slice(0, maxIds).join(', ')
+  const more = orphans.length > maxIds ? ` and ${orphans.length - maxIds} more` : ''
+  const text = `${orphans.length} in the lock and not in the manifest: ${named}${more}; run clean --outputs removes what they made`
+  return { text, tone: 'dim' }
+}
+
+/** A state as people write it. */
+export function words(state: string): string {
+  return state === 'changed' ? 'changed by hand' : state.replaceAll('_', ' ')
+}

@@ -1,0 +1,162 @@
+import type { Context } from '../../context.ts'
+import { OutputClosed } from '../../errors.ts'
+import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
+import { filesInPlace, type RunDocument, type RunEvent } from '../../events/run-document.ts'
+import type { OwnNoticeParts, OwnOutputParts, OwnRenderer } from '../create-output.ts'
+import type { Notices } from '../notices.ts'
+import type { Output } from '../output.ts'
+import { loadResultStyles, type LiveLine } from '../screen.ts'
+import type { Annotate } from '../step-log.ts'
+import { drawRunBoard } from './board.ts'
+import { planTable } from './plan-table.ts'
+import { createResultPictures, type ResultPictures } from './result-pictures.ts'
+import { instanceLine, rateLine, summaryLines, type RunLine } from './run-lines.ts'
+import { createRunTally } from './run-view.ts'
+
+/** How many annotations GitHub shows of a step; the last is for the error of the command. */
+const maxAnnotations = 9
+
+/** Long enough for the commands of a summary. */
+const lineLimit = 4_000
+
+/** Shows a run: a board on a terminal, else a line for each result; the paths of files, or a plan, as the result. */
+export function runRenderer(context: Context): OwnRenderer {
+  let pictures: ResultPictures | undefined
+  return {
+    notices(parts) {
+      const { quiet, warningsOnly, screen } = parts
+      pictures = quiet || warningsOnly ? undefined : createResultPictures(context, screen)
+      return createRunNotices(context, parts, pictures)
+    },
+    output: (parts) => createRunOutput(context, parts, pictures),
+  }
+}
+
+function createRunNotices(
+  context: Context,
+  parts: OwnNoticeParts,
+  pictures: ResultPictures | undefined,
+): Notices {
+  const { screen, quiet, warningsOnly } = parts
+  const { clock, stdout } = context
+  const bounded = boundAnnotations(parts.annotate)
+  const usual = parts.usual(bounded)
+  const tally = createRunTally()
+  let isMaking = false
+
+  const board: LiveLine = (width, styles, height) => {
+    const now = clock.monotonic()
+    return drawRunBoard(tally.view(now), now, { width, height }, styles)
+  }
+  const line = ({ text, tone }: RunLine) => screen.line(text, tone, lineLimit)
+  const end = (event: Extract<RunEvent, { type: 'instance-end' }>) => {
+    const told = instanceLine(event)
+    if (told === undefined) return
+    if (told.tone === 'error') bounded?.('error', `modelgate run: ${event.instance}`, [told.text])
+    // On a terminal the paths on standard output tell the rest.
+    const isSeen = screen.isLive && stdout.isTerminal && told.tone === 'plain' && event.files.length > 0
+    const isWanted = told.tone === 'error' || (!quiet && !warningsOnly && !isSeen)
+    if (isWanted) line(told)
+    if (event.action === 'generated') pictures?.show(event.files)
+  }
+  return {
+    event(event) {
+      if (event.type === 'start') return
+      if (!isRunEvent(event)) return usual.event(event)
+      tally.add(event, clock.monotonic())
+      if (event.type === 'instance-end') end(event)
+      else if (event.type === 'circuit-change' && !quiet) line(rateLine(event))
+      else if (event.type === 'lane-change' && !quiet && !warningsOnly && !screen.isLive)
+        line(rateLine(event))
+      // Before that, somebody may be asked.
+      if (event.type === 'plan-make') screen.rest()
+      else isMaking = true
+      if (isMaking && screen.isLive) screen.wait(board)
+    },
+    end(document) {
+      screen.rest()
+      if (!quiet && !warningsOnly && isRun(document)) summaryLines(document).forEach(line)
+      usual.end(document)
+    },
+    error(error, partial) {
+      screen.rest()
+      const isTold = !quiet && !warningsOnly && !(error instanceof OutputClosed)
+      if (isTold && partial !== undefined && isRun(partial)) summaryLines(partial).forEach(line)
+      bounded?.reopen()
+      usual.error(error, partial)
+    },
+  }
+}
+
+type BoundedAnnotate = Annotate & { /** Leaves room for one more. */ reopen(): void }
+
+/** GitHub drops all but the first ones: the error that ends the command must be among them. */
+function boundAnnotations(annotate: Annotate | undefined): BoundedAnnotate | undefined {
+  if (annotate === undefined) return undefined
+  let left = maxAnnotations - 1
+  const bounded: Annotate = (...annotation) => {
+    if (left-- > 0) annotate(...annotation)
+  }
+  return Object.assign(bounded, { reopen: () => void (left = 1) })
+}
+
+/** The paths of files as they come, or the plan when it is complete. */
+function createRunOutput(
+  context: Context,
+  { screen, notices, show }: OwnOutputParts,
+  pictures: ResultPictures | undefined,
+): Output {
+  const { stdout } = context
+  const styles = loadResultStyles(context)
+  const table = async (document: RunDocument) => {
+    await styles.ready
+    const columns = stdout.isTerminal ? stdout.columns : undefined
+    screen.text(show(planTable(document.instances, columns, styles.current!)))
+  }
+  const plan = async (document: OutputDocument | undefined) => {
+    if (document !== undefined && isRun(document) && isLook(document)) await table(document)
+  }
+  return {
+    event(event) {
+      if (event.type === 'instance-end') {
+        for (const { path } of filesInPlace(event)) screen.text(`${show(path)}\n`)
+      }
+      notices.event(event)
+    },
+    raw() {},
+    flush: () => screen.settle(),
+    async end(document) {
+      await pictures?.settle()
+      await plan(document)
+      notices.end(document)
+      await screen.close()
+    },
+    async error(error, partial) {
+      await pictures?.settle()
+      await plan(partial)
+      notices.error(error, partial)
+      await screen.closeAfterError()
+    },
+  }
+}
+
+function isLook({ mode }: RunDocument): boolean {
+  return mode === 'plan' || mode === 'check'
+}
+
+function isRun(document: OutputDocument): document is RunDocument {
+  return document.command === 'run' || document.command === 'run merge'
+}
+
+const runEventTypes = {
+  'plan-make': true,
+  'instance-start': true,
+  'instance-progress': true,
+  'instance-end': true,
+  'lane-change': true,
+  'circuit-change': true,
+} as const satisfies Record<RunEvent['type'], true>
+
+function isRunEvent(event: OutputEvent): event is RunEvent {
+  return event.type in runEventTypes
+}

@@ -1,0 +1,329 @@
+import { expect, test } from 'vitest'
+import { ModelgateError } from '../../../src/errors.ts'
+import type { RunDocument, RunEvent, RunInstance } from '../../../src/events/run-document.ts'
+import { createOutput, type OutputOptions } from '../../../src/output/create-output.ts'
+import { runRenderer } from '../../../src/output/run/run-output.ts'
+import { drawableSink, screenOf } from '../../support/drawable-sink.ts'
+import {
+  failedInstance,
+  sampleInstance,
+  sampleRun,
+  sampleRunEvents,
+  sampleRunFile,
+  stateCounts,
+} from '../../support/run-samples.ts'
+import { testContext } from '../../support/test-context.ts'
+
+interface Play extends Partial<OutputOptions> {
+  readonly live?: boolean
+  readonly columns?: number
+  readonly env?: Readonly<Record<string, string>>
+  /** Standard output is the same terminal. */
+  readonly terminal?: boolean
+}
+
+function play({ live = false, columns = 80, env = {}, terminal = false, ...options }: Play = {}) {
+  const stderr = live ? { stderr: drawableSink({ columns }) } : {}
+  const context = testContext({ env: { NO_COLOR: '1', ...env }, columns, terminal, ...stderr })
+  const output = createOutput(context, {
+    quiet: false,
+    usage: false,
+    result: 'files',
+    own: runRenderer(context),
+    ...options,
+  })
+  return { ...context, output }
+}
+
+const plan: RunEvent = {
+  ...sampleRunEvents['plan-make'],
+  states: stateCounts({ new: 13 }),
+  lanes: [
+    { lane: 'image', to_make: 10, concurrency: 4 },
+    { lane: 'video', to_make: 3, concurrency: 2 },
+  ],
+  creates: { planned: 13, made: 2, limit: 40 },
+}
+const start = (instance: string, lane: 'text' | 'image' | 'video' = 'image'): RunEvent => ({
+  ...sampleRunEvents['instance-start'],
+  instance,
+  lane,
+})
+const end = (changes: Partial<RunInstance> = {}): RunEvent => ({
+  type: 'instance-end',
+  ...sampleInstance,
+  ...changes,
+})
+const teaser = { instance: 'teaser', lane: 'video', creates: 1 } as const
+const mp4 = { ...sampleRunFile, path: 'assets/teaser.mp4', mime_type: 'video/mp4', seconds: 8 }
+
+/** A run under way: one image done, one failed, two and a video being made. */
+async function underWay({ clock, output }: ReturnType<typeof play>): Promise<void> {
+  output.event(plan)
+  for (const id of ['hero', 'banner', 'photos[shoe-de]']) output.event(start(id))
+  output.event(start('teaser', 'video'))
+  await clock.advance(20_000)
+  output.event({ ...sampleRunEvents['instance-progress'], instance: 'teaser', percent: 45.5 })
+  output.event(end())
+  output.event({ type: 'instance-end', ...failedInstance })
+  output.event(start('photos[hat]'))
+  await clock.advance(12_000)
+}
+
+test('a board of a line for each lane stands below what failed', async () => {
+  const run = play({ live: true })
+  await underWay(run)
+  expect(await screenOf(run.stderr)).toEqual([
+    'hero: generated assets/hero.webp, 1536x1024, 48.2 kB, in 0:12',
+    'banner: failed: The prompt was blocked. It may have been billed.',
+    'image  █████░░░░░░░░░░░░░░░░░░░░░░░  2/10  2 of 4 running  photos[shoe-de] 0:32',
+    'video  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0/3  1 of 2 running  teaser 45% 0:32',
+    '2 of 13 done  1 failed  about 0.04 USD  4 of 40 created',
+  ])
+})
+
+test.each<[number, string[]]>([
+  [
+    40,
+    [
+      'image  ██░░░░░░░░  2/10  2 of 4 running',
+      'video  ░░░░░░░░░░   0/3  1 of 2 running',
+      '2 of 13 done  1 failed  about 0.04 USD',
+    ],
+  ],
+  [20, ['image  █░░░░░  2/10', 'video  ░░░░░░   0/3', '2 of 13 done']],
+])('on a terminal of %d columns no line is longer', async (columns, board) => {
+  const run = play({ live: true, columns })
+  await underWay(run)
+  const lines = await screenOf(run.stderr)
+  expect(lines.slice(-3)).toEqual(board)
+  expect(lines.filter((line) => line.length > columns)).toEqual([])
+})
+
+test('the board follows a window that is made narrower', async () => {
+  const run = play({ live: true })
+  await underWay(run)
+  Object.assign(run.stderr, { columns: 20 })
+  await run.clock.advance(400)
+  expect((await screenOf(run.stderr)).slice(-3)).toEqual([
+    'image  █░░░░░  2/10',
+    'video  ░░░░░░   0/3',
+    '2 of 13 done',
+  ])
+})
+
+test('the board is gone when the run has ended', async () => {
+  const run = play({ live: true })
+  await underWay(run)
+  await run.output.end(sampleRun)
+  await run.clock.advance(1_000)
+  expect((await screenOf(run.stderr)).slice(1, 4)).toEqual([
+    'banner: failed: The prompt was blocked. It may have been billed.',
+    '2 instances: 1 fresh, 1 new, 1 failed',
+    '1 of 40 created',
+  ])
+})
+
+test('what a lane waits for, an outage and the time left are on the board', async () => {
+  const run = play({ live: true })
+  run.output.event({ ...plan, lanes: [{ lane: 'image', to_make: 10, concurrency: 4 }] } as RunEvent)
+  run.output.event(start('hero'))
+  run.output.event(end({ took_s: 30 }))
+  run.output.event(sampleRunEvents['lane-change'])
+  await run.clock.advance(5_000)
+  run.output.event(sampleRunEvents['circuit-change'])
+  await run.clock.advance(200)
+  expect((await screenOf(run.stderr)).slice(-3)).toEqual([
+    'image  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  1/10  paused 0:14  0 of 2 running',
+    'held back: Five failures in a row.',
+    '1 of 10 done  ~2:15 left  about 0.04 USD  3 of 40 created',
+  ])
+  run.output.event({ type: 'circuit-change', open: false, reason: 'The gateway answers again.' })
+  await run.clock.advance(20_000)
+  expect((await screenOf(run.stderr)).slice(-2)).toEqual([
+    'image  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  1/10  0 of 2 running',
+    '1 of 10 done  ~2:15 left  about 0.04 USD  3 of 40 created',
+  ])
+})
+
+test('the board is redrawn at most ten times a second, however many results come', async () => {
+  const run = play({ live: true, terminal: true, quiet: false })
+  run.output.event(plan)
+  run.output.event(start('teaser', 'video'))
+  const before = run.stderr.text.length
+  for (let percent = 0; percent < 1000; percent++) {
+    run.output.event({ ...sampleRunEvents['instance-progress'], instance: 'teaser', percent: percent / 10 })
+    await run.clock.advance(1)
+  }
+  const frames = run.stderr.text.slice(before).split('\r\u001b[').length - 1
+  expect(frames).toBeLessThanOrEqual(11)
+})
+
+test('nothing is drawn before something is made: somebody may be asked', async () => {
+  const run = play({ live: true })
+  run.output.event({ type: 'start', version: 1, command: 'run', model: null })
+  run.output.event(plan)
+  await run.clock.advance(1_000)
+  expect(run.stderr.text).toBe('')
+})
+
+const logged: readonly RunEvent[] = [
+  plan,
+  start('hero'),
+  end(),
+  { type: 'instance-end', ...failedInstance },
+  end({ ...teaser, action: 'restored', files: [mp4], reasons: [] }),
+  end({ instance: 'moved', action: 'moved' }),
+  end({ instance: 'loose', action: 'accepted' }),
+  end({ instance: 'own', state: 'changed', action: 'kept', reasons: ['assets/own.webp is not as locked.'] }),
+  end({ instance: 'four', state: 'awaiting', action: 'awaiting', files: [sampleRunFile, mp4], reasons: [] }),
+  end({ instance: 'late', state: 'blocked', action: 'skipped', files: [], reasons: ['It waits for four.'] }),
+  end({ instance: 'small', state: 'rejected', action: 'rejected', reasons: ['width is 512, not 1536'] }),
+  end({
+    instance: 'lost',
+    state: 'unknown',
+    action: 'unknown',
+    files: [],
+    error: { code: 'cut', exit_code: 7, billed: 'maybe', message: 'The connection was lost.' },
+  }),
+  sampleRunEvents['lane-change'],
+  sampleRunEvents['circuit-change'],
+]
+
+test('in a pipe each result is a line, and its path alone is on standard output', async () => {
+  const run = play()
+  for (const event of logged) run.output.event(event)
+  await run.output.flush()
+  expect(run.stdout.text.split('\n')).toEqual([
+    'assets/hero.webp',
+    'assets/teaser.mp4',
+    'assets/hero.webp',
+    'assets/hero.webp',
+    '',
+  ])
+  expect(run.stderr.text.split('\n')).toEqual([
+    'hero: generated assets/hero.webp, 1536x1024, 48.2 kB, in 0:12',
+    'banner: failed: The prompt was blocked. It may have been billed.',
+    'teaser: restored assets/teaser.mp4',
+    'moved: moved assets/hero.webp',
+    'loose: accepted assets/hero.webp',
+    'own: left alone: assets/own.webp is not as locked.',
+    'four: 2 to choose from',
+    'late: not made: It waits for four.',
+    'small: rejected: width is 512, not 1536',
+    'lost: outcome unknown: The connection was lost. It may have been billed.',
+    'image: 2 at once, after 0:20: The gateway asks to wait.',
+    'requests are held back: Five failures in a row.',
+    '',
+  ])
+})
+
+test('--quiet leaves what failed', async () => {
+  const run = play({ quiet: true })
+  for (const event of logged) run.output.event(event)
+  await run.output.end(sampleRun)
+  expect(run.stderr.text.split('\n')).toEqual([
+    'banner: failed: The prompt was blocked. It may have been billed.',
+    'small: rejected: width is 512, not 1536',
+    'lost: outcome unknown: The connection was lost. It may have been billed.',
+    '',
+  ])
+})
+
+test('where paths are seen on the same terminal, their lines are not told twice', async () => {
+  const run = play({ live: true, terminal: true })
+  run.output.event(plan)
+  run.output.event(start('hero'))
+  run.output.event(end())
+  run.output.event({ type: 'instance-end', ...failedInstance })
+  await run.output.end({ ...sampleRun, left: [], orphans: [] })
+  expect(run.stdout.text).toBe('assets/hero.webp\n')
+  expect(await screenOf(run.stderr)).toEqual([
+    'banner: failed: The prompt was blocked. It may have been billed.',
+    '2 instances: 1 fresh, 1 new, 1 failed',
+    '1 of 40 created',
+  ])
+})
+
+test('the end says what is left, with the command for each', async () => {
+  const run = play()
+  const document: RunDocument = {
+    ...sampleRun,
+    cost: { amount: 0.04, currency: 'USD', estimate: true, reason: null },
+    left: [
+      {
+        state: 'awaiting',
+        instances: ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
+        message: 'Look at the candidates',
+        next: ['modelgate', 'run', 'report', '-f', 'a b.yaml'],
+      },
+      { state: 'blocked', instances: ['teaser'], message: 'It waits.', next: null },
+    ],
+  }
+  await run.output.end(document)
+  expect(run.stderr.text.split('\n')).toEqual([
+    '2 instances: 1 fresh, 1 new, 1 failed',
+    '1 of 40 created, about 0.04 USD by estimate',
+    '7 awaiting: a, b, c, d, e and 2 more',
+    '  Look at the candidates',
+    "    modelgate run report -f 'a b.yaml'",
+    '1 blocked: teaser',
+    '  It waits.',
+    '1 in the lock and not in the manifest: old; run clean --outputs removes what they made',
+    '',
+  ])
+})
+
+test.each<[string, Readonly<Record<string, string>>, RegExp]>([
+  // oxlint-disable-next-line no-control-regex -- these are what must not be there
+  ['a terminal', {}, /\u001b\[2J|\u001b\]|\u0007/],
+  ['a runner', { CI: 'true', GITHUB_ACTIONS: 'true' }, /^\s*::set-env|##\[/m],
+])('hostile names and messages do not act on %s', async (_, env, forbidden) => {
+  const hostile = '::set-env name=A::\u001b[2J\u001b]0;x\u0007\r\n::set-env::##[group]'
+  const run = play({ live: true, terminal: env['CI'] === undefined, env })
+  run.output.event(plan)
+  run.output.event(start(hostile))
+  const file = { ...sampleRunFile, path: hostile }
+  run.output.event(end({ instance: hostile, files: [file], reasons: [hostile] }))
+  run.output.event(end({ instance: hostile, action: 'rejected', reasons: [hostile] }))
+  run.output.event({ type: 'circuit-change', open: true, reason: hostile })
+  run.output.event(start(hostile))
+  await run.clock.advance(300)
+  const left = { state: 'failed', instances: [hostile], message: hostile, next: [hostile] } as const
+  await run.output.end({ ...sampleRun, left: [left], orphans: [hostile] })
+  expect(run.stdout.text).toContain('set-env')
+  expect(run.stdout.text).not.toMatch(forbidden)
+  expect(run.stderr.text).not.toMatch(forbidden)
+})
+
+test('GitHub gets at most nine annotations, the last for the error of the command', async () => {
+  const run = play({ env: { GITHUB_ACTIONS: 'true' } })
+  for (let count = 1; count <= 30; count++) {
+    run.output.event({ type: 'instance-end', ...failedInstance, instance: `photo-${count}` })
+  }
+  await run.output.error(new ModelgateError('partial', 'some_failed', '30 of 43 failed.'), sampleRun)
+  const annotations = run.stderr.text.split('\n').filter((line) => line.startsWith('::'))
+  expect(annotations).toHaveLength(9)
+  expect(annotations[0]).toBe(
+    '::error title=modelgate run%3A photo-1::photo-1: failed: The prompt was blocked. It may have been billed.',
+  )
+  expect(annotations[8]).toContain('::error title=modelgate%3A some_failed (exit 12)::30 of 43 failed.')
+})
+
+test('--json and --jsonl keep standard error for what failed', async () => {
+  for (const mode of ['json', 'jsonl'] as const) {
+    const run = play({ mode })
+    run.output.event({ type: 'start', version: 1, command: 'run', model: null })
+    for (const event of logged) run.output.event(event)
+    await run.output.end(sampleRun)
+    expect(run.stderr.text.split('\n').map((line) => line.split(':')[0])).toEqual([
+      'banner',
+      'small',
+      'lost',
+      'requests are held back',
+      '',
+    ])
+    const last = run.stdout.text.trimEnd().split('\n').at(-1)!
+    expect(JSON.parse(last)).toMatchObject({ command: 'run', states: { fresh: 1 } })
+  }
+})
