@@ -1,6 +1,6 @@
 import { amountOf, shownAmount } from '../../cost/amount.ts'
 import { asciiOf, drawLine } from '../job-progress.ts'
-import { clockTime } from '../quantities.ts'
+import { clockTime } from '../../quantities.ts'
 import type { Styles } from '../screen.ts'
 import { gap, shortened } from '../table-cells.ts'
 import type { LaneView, RunView } from './run-view.ts'

@@ -2,7 +2,7 @@ import { amountOf, shownAmount } from '../../cost/amount.ts'
 import type { CostEstimate } from '../../events/cost.ts'
 import { runStates, type RunDocument, type RunEvent, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import { byteText, clockTime } from '../quantities.ts'
+import { byteText, clockTime } from '../../quantities.ts'
 import type { Tone } from '../screen.ts'
 
 /** A line for standard error. */

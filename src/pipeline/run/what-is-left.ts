@@ -1,9 +1,11 @@
 import type { RunInstance, RunRemainder, RunState } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import type { ManifestCall } from './manifest-call.ts'
 
 /** How many instances a command names; with more it would be too long to paste. */
 const maxNamed = 20
+
+/** The words of a command for the same manifest, as `ManifestCall.next` makes them. */
+type Next = (...words: string[]) => readonly string[]
 
 type Group = RunRemainder['state']
 
@@ -65,7 +67,7 @@ const order = Object.keys(remedies) as readonly Group[]
  */
 export function whatIsLeft(
   instances: readonly RunInstance[],
-  next: ManifestCall['next'],
+  next: Next,
   generating: readonly string[] = [],
 ): RunRemainder[] {
   const groups = Map.groupBy(instances, groupOf)
@@ -101,7 +103,7 @@ const runs: ReadonlySet<Group> = new Set<RunState | 'failed'>([
 function remainder(
   state: Group,
   instances: readonly string[],
-  next: ManifestCall['next'],
+  next: Next,
   generating: readonly string[],
 ): RunRemainder {
   const { message, words, or } = remedies[state]!
