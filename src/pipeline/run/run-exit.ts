@@ -17,13 +17,17 @@ const precedence = [
   'notSent',
 ] as const satisfies readonly ExitName[]
 
+/** The ways in which a run can end. */
+export const runExits = [...precedence, 'ok'] as const
+export type RunExit = (typeof runExits)[number]
+
 /**
  * How a run ends as a whole, from how its instances or its parts ended: `ok` when all are up to date, `later` and
  * `notSent` only when nothing worse is left. A signal and a spent budget are ends of their own.
  * @param ends of a failed instance the exit of its error; `partial` for a rejected result, `unknown` for an unknown outcome,
  * `outdated` for what stands still, and nothing or `ok` for what waits for another one or is done
  */
-export function exitOfRun(ends: Iterable<ExitName>): ExitName {
+export function exitOfRun(ends: Iterable<ExitName>): RunExit {
   const found = new Set<ExitName>()
   for (const end of ends) found.add(inRun(end))
   return precedence.find((name) => found.has(name)) ?? 'ok'

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import { UsageError } from '../../errors.ts'
+import { createProblemList } from '../../problems.ts'
+import type { Lock, LockBlock } from '../lock/lock-block.ts'
+import { formatLock } from '../lock/lock-text.ts'
+import { exitOfRun, type RunExit } from '../run/run-exit.ts'
+import type { Part } from './part-folder.ts'
+import type { PartInstance } from './part-report.ts'
+
+/** What the parts have to belong to. */
+export interface Whole {
+  /** SHA-256 of the manifest. */
+  readonly manifest: string
+  /** The lock that all parts began with. */
+  readonly lock: Lock
+  /** The instances that a run of the named jobs has, all of them without names. */
+  selected(jobs: readonly string[]): Iterable<string>
+}
+
+export interface CombinedParts {
+  /** The lock that the whole run would have left. */
+  readonly lock: Lock
+  /** The blocks in it that a part has changed or added, with the part. */
+  readonly changed: ReadonlyMap<string, { readonly block: LockBlock; readonly part: Part }>
+  /** Of all parts. */
+  readonly instances: readonly PartInstance[]
+  /** As the whole run would have ended. */
+  readonly exit: RunExit
+}
+
+/** A digest of what a lock says, whatever its line breaks. */
+export function digestOfLock(lock: Lock): string {
+  return createHash('sha256').update(formatLock(lock)).digest('hex')
+}
+
+/**
+ * Puts the parts of a run together, if they are all of its parts, of one manifest and of one lock.
+ * @throws UsageError `parts_mismatch`, with everything that does not fit, by the folder of the part
+ */
+export function combineParts(parts: readonly Part[], whole: Whole): CombinedParts {
+  const problems = createProblemList()
+  const report = (message: string, hint?: string) =>
+    problems.add(new UsageError(message, { code: 'parts_mismatch', ...(hint === undefined ? {} : { hint }) }))
+  if (parts.length === 0)
+    report('There are no parts to merge.', 'Name the folders that the shards have left.')
+  checkOrigin(parts, whole, report)
+  checkNumbers(parts, report)
+  problems.throwIfAny()
+  checkInstances(parts, whole, report)
+  checkLocks(parts, whole, report)
+  problems.throwIfAny()
+
+  const lock = new Map(whole.lock)
+  for (const part of parts) for (const id of part.report.removed) lock.delete(id)
+  const changed = new Map(
+    parts.flatMap((part) => [...part.lock].map(([id, block]) => [id, { block, part }] as const)),
+  )
+  for (const [id, { block }] of changed) lock.set(id, block)
+  return {
+    lock,
+    changed,
+    instances: parts.flatMap((part) => part.report.instances),
+    exit: exitOfRun(parts.map((part) => part.report.exit)),
+  }
+}
+
+type Report = (message: string, hint?: string) => void
+
+function checkOrigin(parts: readonly Part[], { manifest, lock }: Whole, report: Report): void {
+  const digest = digestOfLock(lock)
+  const [first] = parts
+  for (const part of parts) {
+    if (part.report.manifest !== manifest) {
+      report(
+        `${part.folder} was made from another manifest, or from another version of it.`,
+        'Check out what the parts were made from.',
+      )
+    }
+    if (part.report.lock !== digest) {
+      report(
+        `${part.folder} began with another lock than the one that is here.`,
+        'Check out the lock that the parts began with; after a merge they are part of it already.',
+      )
+    }
+    if (part.report.jobs.join('\0') !== first!.report.jobs.join('\0')) {
+      report(`${part.folder} was run for other jobs than ${first!.folder}.`)
+    }
+  }
+}
+
+/** That each number is there once, of one total. */
+function checkNumbers(parts: readonly Part[], report: Report): void {
+  const [first] = parts
+  if (first === undefined) return
+  const { total } = first.report.shard
+  const found = new Map<number, Part>()
+  for (const part of parts) {
+    const { index, total: other } = part.report.shard
+    const before = found.get(index)
+    if (other !== total) {
+      report(`${part.folder} is part ${index} of ${other}, but ${first.folder} is one of ${total}.`)
+    } else if (before !== undefined) {
+      report(`${part.folder} and ${before.folder} are both part ${index} of ${total}.`)
+    } else {
+      found.set(index, part)
+    }
+  }
+  const missing = Array.from({ length: total }, (_, at) => at + 1).filter((index) => !found.has(index))
+  if (missing.length === 0) return
+  const are = missing.length === 1 ? 'Part' : 'Parts'
+  report(
+    `${are} ${listed(missing.map(String))} of ${total} ${missing.length === 1 ? 'is' : 'are'} missing.`,
+    'A shard without work leaves a part, too: name the folders of all.',
+  )
+}
+
+/** That each instance is in one part, which came to its end. */
+function checkInstances(parts: readonly Part[], whole: Whole, report: Report): void {
+  const missing = new Set(whole.selected(parts[0]?.report.jobs ?? []))
+  const found = new Map<string, Part>()
+  for (const part of parts) {
+    const ids = part.report.instances.map(({ id }) => id)
+    const foreign = ids.filter((id) => !missing.has(id) && !found.has(id))
+    const shared = ids.filter((id) => found.has(id))
+    const left = part.report.instances.flatMap(({ id, outcome }) => (outcome === 'left' ? [id] : []))
+    if (foreign.length > 0) report(`${part.folder} has ${listed(foreign)}, which the manifest does not have.`)
+    if (shared.length > 0) {
+      report(`${part.folder} has ${listed(shared)}, which ${found.get(shared[0]!)!.folder} has as well.`)
+    }
+    if (left.length > 0) {
+      const { index, total } = part.report.shard
+      report(
+        `${part.folder} was stopped before its end: ${listed(left)} had no turn.`,
+        `Let it go on where it ran, with --shard ${index}/${total}, and merge then.`,
+      )
+    }
+    for (const id of ids) {
+      missing.delete(id)
+      found.set(id, part)
+    }
+  }
+  if (missing.size > 0) report(`No part has ${listed([...missing])}.`)
+}
+
+/** That what a part changes in the lock belongs to it. */
+function checkLocks(parts: readonly Part[], whole: Whole, report: Report): void {
+  for (const part of parts) {
+    const own = new Set(part.report.instances.flatMap(({ id, outcome }) => (outcome === 'left' ? [] : [id])))
+    const foreign = [...part.lock.keys()].filter((id) => !own.has(id))
+    const gone = part.report.removed.filter((id) => !whole.lock.has(id))
+    if (foreign.length > 0) report(`${part.folder} locks ${listed(foreign)}, which it does not report.`)
+    if (gone.length > 0) report(`${part.folder} removes ${listed(gone)}, which the lock does not have.`)
+  }
+}
+
+const maxListed = 5
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, maxListed).join(', ')
+  return names.length > maxListed ? `${shown} and ${names.length - maxListed} more` : shown
+}

@@ -1,0 +1,135 @@
+import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { FileError } from '../../errors.ts'
+import { readError, systemCode, writeError } from '../../files/file-error.ts'
+import { makeFolder } from '../../files/write-target.ts'
+import type { Lock } from '../lock/lock-block.ts'
+import { formatLock, parseLock } from '../lock/lock-text.ts'
+import type { Blobs } from '../plan/world.ts'
+import type { Project } from '../project.ts'
+import { digestOfBytes } from '../store/file-digest.ts'
+import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
+import type { Shard } from './partition.ts'
+
+/** What a shard leaves for `run merge`. */
+export interface PartContent {
+  readonly report: Omit<PartReport, 'files'>
+  /** The blocks that it has changed or added. */
+  readonly lock: Lock
+  /** The absolute path of its journal; null where there is none. */
+  readonly journal: string | null
+  /** The folders of candidates and rejected results of its instances, each named by a key. */
+  readonly candidates: readonly string[]
+}
+
+/** A part that has been read: all of its files are there, and are what they were. */
+export interface Part {
+  /** As it was named. */
+  readonly folder: string
+  /** The same, absolute. */
+  readonly path: string
+  readonly report: PartReport
+  readonly lock: Lock
+}
+
+const reportName = 'report.json'
+const lockName = 'lock.json'
+export const journalName = 'journal.jsonl'
+
+/** The absolute path of the folder in which a shard leaves its part. */
+export function partFolderOf({ stateFolder }: Project, { index, total }: Shard): string {
+  return join(stateFolder, 'parts', `${index}-of-${total}`)
+}
+
+/**
+ * Writes the part of a shard, in place of an earlier one.
+ * @param store has the outputs of all blocks
+ * @returns the absolute path of its folder, which is there as a whole or not at all
+ * @throws FileError
+ */
+export async function writePart(project: Project, store: Blobs, content: PartContent): Promise<string> {
+  const folder = partFolderOf(project, content.report.shard)
+  const unfinished = `${folder}.new`
+  const files: Record<string, string> = {}
+  const add = async (name: string, write: (path: string) => Promise<void>) => {
+    const path = join(unfinished, name)
+    await makeFolder(dirname(path))
+    await write(path)
+    const digest = await digestOfBytes(path)
+    if (digest !== undefined) files[name] = digest.sha256
+  }
+  try {
+    await rm(unfinished, { recursive: true, force: true })
+    await add(lockName, (path) => writeFile(path, formatLock(content.lock)))
+    for (const sha256 of outputsOf(content.lock)) {
+      const source = await store.open(sha256)
+      if (source === undefined)
+        throw new FileError('blob_missing', `The store has no blob ${sha256}, which the lock names.`)
+      await add(`blobs/${sha256}`, (path) => copyFile(source, path))
+    }
+    const { journal } = content
+    if (journal !== null) await add(journalName, (path) => copyFile(journal, path))
+    for (const candidate of content.candidates) {
+      for (const name of await readdir(candidate)) {
+        await add(`candidates/${basename(candidate)}/${name}`, (path) =>
+          copyFile(join(candidate, name), path),
+        )
+      }
+    }
+    await writeFile(join(unfinished, reportName), formatPartReport({ ...content.report, files }))
+    await rm(folder, { recursive: true, force: true })
+    await rename(unfinished, folder)
+  } catch (error) {
+    throw error instanceof FileError ? error : writeError(error, folder)
+  }
+  return folder
+}
+
+/** The digests of all outputs, each once. */
+function outputsOf(lock: Lock): ReadonlySet<string> {
+  return new Set([...lock.values()].flatMap(({ outputs }) => outputs.map(({ sha256 }) => sha256)))
+}
+
+/**
+ * Reads a part, and checks the bytes of its files.
+ * @param folder as it was named; relative to the working directory
+ * @throws UsageError `part_damaged`, `part_newer`, `lock_invalid`, `lock_newer`; FileError
+ */
+export async function readPart({ cwd }: Pick<FileContext, 'cwd'>, folder: string): Promise<Part> {
+  const path = resolve(cwd, folder)
+  const text = await readFile(join(path, reportName), 'utf8').catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw readError(error, join(folder, reportName))
+    throw partDamaged(`${folder} is not a part of a run: it has no ${reportName}.`)
+  })
+  const report = parsePartReport(text, join(folder, reportName))
+  const damages: string[] = []
+  for (const [name, sha256] of Object.entries(report.files)) {
+    const digest = await digestOfBytes(join(path, name))
+    const isNamed = !name.startsWith('blobs/') || name.endsWith(sha256)
+    if (digest === undefined) damages.push(`${join(folder, name)} is missing.`)
+    else if (digest.sha256 !== sha256 || !isNamed) {
+      damages.push(
+        `${join(folder, name)} is not what it was: its bytes do not have the digest that the part names.`,
+      )
+    }
+  }
+  if (!Object.hasOwn(report.files, lockName)) damages.push(`${folder} has no ${lockName}.`)
+  throwDamages(damages)
+  const lock = parseLock(await readFile(join(path, lockName), 'utf8'), join(folder, lockName))
+  for (const sha256 of outputsOf(lock)) {
+    if (!Object.hasOwn(report.files, `blobs/${sha256}`))
+      damages.push(`${folder} has no ${join('blobs', sha256)}, which its lock names.`)
+  }
+  throwDamages(damages)
+  return { folder, path, report, lock }
+}
+
+const maxDamages = 5
+
+function throwDamages(damages: readonly string[]): void {
+  if (damages.length === 0) return
+  const more = damages.length - maxDamages
+  const lines = damages.slice(0, maxDamages)
+  throw partDamaged([...lines, ...(more > 0 ? [`… and ${more} more.`] : [])].join('\n'))
+}
