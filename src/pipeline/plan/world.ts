@@ -1,6 +1,6 @@
-import type { JournalEvent } from '../journal/journal-event.ts'
 import type { Lock, OutputFacts, Result } from '../lock/lock-block.ts'
-import type { Instance, Manifest } from '../manifest/manifest.ts'
+import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
+import { placeOutputs, possiblePaths } from './output-places.ts'
 
 /** All that the state of an instance depends on besides the instance. */
 export interface WorldParts {
@@ -37,16 +37,21 @@ export interface Forced {
   readonly force: boolean
 }
 
-/** The journals, by keys. */
+/** What the journals know. */
 export interface KeyHistories {
   of(key: string): KeyHistory | undefined
+  /** By key: how the newest attempt failed, if it did. */
+  readonly failures: ReadonlyMap<string, { readonly message: string }>
+  /** By instance: what was picked last. */
+  readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
 }
 
 /** What the journals say of a key. What came before it was discarded does not count. */
 export interface KeyHistory {
   readonly result: { readonly result: Result; readonly rejected: readonly string[] | null } | null
   /** A request that may have been sent, and of which nothing more is known than its job. */
-  readonly open: { readonly job: Pick<Extract<JournalEvent, { type: 'job' }>, 'id' | 'kind'> | null } | null
+  readonly open: { readonly job: { readonly id: string } | null } | null
+  /** Whether it was discarded, and has no result since. */
   readonly isDiscarded: boolean
 }
 
@@ -75,8 +80,11 @@ export interface World extends WorldParts {
   readonly lockedByPath: ReadonlyMap<string, readonly string[]>
   /** Locked ids by the digest of an output. */
   readonly lockedByDigest: ReadonlyMap<string, readonly string[]>
+  /** Whether an output of an instance belongs to this path. */
+  isOutput(path: string): boolean
 }
 
+/** The world by what is looked up in its lock; a lock that changes later changes nothing here. */
 export function createWorld(parts: WorldParts): World {
   const lockedByKey = new Map<string, string[]>()
   const lockedByPath = new Map<string, string[]>()
@@ -88,7 +96,20 @@ export function createWorld(parts: WorldParts): World {
       addTo(lockedByDigest, sha256, id)
     }
   }
-  return { ...parts, lockedByKey, lockedByPath, lockedByDigest }
+  let outputs: ReadonlySet<string> | undefined
+  const isOutput = (path: string) => (outputs ??= outputsOf(parts)).has(path)
+  return { ...parts, lockedByKey, lockedByPath, lockedByDigest, isOutput }
+}
+
+/** The paths of all outputs, as far as they are known. */
+function outputsOf({ manifest, lock, now }: WorldParts): ReadonlySet<string> {
+  const paths = new Set<string>()
+  for (const [id, instance] of manifest.instances) {
+    for (const path of possiblePaths(instance, now)) paths.add(path)
+    const block = lock.get(id)
+    if (block !== undefined) for (const { path } of placeOutputs(instance, block, now)) paths.add(path)
+  }
+  return paths
 }
 
 function addTo(lists: Map<string, string[]>, name: string, value: string): void {
@@ -101,10 +122,11 @@ function addTo(lists: Map<string, string[]>, name: string, value: string): void 
 export type Upstream =
   | {
       readonly state: 'known'
-      readonly outputs: readonly OutputFacts[]
-      readonly jobId: string | null
+      readonly outputs: readonly Pick<OutputFacts, 'sha256'>[]
+      /** Why nothing can be generated from it all the same, as a sentence; null if it can. */
+      hold(): Promise<string | null>
     }
-  /** It is to be made first. */
-  | { readonly state: 'pending'; readonly reason: string }
-  /** It stands still. */
-  | { readonly state: 'blocked'; readonly reason: string }
+  /** `pending`: it is to be made first; `blocked`: it stands still. Why, as a sentence. */
+  | { readonly state: 'pending' | 'blocked'; readonly reason: string }
+
+export type UpstreamOf = (reference: Reference) => Promise<Upstream>

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import type { Instance } from '../manifest/manifest.ts'
+import { assessVariants } from './assess-variants.ts'
+import type { Assessment } from './assessment.ts'
+import { failedAsserts } from './examine-variant.ts'
+import type { FoundBlock } from './find-block.ts'
+import { checkOutputs, findBytes, obstaclesOf, type OutputCheck } from './result-files.ts'
+import { createSubject, inTheWay, type Subject } from './subject.ts'
+import type { UpstreamOf, World } from './world.ts'
+
+/**
+ * Compares an instance with lock, files, store and journals. The first of these decides: a file that was changed by hand
+ * or is in the way, whatever the key; what is locked with this key, or frozen; an upstream that is not known; what
+ * journals and candidates know of the key.
+ * @param upstreamOf what its references stand for
+ * @throws FileError for a file that cannot be read
+ */
+export async function assess(instance: Instance, world: World, upstreamOf: UpstreamOf): Promise<Assessment> {
+  const subject = await createSubject(instance, world, upstreamOf)
+  const { found, known, base } = subject
+  const checks = found === null ? [] : await checkOutputs(instance, found.block, world)
+  if (!world.forced.force) {
+    const edited = checks.flatMap(({ edited }) => edited ?? [])
+    if (edited.length > 0) {
+      return { ...base, state: 'changed', reasons: edited.map((path) => `${path} is not as it was locked.`) }
+    }
+    const obstacles = checks.flatMap(({ obstacle }) => obstacle ?? [])
+    if (obstacles.length > 0) return inTheWay(subject, obstacles)
+  }
+  if (found !== null && isWanted(subject, found)) return await assessLocked(subject, found, checks)
+  if (known === undefined || instance.isFrozen) return await assessHeldUp(subject)
+  return await assessVariants(subject, known)
+}
+
+/** Whether what is locked is what is to be there now. */
+function isWanted({ instance, world }: Subject, { block, variant }: FoundBlock): boolean {
+  if (instance.isFrozen) return true
+  if (variant === null || world.forced.regenerate.has(instance.id)) return false
+  // A regeneration that is under way.
+  const recorded = world.history.of(block.key)
+  if (recorded?.isDiscarded && recorded.open !== null) return false
+  if (instance.pick !== null) return instance.pick === variant
+  // Of what was the only result, the others are to be candidates as well.
+  return instance.variants === 1 || block.picked !== null
+}
+
+/** What is locked is wanted: its files are there, or can be restored, or are lost. */
+async function assessLocked(
+  { instance, world, base }: Subject,
+  { id, block }: FoundBlock,
+  checks: readonly OutputCheck[],
+): Promise<Assessment> {
+  const outputs = checks.map(({ facts }) => facts)
+  const locked = { ...base, key: block.key, fields: instance.isFrozen ? block.fields : base.fields }
+  const isMoved = checks.some(({ facts, from }) => facts.path !== from)
+  if (!isMoved && id === instance.id && checks.every(({ isInPlace }) => isInPlace)) {
+    const { outputFolder } = world.manifest.project
+    const files = outputs.map(({ path }) => join(outputFolder, path))
+    const reasons = await failedAsserts(instance, outputs, files, world)
+    return { ...locked, state: reasons.length === 0 ? 'fresh' : 'rejected', reasons }
+  }
+  const lost: string[] = []
+  for (const { facts, isInPlace, isLeftBehind } of checks) {
+    const isAtHand = isInPlace || isLeftBehind || (await findBytes(facts, world)) !== undefined
+    if (!isAtHand) lost.push(`${facts.path} is missing, and its bytes are not in the store.`)
+  }
+  if (lost.length > 0) return { ...locked, state: 'lost', reasons: lost }
+  const renamed = id === instance.id ? [] : [`It was ${id} before.`]
+  return {
+    ...locked,
+    state: 'restorable',
+    reasons: [...renamed, ...checks.flatMap(whatHappened)],
+    restore: { result: { ...block, outputs }, picked: block.picked },
+    moves: checks
+      .filter(({ isLeftBehind, from }) => isLeftBehind && !world.isOutput(from))
+      .map(({ from, facts }) => ({ from, to: facts.path })),
+  }
+}
+
+function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: OutputCheck): string[] {
+  if (path !== from && (isInPlace || isLeftBehind)) return [`${from} is to be ${path}.`]
+  return isInPlace ? [] : [`${path} is missing.`]
+}
+
+/** Nothing can be made: the key is not known yet, or the instance is frozen and nothing is locked of it. */
+async function assessHeldUp(subject: Subject): Promise<Assessment> {
+  const { instance, world, upstreams, found, base } = subject
+  if (found === null && !world.forced.force) {
+    const obstacles = await obstaclesOf(instance, null, world)
+    if (obstacles.length > 0) return inTheWay(subject, obstacles)
+  }
+  if (instance.isFrozen) {
+    return { ...base, state: 'blocked', reasons: ['It is frozen, and nothing of it is locked.'] }
+  }
+  const waiting = upstreams.filter((upstream) => upstream.state !== 'known')
+  // What stands still outlasts what is only to be made first.
+  const isBlocked = waiting.some(({ state }) => state === 'blocked')
+  const state = isBlocked ? 'blocked' : 'pending'
+  return { ...base, state, reasons: waiting.filter((one) => one.state === state).map(({ reason }) => reason) }
+}

@@ -1,0 +1,107 @@
+import { yieldToEventLoop } from '../../context.ts'
+import type { Cost, KnownCost } from '../../cost/estimate.ts'
+import { runStates } from '../../events/run-document.ts'
+import { assess } from './assess.ts'
+import type { Assessment, State } from './assessment.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { upstreamOf } from './upstream-result.ts'
+import type { World } from './world.ts'
+
+/** What a run of some instances comes to, before anything is done. */
+export interface Plan {
+  /** By their ids, each behind those that it refers to. */
+  readonly assessments: ReadonlyMap<string, Assessment>
+  readonly states: Readonly<Record<State, number>>
+  /** How many results are to be created: those of identical keys once, and those of pending instances as well. */
+  readonly creates: number
+  /** What that is estimated to cost; null without prices. */
+  readonly cost: Cost | null
+  /** Locked ids that no instance of the manifest has or takes over, in the order of the lock. */
+  readonly orphans: readonly string[]
+}
+
+/** How much one request of an instance creates, and what that is estimated to cost; null without prices. */
+export type EstimateRequest = (instance: Instance) => { readonly creates: number; readonly cost: Cost | null }
+
+interface PlanOptions {
+  readonly estimate: EstimateRequest
+  readonly signal: AbortSignal
+}
+
+/** After so many instances signals are looked for. */
+const stride = 200
+
+/**
+ * Assesses instances and says what a run of them comes to; nothing is changed.
+ * @param selected ids, with everything that they refer to
+ * @throws FileError for a file that cannot be read; the signal's reason
+ */
+export async function planRun(
+  world: World,
+  selected: ReadonlySet<string>,
+  { estimate, signal }: PlanOptions,
+): Promise<Plan> {
+  const assessments = new Map<string, Assessment>()
+  // One after another: most time goes into reading files, and small ones are fastest read at once.
+  for (const [id, instance] of world.manifest.instances) {
+    if (!selected.has(id)) continue
+    const assessment = await assess(instance, world, (one) => upstreamOf(one, assessments, world))
+    assessments.set(id, assessment)
+    if (assessments.size % stride === 0) await yieldToEventLoop()
+    signal.throwIfAborted()
+  }
+  return {
+    assessments,
+    states: countStates(assessments.values()),
+    ...creationsOf(assessments.values(), world, estimate),
+    orphans: orphansOf(assessments.values(), world),
+  }
+}
+
+export function countStates(assessments: Iterable<Assessment>): Readonly<Record<State, number>> {
+  const counts = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>
+  for (const { state } of assessments) counts[state]++
+  return counts
+}
+
+function creationsOf(
+  assessments: Iterable<Assessment>,
+  { history }: World,
+  estimate: EstimateRequest,
+): Pick<Plan, 'creates' | 'cost'> {
+  const keys = new Set<string>()
+  const costs: Cost[] = []
+  let creates = 0
+  for (const { instance, state, toMake } of assessments) {
+    // What was started before is only waited for.
+    const requests = toMake.filter(({ key }) => !keys.has(key) && !history.of(key)?.open?.job)
+    for (const { key } of toMake) keys.add(key)
+    const variants = instance.pick === null ? instance.variants : 1
+    const count = state === 'pending' ? variants : requests.length
+    if (count === 0) continue
+    const each = estimate(instance)
+    creates += count * each.creates
+    if (each.cost !== null) costs.push(...Array.from({ length: count }, () => each.cost!))
+  }
+  return { creates, cost: sumOf(costs) }
+}
+
+/** The known part of the costs; unknown only if all are. */
+function sumOf(costs: readonly Cost[]): Cost | null {
+  const known = costs.filter((cost): cost is KnownCost => cost.amount !== null)
+  const [first] = known
+  if (first === undefined) return costs[0] ?? null
+  const without = new Set(
+    costs.flatMap((cost) => (cost.amount === null ? cost.reason : (cost.without ?? []))),
+  )
+  const amount = known.reduce((sum, cost) => sum + cost.amount, 0n)
+  const sum = { amount, currency: first.currency }
+  return without.size === 0 ? sum : { ...sum, without: [...without].join(', ') }
+}
+
+/** A former name of an instance that was not assessed is among them. */
+function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: World): readonly string[] {
+  const taken = new Set<string | null>()
+  for (const { lockedAs } of assessments) taken.add(lockedAs)
+  return [...lock.keys()].filter((id) => !manifest.instances.has(id) && !taken.has(id))
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path'
+import { FileError } from '../../errors.ts'
+import type { OutputFacts, Result } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { isTextType } from '../store/file-digest.ts'
+import { placeOutputs, possiblePaths } from './output-places.ts'
+import type { World } from './world.ts'
+
+/** An output of a result, and what is on disk of it. */
+export interface OutputCheck {
+  /** With the path where it belongs. */
+  readonly facts: OutputFacts
+  /** The path where it lay before: the same, unless the output was moved. */
+  readonly from: string
+  readonly isInPlace: boolean
+  /** It lies where it lay before, and does not belong there any more. */
+  readonly isLeftBehind: boolean
+  /** The path of a file that should be this output and has other bytes. */
+  readonly edited: string | null
+  /** The path where it belongs, if a file that is not in the lock is there. */
+  readonly obstacle: string | null
+}
+
+/** Compares the files of a locked result with what is locked. */
+export async function checkOutputs(instance: Instance, result: Result, world: World): Promise<OutputCheck[]> {
+  const checks: OutputCheck[] = []
+  for (const [at, facts] of placeOutputs(instance, result, world.now).entries()) {
+    checks.push(await checkOutput(facts, result.outputs[at]!.path, world))
+  }
+  return checks
+}
+
+async function checkOutput(facts: OutputFacts, from: string, world: World): Promise<OutputCheck> {
+  const { path, sha256 } = facts
+  const isText = isTextType(facts.media_type)
+  const found = await digestAt(path, isText, world)
+  const check = {
+    facts,
+    from,
+    isInPlace: found === sha256,
+    isLeftBehind: false,
+    edited: null,
+    obstacle: null,
+  }
+  if (path === from) return found === undefined || check.isInPlace ? check : { ...check, edited: path }
+  const before = await digestAt(from, isText, world)
+  // Bytes that the lock knows are those of another output that has got this place.
+  const isEdited = before !== undefined && before !== sha256 && !world.lockedByDigest.has(before)
+  return {
+    ...check,
+    isLeftBehind: before === sha256,
+    edited: isEdited ? from : null,
+    obstacle: found === undefined || check.isInPlace || isLocked(path, found, world) ? null : path,
+  }
+}
+
+/** The paths where a new result belongs, and where a file is that is neither locked nor this result. */
+export async function obstaclesOf(
+  instance: Instance,
+  outputs: readonly OutputFacts[] | null,
+  world: World,
+): Promise<string[]> {
+  const obstacles: string[] = []
+  const places =
+    outputs?.map(({ path, sha256 }) => ({ path, sha256 })) ??
+    possiblePaths(instance, world.now).map((path) => ({ path, sha256: null }))
+  for (const { path, sha256 } of places) {
+    const found = await digestAt(path, instance.lane === 'text', world)
+    if (found !== undefined && found !== sha256 && !isLocked(path, found, world)) obstacles.push(path)
+  }
+  return obstacles
+}
+
+/** Whether a file is as the lock has it at this path, for whatever instance: it can be put aside without a question. */
+function isLocked(path: string, sha256: string, world: World): boolean {
+  return world.lockedByPath.get(path)?.includes(sha256) ?? false
+}
+
+/** Something that is not a file, such as a folder, has a digest that no output has. */
+async function digestAt(path: string, isText: boolean, world: World): Promise<string | undefined> {
+  try {
+    return await world.outputDigest(path, isText)
+  } catch (error) {
+    const isOther = error instanceof FileError && ['is_folder', 'not_a_file'].includes(error.code)
+    if (isOther) return 'no file'
+    throw error
+  }
+}
+
+/**
+ * Finds the bytes of an output: in the store, else in a file that the lock names with this digest.
+ * @returns an absolute path, whose bytes have been checked
+ */
+export async function findBytes({ sha256 }: OutputFacts, world: World): Promise<string | undefined> {
+  const stored = await world.store.open(sha256)
+  if (stored !== undefined) return stored
+  for (const id of world.lockedByDigest.get(sha256) ?? []) {
+    for (const { path, media_type, sha256: locked } of world.lock.get(id)?.outputs ?? []) {
+      if (locked !== sha256 || (await digestAt(path, isTextType(media_type), world)) !== sha256) continue
+      return join(world.manifest.project.outputFolder, path)
+    }
+  }
+  return undefined
+}
+
+/**
+ * Finds the bytes of all outputs of a result, also among the candidates.
+ * @param key its key
+ * @returns absolute paths in the order of the outputs; undefined unless all are there
+ */
+export async function findResult(
+  key: string,
+  { outputs }: Result,
+  world: World,
+): Promise<readonly string[] | undefined> {
+  const candidate = await world.candidates.get(key)
+  const isSame = candidate?.result.outputs.every(({ sha256 }, at) => outputs[at]?.sha256 === sha256)
+  if (candidate !== undefined && isSame) return candidate.files
+  const files: string[] = []
+  for (const facts of outputs) {
+    const file = await findBytes(facts, world)
+    if (file === undefined) return undefined
+    files.push(file)
+  }
+  return files
+}
