@@ -1,0 +1,167 @@
+import { createReadStream } from 'node:fs'
+import { open, readdir, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import { removeLeftovers } from '../../files/atomic-file.ts'
+import { readError, systemCode, writeError } from '../../files/file-error.ts'
+import { makeFolder, placeFile, syncFolder } from '../../files/write-target.ts'
+import type { Project } from '../project.ts'
+import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
+import { copyWhole, syncFile, temporaryPath } from './safe-copy.ts'
+import { makeStateFolder } from './state-folder.ts'
+
+/**
+ * Bytes by their digests, in `.modelgate/store/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a
+ * blob that was changed, swapped or planted, and what is not a regular file, counts as absent, and is replaced when the
+ * bytes come again. Outputs are copies, so that editing one leaves the blob as it is.
+ */
+export interface BlobStore {
+  /** Whether the bytes are there, and right. */
+  has(sha256: string): Promise<boolean>
+  /** The absolute path of the bytes; undefined unless they are there, and right. */
+  open(sha256: string): Promise<string | undefined>
+  /**
+   * Stores a file, or bytes. They are on the disk when this returns.
+   * @param source an absolute path, or the bytes
+   * @param isText whether it is stored with LF, as the digests of texts are of it
+   * @throws FileError
+   */
+  add(source: string | Uint8Array, isText: boolean): Promise<FileDigest>
+  /** Stores a file that is about to be replaced, byte for byte. @throws FileError */
+  putAside(path: string): Promise<FileDigest>
+  /** All that is there, right or not, in the order of the digests. @throws FileError */
+  list(): Promise<readonly StoredBlob[]>
+  /** @throws FileError */
+  remove(sha256: string): Promise<void>
+}
+
+export interface StoredBlob {
+  readonly sha256: string
+  readonly bytes: number
+}
+
+const digestPattern = /^[0-9a-f]{64}$/
+
+/** Opens the store of a project. Nothing is made before something is added. */
+export function openStore(context: FileContext, project: Project): BlobStore {
+  const root = join(project.stateFolder, 'store')
+  const pathOf = (sha256: string) => join(root, sha256.slice(0, 2), sha256)
+  const made = new Map<string, Promise<void>>()
+  let prepared: Promise<unknown> | undefined
+
+  async function openBlob(sha256: string): Promise<string | undefined> {
+    if (!digestPattern.test(sha256)) return undefined
+    const path = pathOf(sha256)
+    return (await digestOfBytes(path))?.sha256 === sha256 ? path : undefined
+  }
+
+  async function prepare() {
+    await makeStateFolder(project, 'store')
+    await removeLeftovers(root, context.clock.now())
+  }
+
+  /** The new name survives a power failure, too. */
+  async function makeShelf(shelf: string) {
+    await makeFolder(join(root, shelf))
+    await syncFolder(root)
+  }
+
+  async function add(source: string | Uint8Array, isText: boolean): Promise<FileDigest> {
+    await (prepared ??= prepare())
+    const temporary = temporaryPath(root, 'blob')
+    try {
+      await copyTo(temporary, source, isText)
+      const digest = await digestOfBytes(temporary)
+      if (digest === undefined) throw new Error('it is gone')
+      await keep(temporary, digest.sha256)
+      return digest
+    } catch (error) {
+      throw error instanceof ModelgateError ? error : writeError(error, root)
+    } finally {
+      await unlink(temporary).catch(() => {})
+    }
+  }
+
+  async function keep(temporary: string, sha256: string): Promise<void> {
+    if ((await openBlob(sha256)) !== undefined) return
+    const shelf = sha256.slice(0, 2)
+    if (!made.has(shelf)) made.set(shelf, makeShelf(shelf))
+    await made.get(shelf)
+    const path = pathOf(sha256)
+    // A file is replaced, a folder would be in the way.
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })
+    const target = {
+      kind: 'file',
+      folder: join(root, shelf),
+      name: sha256,
+      mode: undefined,
+      force: true,
+    } as const
+    await placeFile(context, temporary, target, path)
+  }
+
+  return {
+    open: openBlob,
+    has: async (sha256) => (await openBlob(sha256)) !== undefined,
+    add,
+    putAside: (path) => add(path, false),
+    async list() {
+      const shelves = (await namesIn(root)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()
+      const blobs: StoredBlob[] = []
+      for (const shelf of shelves) {
+        const names = (await namesIn(join(root, shelf))).filter((name) => digestPattern.test(name)).sort()
+        for (const sha256 of names.filter((name) => name.startsWith(shelf))) {
+          const found = await stat(pathOf(sha256)).catch(() => undefined)
+          blobs.push({ sha256, bytes: found?.isFile() ? found.size : 0 })
+        }
+      }
+      return blobs
+    },
+    async remove(sha256) {
+      if (!digestPattern.test(sha256)) return
+      await rm(pathOf(sha256), { recursive: true, force: true }).catch((error: unknown) => {
+        throw writeError(error, pathOf(sha256))
+      })
+    },
+  }
+}
+
+/** The bytes are on the disk when it returns. */
+async function copyTo(temporary: string, source: string | Uint8Array, isText: boolean): Promise<void> {
+  if (typeof source !== 'string') {
+    const normalise = createNormaliser({ crlf: isText, mark: false })
+    await writeFile(temporary, normalise(Buffer.from(source), true), { flag: 'wx' })
+    return await syncFile(temporary)
+  }
+  try {
+    const found = await stat(source)
+    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    if (!found.isFile()) throw new Error('it is not a regular file')
+    if (!isText) return await copyWhole(await realpath(source), temporary)
+  } catch (error) {
+    throw readError(error, source)
+  }
+  await copyText(source, temporary)
+}
+
+async function copyText(source: string, temporary: string): Promise<void> {
+  const normalise = createNormaliser({ crlf: true, mark: false })
+  const handle = await open(temporary, 'wx')
+  try {
+    for await (const piece of createReadStream(source))
+      await handle.appendFile(normalise(piece as Buffer, false))
+    await handle.appendFile(normalise(Buffer.alloc(0), true))
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The names in a folder; none when there is no such folder. */
+async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return []
+    throw readError(error, folder)
+  })
+}

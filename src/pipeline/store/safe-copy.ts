@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createFileSync } from '../../files/atomic-file.ts'
+import { systemCode } from '../../files/file-error.ts'
+import { cutBytes } from '../../files/file-name.ts'
+
+/** A name in a folder for a file that is not whole yet; `removeLeftovers` removes it after a day. */
+export function temporaryPath(folder: string, name: string): string {
+  return join(folder, `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`)
+}
+
+/**
+ * Copies a file so that a change of one never changes the other: as a clone where the file system can do that.
+ * @param to must not exist; its bytes are on the disk when this returns
+ * @param mode the permissions of the copy; those of a new file unless given
+ * @throws the error of the system, `EINVAL` when it is not a file; then there is no copy
+ */
+export async function copyWhole(from: string, to: string, mode?: number): Promise<void> {
+  // A pipe would never end, and a link is not what was checked.
+  if (!(await lstat(from)).isFile()) throw Object.assign(new Error('it is not a file'), { code: 'EINVAL' })
+  const usual = mode ?? (await modeOfNewFile(to))
+  try {
+    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    await syncFile(to)
+    await chmod(to, usual)
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') await unlink(to).catch(() => {})
+    throw error
+  }
+}
+
+/** Waits until the bytes of a file are on the disk. */
+export async function syncFile(path: string): Promise<void> {
+  // Windows syncs only what may be written; a copy has the permissions of its original, which may be read-only.
+  const handle = await open(path, 'r+').catch(() => open(path, 'r'))
+  try {
+    await createFileSync(handle).finish()
+  } finally {
+    await handle.close()
+  }
+}
+
+let newFileMode: number | undefined
+
+/** The permissions that the umask leaves to a new file; found by making one. */
+async function modeOfNewFile(path: string): Promise<number> {
+  if (newFileMode !== undefined) return newFileMode
+  const handle = await open(path, 'wx')
+  try {
+    newFileMode = (await handle.stat()).mode & 0o777
+  } finally {
+    await handle.close()
+    await unlink(path)
+  }
+  return newFileMode
+}
