@@ -1,0 +1,270 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createHistory, readHistory, type History } from '../../../src/pipeline/journal/history.ts'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
+import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
+import type { Project } from '../../../src/pipeline/project.ts'
+import { failure, intent, remoteJob, result, sampleProject, sampleResult } from './journal-samples.ts'
+
+const noon = Date.UTC(2026, 10, 22, 12)
+const first = '20261122T120000000-00000001'
+const second = '20261122T130000000-00000002'
+
+const begin = (run: string, manifest = 'modelgate.yaml'): JournalEvent => {
+  return { type: 'begin', run, manifest, version: '1' }
+}
+
+/** Writes the journal of a run as it would be on disk, or with the given bytes. */
+function writeRun(project: Project, run: string, events: readonly JournalEvent[] | Buffer): string {
+  const folder = join(project.stateFolder, 'runs')
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, `${run}.jsonl`)
+  writeFileSync(path, Buffer.isBuffer(events) ? events : linesOf(events))
+  return path
+}
+
+const linesOf = (events: readonly JournalEvent[]) => events.map((event) => writeLine(event, noon)).join('')
+
+/** What of a history depends on single events. */
+function facts({ results, intents, jobs, failures, picks, unfinished }: History) {
+  const keys = (map: ReadonlyMap<string, unknown>) => [...map.keys()].sort()
+  const maps = { results: keys(results), intents: keys(intents), jobs: keys(jobs), failures: keys(failures) }
+  return { ...maps, picks: keys(picks), unfinished }
+}
+
+function told(events: readonly JournalEvent[]): History {
+  const history = createHistory()
+  for (const event of events) history.note(event)
+  return history
+}
+
+test('where nothing was run, nothing is known', async () => {
+  const history = await readHistory(sampleProject())
+  expect(facts(history)).toEqual({
+    results: [],
+    intents: [],
+    jobs: [],
+    failures: [],
+    picks: [],
+    unfinished: null,
+  })
+  expect(history.problems).toEqual([])
+})
+
+describe('a key', () => {
+  const after = (...events: JournalEvent[]) => told([begin(first), ...events])
+
+  test('that was sent is under way, until something is known of it', () => {
+    expect(after(intent('a', { cost: 0.25, creates: 2 })).intents.get('a')).toEqual({
+      run: first,
+      instance: 'hero',
+      key: 'a',
+      variant: 1,
+      idempotencyKey: 'idempotent-a',
+      creates: 2,
+      cost: 250_000_000_000_000_000n,
+    })
+    for (const end of [
+      result('a'),
+      failure('a'),
+      { type: 'release', key: 'a', reason: 'refused' } as const,
+    ]) {
+      expect(facts(after(intent('a'), remoteJob('a'), end))).toMatchObject({ intents: [], jobs: [] })
+    }
+  })
+
+  test('has a job, a result, or a failure that the next attempt ends', () => {
+    expect(after(intent('a'), remoteJob('a')).jobs.get('a')).toEqual({ id: 'job-a', kind: 'video' })
+    expect(after(intent('a'), result('a', { rejected: ['too large'] })).results.get('a')).toEqual({
+      instance: 'hero',
+      key: 'a',
+      variant: 1,
+      result: sampleResult,
+      rejected: ['too large'],
+    })
+    expect(after(intent('a'), failure('a')).failures.get('a')).toMatchObject({ run: first, code: 'blocked' })
+    expect(facts(after(intent('a'), failure('a'), intent('a')))).toMatchObject({
+      failures: [],
+      intents: ['a'],
+    })
+    expect(facts(after(intent('a'), failure('a'), intent('a'), result('a'))).failures).toEqual([])
+  })
+
+  test('that is discarded is as if it had never been sent, but what was picked of it is not picked', () => {
+    const pick = { type: 'pick', instance: 'hero', key: 'a', variant: 1 } as const
+    const discard = { type: 'discard', key: 'a' } as const
+    const other = { type: 'pick', instance: 'boat', key: 'b', variant: 2 } as const
+    const history = after(intent('a'), remoteJob('a'), result('a'), pick, other, discard)
+    expect(facts(history)).toMatchObject({
+      results: [],
+      intents: [],
+      jobs: [],
+      failures: [],
+      picks: ['boat'],
+    })
+    expect(history.of('a')).toEqual({ result: null, open: null, isDiscarded: true })
+    history.note(result('a'))
+    expect(history.of('a')).toMatchObject({ isDiscarded: false, result: { rejected: null } })
+  })
+
+  test('is open with its job, also where the line of its intent is lost', () => {
+    expect(after(intent('a')).of('a')).toEqual({ result: null, open: { job: null }, isDiscarded: false })
+    expect(after(remoteJob('a')).of('a')?.open).toEqual({ job: { id: 'job-a', kind: 'video' } })
+    expect(after().of('a')).toBeUndefined()
+  })
+})
+
+describe('the budget of a run', () => {
+  const used = (...events: JournalEvent[]) => told(events).unfinished?.used
+
+  test('counts its intents, whatever came of them, but not those that were released', () => {
+    const events = [
+      begin(first),
+      intent('a', { creates: 2, cost: 0.1 }),
+      intent('b', { creates: 1, cost: 0.2 }),
+      intent('c', { creates: 4, cost: 1 }),
+      result('a'),
+      failure('b'),
+      { type: 'release', key: 'c', reason: 'refused' } as const,
+    ]
+    expect(used(...events)).toEqual({ creates: 3, cost: 300_000_000_000_000_000n })
+  })
+
+  test('counts once what is sent again with the same idempotency key, twice what is made anew', () => {
+    const again = intent('a', { idempotency_key: 'another' })
+    expect(used(begin(first), intent('a'), intent('a'))?.creates).toBe(1)
+    expect(used(begin(first), intent('a'), { type: 'discard', key: 'a' }, again)?.creates).toBe(2)
+  })
+
+  test('begins anew with the next run, which still knows what is under way', () => {
+    const history = told([begin(first), intent('a'), intent('b'), begin(second), intent('c')])
+    expect(history.unfinished).toEqual({ run: second, used: { creates: 1, cost: 0n } })
+    expect([...history.intents.keys()]).toEqual(['a', 'b', 'c'])
+    history.note({ type: 'end', run: second })
+    expect(history.unfinished).toBeNull()
+  })
+})
+
+describe('on disk', () => {
+  test('the journals are read in the order of their runs, and only those of the manifest', async () => {
+    const project = sampleProject()
+    writeRun(project, second, [begin(second), { type: 'discard', key: 'a' }])
+    writeRun(project, first, [begin(first), intent('a'), result('a'), { type: 'end', run: first }])
+    writeRun(project, '20261122T140000000-00000003', [begin('x', 'canon.yaml'), intent('z')])
+    writeFileSync(join(project.stateFolder, 'runs/modelgate.yaml.0123456789abcdef.owner'), '{}')
+    const history = await readHistory(project)
+    expect(facts(history)).toMatchObject({ results: [], intents: [], unfinished: { run: second } })
+    expect(history.problems).toEqual([])
+  })
+
+  test('each line tells when it was written, and ends with its checksum', () => {
+    const path = writeRun(sampleProject(), first, [begin(first)])
+    expect(readFileSync(path, 'utf8')).toBe(
+      `{"type":"begin","run":"${first}","manifest":"modelgate.yaml","version":"1","at":"2026-11-22T12:00:00.000Z","check":"b512db4b"}\n`,
+    )
+  })
+
+  test('a damaged line is named, and the others are read', async () => {
+    const project = sampleProject()
+    const bytes = linesOf([begin(first), intent('a'), intent('b'), result('a')]).replace(
+      '"key":"b"',
+      '"key":"x"',
+    )
+    const path = writeRun(project, first, Buffer.from(bytes))
+    const history = await readHistory(project)
+    expect(facts(history)).toMatchObject({ results: ['a'], intents: [], unfinished: { run: first } })
+    expect(history.problems).toEqual([`Line 3 of "${path}" is damaged; the other lines are used.`])
+  })
+
+  test.each([
+    [
+      'an event of a later version',
+      { type: 'split', key: 'a' },
+      'has an event that this version does not know',
+    ],
+    ['a key that is none', { type: 'discard', key: 7 }, 'has no valid "key"'],
+    ['a result that is none', { ...result('a'), result: null }, 'has no valid "result"'],
+    ['__proto__', { type: '__proto__', key: 'a' }, 'has an event that this version does not know'],
+  ])('so is %s', async (_, event, problem) => {
+    const project = sampleProject()
+    writeRun(project, first, [begin(first), event as JournalEvent, intent('b')])
+    const history = await readHistory(project)
+    expect(facts(history)).toMatchObject({ results: [], intents: ['b'] })
+    expect(history.problems).toEqual([expect.stringContaining(`Line 2 of `)])
+    expect(history.problems[0]).toContain(problem)
+  })
+
+  test('a run whose first line is damaged is read, but not gone on with: it may be of another manifest', async () => {
+    const project = sampleProject()
+    const bytes = Buffer.from(linesOf([begin(first), intent('a')]))
+    bytes[3]! ^= 1
+    writeRun(project, first, bytes)
+    const history = await readHistory(project)
+    expect(facts(history)).toMatchObject({ intents: ['a'], unfinished: null })
+    expect(history.problems).toHaveLength(1)
+  })
+
+  const events = [
+    begin(first),
+    intent('a'),
+    remoteJob('a'),
+    intent('b'),
+    failure('b'),
+    result('a'),
+    { type: 'pick', instance: 'hero', key: 'a', variant: 1 } as const,
+  ]
+
+  test('a journal that is cut at any byte tells what its whole lines say', async () => {
+    const project = sampleProject()
+    const bytes = Buffer.from(linesOf(events))
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      writeRun(project, first, bytes.subarray(0, cut))
+      const history = await readHistory(project)
+      // A line that lacks nothing but its newline is whole.
+      const count = linesIn(bytes, cut + 1)
+      expect(facts(history), `cut at ${cut}`).toEqual(facts(told(events.slice(0, count))))
+      expect(history.problems, `cut at ${cut}`).toEqual([])
+    }
+  })
+
+  /** How many lines end within so many bytes. */
+  const linesIn = (bytes: Buffer, end: number) => bytes.subarray(0, end).filter((byte) => byte === 10).length
+
+  test('a flipped bit is noticed wherever it is, and takes no more than its line', async () => {
+    const project = sampleProject()
+    const bytes = Buffer.from(linesOf(events))
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length - 1), fc.nat(7), async (at, bit) => {
+        const flipped = Buffer.from(bytes)
+        flipped[at]! ^= 1 << bit
+        writeRun(project, first, flipped)
+        const { problems, results, intents, failures, picks } = await readHistory(project)
+        const line = linesIn(bytes, at)
+        // A newline less joins two lines, one more makes two of one; behind the last line it only ends that sooner.
+        const lost = new Set([line, ...(bytes[at] === 10 ? [line + 1] : [])])
+        const rest = told(events.filter((_, index) => !lost.has(index)))
+        expect([...results.keys()]).toEqual([...rest.results.keys()])
+        expect([...intents.keys()]).toEqual([...rest.intents.keys()])
+        expect([...failures.keys()]).toEqual([...rest.failures.keys()])
+        expect([...picks.keys()]).toEqual([...rest.picks.keys()])
+        // A last line that has lost its newline passes for one that was never finished.
+        expect(problems.length > 0).toBe(at < bytes.length - 1)
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  test('rubbish is never taken for a journal', async () => {
+    const project = sampleProject()
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
+        writeRun(project, first, Buffer.from(bytes))
+        const history = await readHistory(project)
+        expect(facts(history)).toMatchObject({ results: [], intents: [], unfinished: null })
+      }),
+    )
+    expect(readdirSync(join(project.stateFolder, 'runs'))).toEqual([`${first}.jsonl`])
+  })
+})

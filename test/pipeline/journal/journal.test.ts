@@ -1,0 +1,201 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readHistory } from '../../../src/pipeline/journal/history.ts'
+import { openJournal, type Journal } from '../../../src/pipeline/journal/journal.ts'
+import type { Project } from '../../../src/pipeline/project.ts'
+import { failureOf } from '../../support/config-place.ts'
+import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
+import { withFsHook } from '../../support/fs-faults.ts'
+import { failure, intent, remoteJob, result, sampleProject } from './journal-samples.ts'
+
+const start = Date.UTC(2026, 10, 22, 12)
+const first = '20261122T120000000-88888888'
+
+const runs = (project: Project) => join(project.stateFolder, 'runs')
+const pathOf = (project: Project, run: string) => join(runs(project), `${run}.jsonl`)
+const textOf = (project: Project, run = first) => readFileSync(pathOf(project, run), 'utf8')
+const typesIn = (text: string) => [...text.matchAll(/^\{"type":"(\w+)"/gm)].map(([, type]) => type)
+
+/** Opens the journal as a run does. */
+async function opened(
+  project: Project,
+  { isNew = false, clock = fakeClock({ start }) }: { isNew?: boolean; clock?: FakeClock } = {},
+): Promise<Journal> {
+  const unfinished = isNew ? null : (await readHistory(project)).unfinished
+  return await openJournal(project, { clock, version: '1.2.3', unfinished })
+}
+
+async function wrote(project: Project, ...events: Parameters<Journal['append']>[0][]): Promise<void> {
+  const journal = await opened(project)
+  for (const event of events) await journal.append(event)
+  await journal.close()
+}
+
+describe('a new run', () => {
+  test('has a file from its first event on, which only the user may read', async () => {
+    const project = sampleProject()
+    const journal = await opened(project)
+    await journal.close()
+    expect(() => readdirSync(project.stateFolder)).toThrow('ENOENT')
+    await wrote(project, intent('a'))
+    expect(readdirSync(runs(project))).toEqual([`${first}.jsonl`])
+    expect(statSync(pathOf(project, first)).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(textOf(project).split('\n')[0]!)).toMatchObject({
+      type: 'begin',
+      run: first,
+      manifest: 'modelgate.yaml',
+      version: '1.2.3',
+    })
+    expect(typesIn(textOf(project))).toEqual(['begin', 'intent'])
+  })
+
+  test('comes after the newest one, also by a clock that was put back', async () => {
+    const project = sampleProject()
+    await wrote(project, { type: 'end', run: first })
+    const journal = await opened(project, { clock: fakeClock({ start: start - 3_600_000, random: () => 0 }) })
+    expect(journal.run).toBe('20261122T120000001-00000000')
+    await journal.append(intent('a'))
+    expect((await readHistory(project)).unfinished?.run).toBe(journal.run)
+    await journal.close()
+  })
+
+  test('is begun instead of going on with the unfinished one, if that is asked for', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'))
+    const journal = await opened(project, { isNew: true })
+    await journal.append(intent('b'))
+    await journal.close()
+    const { unfinished, intents } = await readHistory(project)
+    expect(unfinished).toMatchObject({ run: '20261122T120000001-88888888', used: { creates: 1 } })
+    expect([...intents.keys()]).toEqual(['a', 'b'])
+  })
+})
+
+describe('an unfinished run', () => {
+  test('is gone on with in the same file', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'))
+    await wrote(project, result('a'), { type: 'end', run: first })
+    expect(typesIn(textOf(project))).toEqual(['begin', 'intent', 'result', 'end'])
+    expect((await readHistory(project)).unfinished).toBeNull()
+  })
+
+  test('that was cut at any byte has all events that were whole, and the new ones', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'), remoteJob('a'), failure('a'))
+    const whole = readFileSync(pathOf(project, first))
+    const firstLine = whole.indexOf(10)
+    for (let cut = firstLine; cut <= whole.length; cut++) {
+      writeFileSync(pathOf(project, first), whole.subarray(0, cut))
+      await wrote(project, intent('b'))
+      const types = ['begin', 'intent', 'job', 'failure'].slice(0, linesIn(whole, cut + 1))
+      expect(typesIn(textOf(project)), `cut at ${cut}`).toEqual([...types, 'intent'])
+      const history = await readHistory(project)
+      expect(history.problems, `cut at ${cut}`).toEqual([])
+      expect(history.intents.has('b')).toBe(true)
+    }
+  })
+
+  const linesIn = (bytes: Buffer, end: number) => bytes.subarray(0, end).filter((byte) => byte === 10).length
+
+  test('that ends in what a full disk has left of a block goes on behind it', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'))
+    appendFileSync(pathOf(project, first), Buffer.alloc(300))
+    await wrote(project, intent('b'))
+    expect(textOf(project)).not.toContain('\0')
+    expect((await readHistory(project)).problems).toEqual([])
+  })
+})
+
+describe('appending', () => {
+  /** Counts the syncs of the journal, and lets them fail from one on. */
+  async function counted(failsFrom: number, action: () => Promise<void>): Promise<number> {
+    let syncs = 0
+    await withFsHook(async (name, call) => {
+      const value = await call()
+      if (name !== 'open') return value
+      const handle = value as FileHandle
+      const datasync = handle.datasync.bind(handle)
+      handle.datasync = () => {
+        if (++syncs < failsFrom) return datasync()
+        return Promise.reject(Object.assign(new Error('EIO: injected'), { code: 'EIO' }))
+      }
+      return handle
+    }, action)
+    return syncs
+  }
+
+  test('many events at once share a sync, in the order in which they came', async () => {
+    const project = sampleProject()
+    const keys = Array.from({ length: 500 }, (_, index) => `key-${index}`)
+    const syncs = await counted(Infinity, async () => {
+      const journal = await opened(project)
+      await Promise.all(keys.map((key) => journal.append(intent(key))))
+      await journal.close()
+    })
+    expect(syncs).toBeLessThanOrEqual(2)
+    expect([...textOf(project).matchAll(/"key":"([^"]+)"/g)].map(([, key]) => key)).toEqual(keys)
+  })
+
+  test('an event is on the disk when that is said', async () => {
+    const project = sampleProject()
+    const syncs = await counted(Infinity, async () => {
+      const journal = await opened(project)
+      for (const key of ['a', 'b', 'c']) {
+        await journal.append(intent(key))
+        expect((await readHistory(project)).intents.has(key)).toBe(true)
+      }
+      await journal.close()
+    })
+    expect(syncs).toBe(3)
+  })
+
+  test('after a failure nothing more is written: what is on the disk is not known', async () => {
+    const project = sampleProject()
+    const syncs = await counted(2, async () => {
+      const journal = await opened(project)
+      await journal.append(intent('a'))
+      const failures = [
+        failureOf(() => journal.append(intent('b'))),
+        failureOf(() => journal.append(intent('c'))),
+      ]
+      const [one, other] = await Promise.all(failures)
+      expect(one).toContain('10 write_failed')
+      expect(other).toBe(one)
+      expect(await failureOf(() => journal.append(intent('d')))).toBe(one)
+      await journal.close()
+    })
+    expect(syncs).toBe(2)
+    expect(textOf(project)).not.toContain('"key":"d"')
+  })
+
+  test('in a folder that cannot be made, each event fails with the reason', async () => {
+    const project = sampleProject()
+    const journal = await opened(project)
+    writeFileSync(project.stateFolder, '')
+    expect(await failureOf(() => journal.append(intent('a')))).toContain('10 ')
+    expect(await failureOf(() => journal.append(intent('b')))).toContain(`${first}.jsonl`)
+    await journal.close()
+  })
+
+  test('to a run whose file is gone fails: what it has paid for would be forgotten', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'))
+    const journal = await opened(project)
+    rmSync(runs(project), { recursive: true })
+    mkdirSync(runs(project))
+    expect(await failureOf(() => journal.append(intent('b')))).toContain('10 not_found')
+    await journal.close()
+  })
+})

@@ -1,0 +1,215 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemProcesses } from '../../../src/context.ts'
+import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
+import { projectOf, type Project } from '../../../src/pipeline/project.ts'
+import { failureOf } from '../../support/config-place.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { until } from '../../support/until.ts'
+import { sampleProject } from './journal-samples.ts'
+
+const noon = Date.UTC(2026, 10, 22, 12)
+const isLinux = process.platform === 'linux'
+
+function testOwner() {
+  let chance = 0
+  const clock = fakeClock({ start: noon, random: () => (chance = (chance + 0.618_033_988_75) % 1) })
+  return { clock, processes: systemProcesses }
+}
+
+const runs = (project: Project) => join(project.stateFolder, 'runs')
+const ownerFiles = (project: Project) => readdirSync(runs(project)).filter((name) => name.includes('.owner'))
+const ownRecord = async (project: Project) => {
+  const ownership = await takeOwnership(project, testOwner())
+  const [name = ''] = ownerFiles(project)
+  const record: unknown = JSON.parse(readFileSync(join(runs(project), name), 'utf8'))
+  await ownership.release()
+  return record as { process: number; started: string | null; host: string; machine: string | null }
+}
+
+/** What another process has left. */
+function leave(
+  project: Project,
+  record: object | string,
+  { agoS = 0, name = 'modelgate.yaml' } = {},
+): string {
+  mkdirSync(runs(project), { recursive: true })
+  const path = join(runs(project), `${name}.00000000000000ff.owner`)
+  writeFileSync(path, typeof record === 'string' ? record : JSON.stringify(record))
+  utimesSync(path, noon / 1000 - agoS, noon / 1000 - agoS)
+  return path
+}
+
+/** The id of a process that has ended. */
+const deadProcess = () => spawnSync(process.execPath, ['-e', '']).pid
+
+/** A process that takes ownership when told to. */
+function startChild(project: Project) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'owner-child.ts'), project.manifestPath], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return { child, say: talkingTo(child) }
+}
+
+function talkingTo({ stdin, stdout }: ChildProcess) {
+  const answers = createInterface({ input: stdout! })[Symbol.asyncIterator]()
+  return async (line: string) => {
+    stdin!.write(`${line}\n`)
+    return String((await answers.next()).value)
+  }
+}
+
+test('the owner has a file that says who it is, until it ends', async () => {
+  const project = sampleProject()
+  const ownership = await takeOwnership(project, testOwner())
+  const [name = '', ...others] = ownerFiles(project)
+  expect(others).toEqual([])
+  expect(name).toMatch(/^modelgate\.yaml\.[0-9a-f]{16}\.owner$/)
+  const path = join(runs(project), name)
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ process: process.pid, host: hostname() })
+  expect(statSync(path).mtimeMs).toBe(noon)
+  await ownership.release()
+  expect(ownerFiles(project)).toEqual([])
+  await (await takeOwnership(project, testOwner())).release()
+})
+
+test('a living owner on this machine is named, also one that gives no sign of life', async () => {
+  const project = sampleProject()
+  const { child, say } = startChild(project)
+  expect(await say('take')).toBe('owner')
+  expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
+    `2 run_owned (input)\n"modelgate.yaml" is being run already: by process ${child.pid} on this machine.\nhint: Wait until it has ended, or stop it.`,
+  )
+  const [name = ''] = ownerFiles(project)
+  utimesSync(join(runs(project), name), 0, 0)
+  expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+  expect(await say('release')).toBe('free')
+  await (await takeOwnership(project, testOwner())).release()
+})
+
+test('manifests of one folder have an owner each', async () => {
+  const project = sampleProject()
+  const other = projectOf(join(project.folder, 'modelgate.yaml.bak'), false)
+  const ownerships = [await takeOwnership(project, testOwner()), await takeOwnership(other, testOwner())]
+  expect(ownerFiles(project)).toHaveLength(2)
+  for (const ownership of ownerships) await ownership.release()
+})
+
+describe('a dead owner', () => {
+  test('that was killed is taken over at once', async () => {
+    const project = sampleProject()
+    const { child, say } = startChild(project)
+    expect(await say('take')).toBe('owner')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await (await takeOwnership(project, testOwner())).release()
+    expect(ownerFiles(project)).toEqual([])
+  })
+
+  test.runIf(isLinux)('that nobody has told its parent of is taken over at once', async () => {
+    const project = sampleProject()
+    // The parent becomes a program that never asks what has become of its child.
+    const script = 'exec 3<&0; "$0" "$@" <&3 & echo $!; exec sleep 1000 <&- >&-'
+    const words = [process.execPath, join(import.meta.dirname, 'owner-child.ts'), project.manifestPath]
+    const shell = spawn('sh', ['-c', script, ...words], { stdio: ['pipe', 'pipe', 'inherit'] })
+    onTestFinished(() => void shell.kill('SIGKILL'))
+    const answers = createInterface({ input: shell.stdout })[Symbol.asyncIterator]()
+    const child = Number((await answers.next()).value)
+    shell.stdin.write('take\n')
+    expect((await answers.next()).value).toBe('owner')
+    process.kill(child, 'SIGKILL')
+    // The system closes its files just before that.
+    expect(await answers.next()).toMatchObject({ done: true })
+    while (!readFileSync(`/proc/${child}/stat`, 'latin1').includes(') Z ')) await setImmediate()
+    expect(systemProcesses.isRunning(child)).toBe(true)
+    await (await takeOwnership(project, testOwner())).release()
+  })
+
+  test.runIf(isLinux)('whose id another process has got is taken over at once', async () => {
+    const project = sampleProject()
+    const record = await ownRecord(project)
+    leave(project, { ...record, started: '1' })
+    await (await takeOwnership(project, testOwner())).release()
+    leave(project, record)
+    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+  })
+
+  test('of another machine is taken over after a minute of silence, not before', async () => {
+    const project = sampleProject()
+    const record = { ...(await ownRecord(project)), process: deadProcess(), host: 'build-7' }
+    leave(project, record, { agoS: 59.9 })
+    expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
+      `2 run_owned (input)\n"modelgate.yaml" is being run already: by process ${record.process} on build-7, last heard of 60 s ago.\nhint: Wait until it has ended; if it was killed, it is taken over after 60 s of silence.`,
+    )
+    leave(project, record, { agoS: 60 })
+    await (await takeOwnership(project, testOwner())).release()
+  })
+
+  test('of another container with the same name is one of another machine', async () => {
+    const project = sampleProject()
+    const record = { ...(await ownRecord(project)), process: deadProcess(), machine: 'another' }
+    leave(project, record)
+    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+  })
+
+  test.each(['', 'null', '{"process":"7"}'])('that left %j counts for a minute', async (text) => {
+    const project = sampleProject()
+    leave(project, text, { agoS: 30 })
+    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+    leave(project, text, { agoS: 60 })
+    await (await takeOwnership(project, testOwner())).release()
+  })
+})
+
+test('of those that race for what a dead one has left, exactly one becomes the owner', async () => {
+  const project = sampleProject()
+  const record = { ...(await ownRecord(project)), process: deadProcess() }
+  const children = Array.from({ length: 4 }, () => startChild(project))
+  for (let round = 0; round < 25; round++) {
+    leave(project, record)
+    const answers = await Promise.all(children.map(({ say }) => say('take')))
+    expect(answers.toSorted(), `round ${round}`).toEqual(['owner', 'run_owned', 'run_owned', 'run_owned'])
+    expect(ownerFiles(project)).toHaveLength(1)
+    expect(await children[answers.indexOf('owner')]!.say('release')).toBe('free')
+  }
+})
+
+test('the file shows that the owner lives, every ten seconds', async () => {
+  const project = sampleProject()
+  const context = testOwner()
+  const ownership = await takeOwnership(project, context)
+  const path = join(runs(project), ownerFiles(project)[0]!)
+  for (const seconds of [10, 20, 30]) {
+    await context.clock.advance(10_000)
+    await until(() => statSync(path).mtimeMs === noon + seconds * 1000 && context.clock.pendingTimers === 1)
+  }
+  await ownership.release()
+  expect(context.clock.pendingTimers).toBe(0)
+})
+
+test('an owner that was taken over learns of it', async () => {
+  const project = sampleProject()
+  const context = testOwner()
+  const { lost, release } = await takeOwnership(project, context)
+  rmSync(join(runs(project), ownerFiles(project)[0]!))
+  expect(lost.aborted).toBe(false)
+  await context.clock.advance(10_000)
+  await until(() => lost.aborted)
+  expect(await failureOf(() => lost.throwIfAborted())).toContain('10 run_taken_over')
+  await release()
+})
+
+test('a process that has nothing else to do ends, although it is the owner', async () => {
+  const { child, say } = startChild(sampleProject())
+  expect(await say('take')).toBe('owner')
+  child.stdin!.end()
+  expect(await once(child, 'exit')).toEqual([0, null])
+})
