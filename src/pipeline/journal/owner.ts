@@ -5,9 +5,9 @@ import { randomHex, sleep, type Context, type Timer } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { makeFolder } from '../../files/write-target.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
+import { makeStateFolder } from '../store/state-folder.ts'
 import { runsFolder } from './history.ts'
 
 /** The right to run a manifest. */
@@ -52,7 +52,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
     machine: await thisMachine(),
   }
   try {
-    await makeFolder(folder)
+    await makeStateFolder(project, 'runs')
     for (;;) {
       const living = await findLiving(folder, name, own, context)
       if (living !== undefined) throw owned(name, living, own, clock.now())
