@@ -1,0 +1,178 @@
+import { lstat, mkdir, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
+import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
+import { makeFolder, placeFile, syncFolder } from '../../files/write-target.ts'
+import { isInnerPath } from '../lock/block-shape.ts'
+import type { Project } from '../project.ts'
+import { digestOfFile } from './file-digest.ts'
+import { copyWhole, temporaryPath } from './safe-copy.ts'
+
+export interface Placing {
+  /** Where the bytes are: a blob, or the file of a candidate. Absolute. */
+  readonly source: string
+  /** Their digest; of a text as it is with LF. */
+  readonly sha256: string
+  readonly isText: boolean
+  /** Where they belong: relative to the output folder, with `/`. */
+  readonly path: string
+  /** Digests of which the file that is there may be. Without one, nothing may be there but the same bytes. */
+  readonly mayReplace: readonly string[]
+}
+
+/**
+ * Puts the bytes of a result in their place, with the folders that it needs. The file appears whole or not at all, and
+ * is a copy. One that has the bytes already is left as it is, and so is one that nobody said may be replaced.
+ * @throws ModelgateError `output_changed` (exit 13) when another file is there
+ * @throws FileError `damaged_copy` when the source has other bytes, `outside_folder` when a link leads out of the output
+ * folder, …
+ */
+export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
+  const { source, sha256, isText, path } = placing
+  const { folder, name } = await findPlace(project, path)
+  const final = join(folder, name)
+  if ((await digestIfAllowed(final, placing)) === sha256) return
+  const temporary = temporaryPath(folder, name)
+  try {
+    await copyWhole(source, temporary, await modeOf(final)).catch((error: unknown) => {
+      throw systemCode(error) === 'EINVAL' ? damagedCopy(source) : writeError(error, path)
+    })
+    const copied = await digestOfFile(temporary, isText)
+    if (copied?.sha256 !== sha256) throw damagedCopy(source)
+    // Again, because copying takes its time, and someone may be editing.
+    const found = await digestIfAllowed(final, placing)
+    if (found === sha256) return
+    const target = { kind: 'file', folder, name, mode: undefined, force: found !== undefined } as const
+    await placeFile(context, temporary, target, path).catch((error: unknown) => {
+      const isTaken = error instanceof ModelgateError && error.code === 'file_exists'
+      throw isTaken ? outputChanged(path) : error
+    })
+  } finally {
+    await unlink(temporary).catch(() => {})
+  }
+}
+
+export interface Moving extends Omit<Placing, 'source'> {
+  /** Where the file is now: relative to the output folder, with `/`. */
+  readonly from: string
+}
+
+/**
+ * Gives an output another path, also one that differs in case alone, where the system takes both for one file.
+ * @returns whether it was moved; not when the file is gone, or has other bytes
+ * @throws as `placeOutput` does
+ */
+export async function moveOutput(project: Project, { from, ...moving }: Moving): Promise<boolean> {
+  const [source, target] = [await findPlace(project, from), await findPlace(project, moving.path)]
+  const [here, there] = [join(source.folder, source.name), join(target.folder, target.name)]
+  if ((await digestOfFile(here, moving.isText))?.sha256 !== moving.sha256) return false
+  if (!(await isSameFile(here, there))) await digestIfAllowed(there, moving)
+  try {
+    await rename(here, there)
+  } catch (error) {
+    throw writeError(error, moving.path)
+  }
+  await syncFolder(target.folder)
+  return true
+}
+
+/** The digest of the file that is there, if it may be there. */
+async function digestIfAllowed(
+  final: string,
+  { sha256, isText, path, mayReplace }: Omit<Placing, 'source'>,
+): Promise<string | undefined> {
+  const found = (await digestOfFile(final, isText))?.sha256
+  if (found === undefined || found === sha256 || mayReplace.includes(found)) return found
+  throw outputChanged(path)
+}
+
+/** The permissions of a file that is to be replaced. */
+async function modeOf(path: string): Promise<number | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  return found && found.mode & 0o777
+}
+
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([one, other].map((path) => lstat(path).catch(() => undefined)))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
+}
+
+interface Place {
+  /** The real path, so that no link on the way leads elsewhere later. */
+  readonly folder: string
+  readonly name: string
+}
+
+/** Finds where an output is to be written, through links that stay in the output folder, and makes its folders. */
+async function findPlace(project: Project, path: string): Promise<Place> {
+  if (!isInnerPath(path)) throw outsideFolder(path, path)
+  try {
+    if (project.isSandbox) await makeFolder(project.outputFolder)
+    const root = await realpath(project.outputFolder)
+    const names = path.split('/')
+    const name = names.pop()!
+    let folder = root
+    for (const each of names) folder = await enterFolder(root, join(folder, each), path)
+    const final = join(folder, name)
+    if (!(await isLink(final))) return { folder, name }
+    // The file that it leads to is the output; one that leads nowhere is in the way.
+    const real = await realpath(final)
+    const at = real.lastIndexOf(sep)
+    if (!isBelow(root, real)) throw outsideFolder(path, final)
+    return { folder: real.slice(0, at), name: real.slice(at + 1) }
+  } catch (error) {
+    throw error instanceof ModelgateError ? error : writeError(error, path)
+  }
+}
+
+async function enterFolder(root: string, folder: string, path: string): Promise<string> {
+  await mkdir(folder).catch((error: unknown) => {
+    if (systemCode(error) !== 'EEXIST') throw error
+  })
+  if (!(await isLink(folder))) return folder
+  const real = await realpath(folder)
+  if (!isBelow(root, real)) throw outsideFolder(path, folder)
+  return real
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  )
+}
+
+/** Also not in the folders of Git and of this program. */
+function isBelow(root: string, real: string): boolean {
+  return real.startsWith(`${root}${sep}`) && isInnerPath(real.slice(root.length + 1).replaceAll(sep, '/'))
+}
+
+function outputChanged(path: string): ModelgateError {
+  return new ModelgateError(
+    'outdated',
+    'output_changed',
+    `${shownPath(path)} is not as it was made; it is kept.`,
+    {
+      phase: 'output',
+      ...leadTo(
+        'Keep it as the result with run adopt, or see what run would do: ',
+        nextCommand(['modelgate', 'run', '--plan']),
+      ),
+    },
+  )
+}
+
+function damagedCopy(source: string): FileError {
+  return new FileError('damaged_copy', `${shownPath(source)} is not what was stored; it is not used.`, {
+    hint: 'Another program has changed it, or the disk is failing. The next run takes it for absent.',
+  })
+}
+
+function outsideFolder(path: string, place: string): FileError {
+  const message = `${shownPath(path)} cannot be written: ${shownPath(place)} leads out of the folder of the manifest.`
+  return new FileError('outside_folder', message, {
+    hint: 'Replace the link by a folder, or give another path in "out".',
+  })
+}

@@ -1,0 +1,258 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { projectOf } from '../../../src/pipeline/project.ts'
+import { moveOutput, placeOutput, type Placing } from '../../../src/pipeline/store/place-output.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { until } from '../../support/until.ts'
+
+const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
+
+function setUp({ isSandbox = false } = {}) {
+  const [folder, elsewhere] = [temporaryFolder(), temporaryFolder()]
+  writeFiles(elsewhere, { blob: 'new' })
+  const source = join(elsewhere, 'blob')
+  const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
+  const context = testContext({ cwd: folder })
+  const usual = { source, sha256: digestOf('new'), isText: false, path: 'art/hero.png', mayReplace: [] }
+  return {
+    folder,
+    elsewhere,
+    source,
+    final: join(folder, 'art/hero.png'),
+    place: (changes: Partial<Placing> = {}) => placeOutput(context, project, { ...usual, ...changes }),
+    move: (from: string, changes: Partial<Placing> = {}) =>
+      moveOutput(project, { ...usual, from, ...changes }),
+  }
+}
+
+test('the bytes are in their place, with the folders that it needs, and nothing else', async () => {
+  const { folder, place, source } = setUp()
+  await place({ path: 'art/2026/hero.png' })
+  expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual([
+    'art',
+    'art/2026',
+    'art/2026/hero.png',
+  ])
+  expect(readFileSync(join(folder, 'art/2026/hero.png'), 'utf8')).toBe('new')
+  appendFileSync(join(folder, 'art/2026/hero.png'), ' and edited')
+  expect(readFileSync(source, 'utf8')).toBe('new')
+})
+
+test('with the sandbox, everything lies below its folder', async () => {
+  const { folder, place } = setUp({ isSandbox: true })
+  await place()
+  expect(readFileSync(join(folder, '.modelgate/sandbox/art/hero.png'), 'utf8')).toBe('new')
+})
+
+test('the permissions are those of a new file, or of the one that is replaced', async () => {
+  const { source, final, place, folder } = setUp()
+  chmodSync(source, 0o400)
+  await place()
+  writeFileSync(join(folder, 'other'), '')
+  expect(statSync(final).mode).toBe(statSync(join(folder, 'other')).mode)
+  writeFileSync(final, 'old')
+  chmodSync(final, 0o640)
+  await place({ mayReplace: [digestOf('old')] })
+  expect(statSync(final).mode & 0o777).toBe(0o640)
+})
+
+describe('a file that is there', () => {
+  test('is replaced when it is one that may be', async () => {
+    const { final, place, folder } = setUp()
+    writeFiles(folder, { 'art/hero.png': 'old' })
+    await place({ mayReplace: [digestOf('older'), digestOf('old')] })
+    expect(readFileSync(final, 'utf8')).toBe('new')
+  })
+
+  test('is kept when it is another one', async () => {
+    const { final, place, folder } = setUp()
+    writeFiles(folder, { 'art/hero.png': 'edited' })
+    await expect(place({ mayReplace: [digestOf('old')] })).rejects.toMatchObject({
+      exit: 'outdated',
+      code: 'output_changed',
+      message: '"art/hero.png" is not as it was made; it is kept.',
+    })
+    expect(readFileSync(final, 'utf8')).toBe('edited')
+    expect(readdirSync(join(folder, 'art'))).toEqual(['hero.png'])
+  })
+
+  test('is left as it is when it has the bytes', async () => {
+    const { final, place, folder } = setUp()
+    writeFiles(folder, { 'art/hero.png': 'new' })
+    utimesSync(final, 1, 1)
+    await place({ source: join(folder, 'none') })
+    expect(statSync(final).mtimeMs).toBe(1000)
+  })
+
+  test('is left as it is when it has the text, with other line breaks', async () => {
+    const { final, place, folder, source } = setUp()
+    writeFileSync(source, 'One\nTwo\n')
+    writeFiles(folder, { 'art/hero.png': 'One\r\nTwo\r\n' })
+    const text = { sha256: digestOf('One\nTwo\n') }
+    await place({ ...text, isText: true })
+    expect(readFileSync(final, 'utf8')).toBe('One\r\nTwo\r\n')
+    await expect(place({ ...text, isText: false })).rejects.toMatchObject({ code: 'output_changed' })
+  })
+
+  test.each<[string, string[]]>([
+    ['nothing was there', []],
+    ['another one was there', ['old']],
+  ])('is kept when it appears while the bytes are copied: %s', async (_, before) => {
+    const { final, place, folder } = setUp()
+    mkdirSync(join(folder, 'art'))
+    for (const content of before) writeFileSync(final, content)
+    const placed = place({ mayReplace: before.map(digestOf) })
+    await until(() => readdirSync(join(folder, 'art')).some((name) => name.endsWith('.mgpart')))
+    writeFileSync(final, 'edited')
+    await expect(placed).rejects.toMatchObject({ code: 'output_changed' })
+    expect(readFileSync(final, 'utf8')).toBe('edited')
+    expect(readdirSync(join(folder, 'art'))).toEqual(['hero.png'])
+  })
+
+  test('is no file, and is told', async () => {
+    const { final, place, folder } = setUp()
+    mkdirSync(final, { recursive: true })
+    await expect(place()).rejects.toMatchObject({ exit: 'io', code: 'is_folder' })
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    await expect(place({ path: 'pipe' })).rejects.toMatchObject({ exit: 'io', code: 'not_a_file' })
+    await expect(place({ path: 'pipe/hero.png' })).rejects.toMatchObject({ exit: 'io', code: 'not_a_folder' })
+  })
+})
+
+describe('a source that is not what was stored is not used:', () => {
+  test.each<[string, (elsewhere: string) => string]>([
+    ['another content', (elsewhere) => (writeFileSync(join(elsewhere, 'blob'), 'neW'), 'blob')],
+    ['a link to the right bytes', (elsewhere) => (symlinkSync('blob', join(elsewhere, 'link')), 'link')],
+    ['a pipe', (elsewhere) => (execFileSync('mkfifo', [join(elsewhere, 'pipe')]), 'pipe')],
+    ['a folder', (elsewhere) => (mkdirSync(join(elsewhere, 'folder')), 'folder')],
+  ])('%s', async (_, make) => {
+    const { elsewhere, folder, place } = setUp()
+    await expect(place({ source: join(elsewhere, make(elsewhere)) })).rejects.toMatchObject({
+      exit: 'io',
+      code: 'damaged_copy',
+    })
+    expect(readdirSync(join(folder, 'art'))).toEqual([])
+  })
+})
+
+describe('links', () => {
+  test('that lead out of the folder are refused, for folders and files', async () => {
+    const { folder, elsewhere, place } = setUp()
+    symlinkSync(elsewhere, join(folder, 'art'))
+    await expect(place()).rejects.toMatchObject({
+      exit: 'io',
+      code: 'outside_folder',
+      message: `"art/hero.png" cannot be written: "${folder}/art" leads out of the folder of the manifest.`,
+    })
+    symlinkSync(join(elsewhere, 'blob'), join(folder, 'file.png'))
+    const mayReplace = [digestOf('new'), digestOf('old')]
+    await expect(place({ path: 'file.png', mayReplace })).rejects.toMatchObject({ code: 'outside_folder' })
+    symlinkSync(folder, join(folder, 'self'))
+    await expect(place({ path: 'self/a.png' })).rejects.toMatchObject({ code: 'outside_folder' })
+    expect(readdirSync(elsewhere)).toEqual(['blob'])
+    expect(readFileSync(join(elsewhere, 'blob'), 'utf8')).toBe('new')
+  })
+
+  test('into the folders of Git and of the program are refused', async () => {
+    const { folder, place } = setUp()
+    mkdirSync(join(folder, '.git/hooks'), { recursive: true })
+    mkdirSync(join(folder, '.modelgate/store'), { recursive: true })
+    symlinkSync('.git/hooks', join(folder, 'hooks'))
+    symlinkSync('.modelgate/store', join(folder, 'art'))
+    await expect(place({ path: 'hooks/post-checkout' })).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(place()).rejects.toMatchObject({ code: 'outside_folder' })
+  })
+
+  test('within the folder are followed, and stay', async () => {
+    const { folder, place } = setUp()
+    writeFiles(folder, { 'real/old.png': 'old' })
+    symlinkSync('real', join(folder, 'art'))
+    symlinkSync('old.png', join(folder, 'real/hero.png'))
+    await place({ mayReplace: [digestOf('old')] })
+    expect(readFileSync(join(folder, 'real/old.png'), 'utf8')).toBe('new')
+    expect(readdirSync(join(folder, 'real')).toSorted()).toEqual(['hero.png', 'old.png'])
+  })
+
+  test('that lead nowhere are in the way', async () => {
+    const { folder, place } = setUp()
+    symlinkSync('none', join(folder, 'hero.png'))
+    await expect(place({ path: 'hero.png' })).rejects.toMatchObject({ exit: 'io' })
+    expect(existsSync(join(folder, 'none'))).toBe(false)
+  })
+})
+
+test.each(['../hero.png', '/tmp/hero.png', 'art/../../hero.png', '.git/config', '.modelgate/x', ''])(
+  'a path that leads out of the folder is refused: %j',
+  async (path) => {
+    const { place } = setUp()
+    await expect(place({ path })).rejects.toMatchObject({ exit: 'io', code: 'outside_folder' })
+  },
+)
+
+test('the longest name has room', async () => {
+  const { folder, place } = setUp()
+  const name = `${'ä'.repeat(125)}.png`
+  await place({ path: name })
+  expect(readdirSync(folder)).toEqual([name])
+})
+
+describe('an output that is moved', () => {
+  test('has its new name alone', async () => {
+    const { folder, move } = setUp()
+    writeFiles(folder, { 'old/hero.png': 'new' })
+    expect(await move('old/hero.png')).toBe(true)
+    expect(readFileSync(join(folder, 'art/hero.png'), 'utf8')).toBe('new')
+    expect(readdirSync(join(folder, 'old'))).toEqual([])
+  })
+
+  test('may change the case of its name alone', async () => {
+    const { folder, move } = setUp()
+    writeFiles(folder, { 'Hero.png': 'new' })
+    expect(await move('Hero.png', { path: 'hero.png' })).toBe(true)
+    expect(readdirSync(folder)).toEqual(['hero.png'])
+  })
+
+  // As the old and the new name are where a system takes no notice of case.
+  test('may be the file that is there already', async () => {
+    const { folder, move } = setUp()
+    writeFiles(folder, { 'Hero.png': 'new' })
+    linkSync(join(folder, 'Hero.png'), join(folder, 'hero.png'))
+    expect(await move('Hero.png', { path: 'hero.png' })).toBe(true)
+    expect(readFileSync(join(folder, 'hero.png'), 'utf8')).toBe('new')
+  })
+
+  test('stays when it is gone or has other bytes', async () => {
+    const { folder, move } = setUp()
+    expect(await move('old.png')).toBe(false)
+    writeFiles(folder, { 'old.png': 'edited' })
+    expect(await move('old.png')).toBe(false)
+    expect(readFileSync(join(folder, 'old.png'), 'utf8')).toBe('edited')
+  })
+
+  test('never replaces a file that nobody said may be', async () => {
+    const { folder, final, move } = setUp()
+    writeFiles(folder, { 'old.png': 'new', 'art/hero.png': 'edited' })
+    await expect(move('old.png', { mayReplace: [digestOf('old')] })).rejects.toMatchObject({
+      code: 'output_changed',
+    })
+    expect(readFileSync(final, 'utf8')).toBe('edited')
+    expect(await move('old.png', { mayReplace: [digestOf('edited')] })).toBe(true)
+    expect(readFileSync(final, 'utf8')).toBe('new')
+  })
+})
