@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { JobKind, VideoDocument } from '../../events/video.ts'
 import { nextCommand } from '../../files/next-command.ts'
@@ -8,6 +9,7 @@ import { planVideos, videoRequest, type VideoRequest } from '../../operations/vi
 import { waitForVideo } from '../../operations/wait-for-video.ts'
 import { requestBody } from './task-body.ts'
 import { fileTemplate } from './result-facts.ts'
+import type { Task } from './task.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 import { sourceOf } from './task-inputs.ts'
 
@@ -49,7 +51,7 @@ export async function makeVideo(run: TaskRun): Promise<Made> {
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
   const outcome = await waitForVideo(call, 'video wait', { ...job, stored }, { ...plan, deadlineMs })
   const document = wholeResult(task, outcome)
-  if (document.files.length < instance.count) throw tooFew(document, instance.count)
+  if (document.files.length < instance.count) throw tooFew(task, document)
   // The journal and the record of the result have all that is needed from here on.
   if (stored !== undefined) await store.forget([stored])
   return {
@@ -82,7 +84,7 @@ async function startJob(
 }
 
 /** @throws UsageError where it is not known which video that is */
-function remixed({ instance, upstream }: TaskRun['task']): NamedJob {
+function remixed({ instance, upstream }: Task): NamedJob {
   const id = sourceOf(instance, { folder: '', upstream })
   if (id !== undefined) return unrecordedJob(id)
   throw new UsageError(`The video that ${instance.id} starts from has no id at the gateway.`, {
@@ -91,11 +93,13 @@ function remixed({ instance, upstream }: TaskRun['task']): NamedJob {
   })
 }
 
-function tooFew({ files, id }: VideoDocument, count: number): ModelgateError {
-  const message = `The gateway sent only ${files.length} of ${count} videos.`
+/** Of a job without a record the operation does not know how many videos it was asked for. */
+function tooFew({ instance, folder }: Task, { files, id }: VideoDocument): ModelgateError {
+  const message = `The gateway sent only ${files.length} of ${instance.count} videos.`
   return new ModelgateError('partial', 'some_videos_failed', message, {
     phase: 'result',
     billed: 'yes',
     remoteId: id,
+    rescued: files.map(({ path }) => resolve(folder, path)),
   })
 }

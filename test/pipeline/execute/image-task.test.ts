@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { ModelgateError } from '../../../src/errors.ts'
+import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
+import { images, red, blue } from '../../program/images/replies.ts'
+import { localServer } from '../../support/local-server.ts'
+import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import type { ServerReply } from '../../support/server-replies.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { maskPng, testImages } from '../../support/test-images.ts'
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+const hero = (overrides: Partial<Instance> = {}) =>
+  instanceOf({
+    command: 'image create',
+    model: 'image-model-a',
+    ...overrides,
+    fields: { prompt: textField('A harbour'), size: valueField('1024x1024'), ...overrides.fields },
+  })
+
+async function runOn(url: string, instance: Instance) {
+  const bench = taskBench(url)
+  const task = bench.taskOf(instance)
+  const outcome = await executeTask(bench.shared, task).catch((error: unknown) => error as ModelgateError)
+  return { ...bench, task, outcome }
+}
+
+/** Runs an instance on a server with this reply. */
+async function answered(reply: ServerReply, instance: Instance) {
+  return runOn((await localServer([reply])).url, instance)
+}
+
+test('an image is a file with its facts', async () => {
+  const sandbox = await runningSandbox()
+  const { task, outcome } = await runOn(sandbox.url, hero({ fields: { output_format: valueField('webp') } }))
+  const content = readFileSync(join(task.folder, '1.webp'))
+  expect(outcome).toEqual({
+    result: {
+      outputs: [
+        {
+          path: '1.webp',
+          sha256: sha256(content),
+          bytes: content.length,
+          media_type: 'image/webp',
+          width: 1024,
+          height: 1024,
+          seconds: null,
+          credentials: false,
+        },
+      ],
+      model: 'image-model-a',
+      origin: new URL(sandbox.url).origin,
+      request_id: expect.stringMatching(/./),
+      job_id: null,
+      usage: expect.objectContaining({ total_tokens: expect.any(Number) }),
+      took_s: expect.any(Number),
+    },
+    files: [join(task.folder, '1.webp')],
+    cost: null,
+    warnings: [],
+  })
+})
+
+test('several images are numbered, and counted as so many', async () => {
+  const sandbox = await runningSandbox()
+  const { outcome, created } = await runOn(sandbox.url, hero({ count: 3, fields: { n: valueField(3) } }))
+  expect(outcome).toMatchObject({
+    result: { outputs: [{ path: '1.png' }, { path: '2.png' }, { path: '3.png' }] },
+  })
+  expect(created).toEqual([3])
+})
+
+test('an edit uploads its pictures and its mask', async () => {
+  const sandbox = await runningSandbox()
+  const bench = taskBench(sandbox.url)
+  const { png } = await testImages(64)
+  writeFiles(bench.folder, { 'masks/left.png': await maskPng(64), 'store/abc': png })
+  const edit = instanceOf({
+    command: 'image edit',
+    model: 'image-model-a',
+    fields: { prompt: textField('Wide'), image: filesField('@hero'), mask: filesField('masks/left.png') },
+  })
+  const upstream = [{ path: join(bench.folder, 'store/abc'), sha256: sha256(png), media_type: 'image/png' }]
+  const task = bench.taskOf(edit, { upstream: new Map([['@hero', { files: upstream, jobId: null }]]) })
+  const { result } = await executeTask(bench.shared, task)
+  expect(result).toMatchObject({ outputs: [{ path: '1.png', media_type: 'image/png' }] })
+  expect(sandbox.requests().map(({ path }) => path)).toContain('/v1/images/edits')
+})
+
+test('a mask that does not fit is told before anything is sent', async () => {
+  const sandbox = await runningSandbox()
+  const bench = taskBench(sandbox.url)
+  writeFiles(bench.folder, { 'in.png': (await testImages(64)).png, 'mask.png': await maskPng(32) })
+  const edit = instanceOf({
+    command: 'image edit',
+    model: 'image-model-a',
+    fields: { prompt: textField('Wide'), image: filesField('in.png'), mask: filesField('mask.png') },
+  })
+  const error = await executeTask(bench.shared, bench.taskOf(edit)).catch((thrown: unknown) => thrown)
+  expect(String(error)).toBe(
+    'UsageError: mask "mask.png" is 32x32; the first image is 64x64, and both must be the same.',
+  )
+  expect(sandbox.requests()).toEqual([])
+})
+
+test('fewer images than asked are an error that keeps what came', async () => {
+  const { outcome, task } = await answered(images(red), hero({ count: 2, fields: { n: valueField(2) } }))
+  expect(outcome).toMatchObject({
+    exit: 'partial',
+    facts: { billed: 'yes', rescued: [join(task.folder, '1.png')] },
+  })
+  expect(readFileSync(join(task.folder, '1.png')).equals(red)).toBe(true)
+  expect(existsSync(join(task.folder, 'result.json'))).toBe(false)
+})
+
+test('of more images than asked the first are the result, and the others stay', async () => {
+  const { outcome, task } = await answered(images(red, blue), hero())
+  expect(outcome).toMatchObject({
+    result: { outputs: [{ path: '1.png', sha256: sha256(red) }] },
+    warnings: ['2 images received, 1 requested.'],
+  })
+  expect(readdirSync(task.folder).toSorted()).toEqual(['1.png', '2.png', 'result.json'])
+})
+
+test('a damaged image is an error, and kept under a name that is no result', async () => {
+  const { outcome, task } = await answered(images(red.subarray(0, 50)), hero())
+  expect(outcome).toMatchObject({ exit: 'contract', code: 'damaged_image', facts: { billed: 'yes' } })
+  expect(readdirSync(task.folder)).toEqual(['1.damaged.png'])
+})
+
+test.for<[string, Partial<Instance>, FaultRule[], object]>([
+  ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { httpStatus: 429 } }],
+  [
+    'a failed server',
+    {},
+    [{ action: 'status', status: 500 }],
+    { exit: 'unknown', facts: { billed: 'maybe' } },
+  ],
+  ['a cut reply', {}, [{ action: 'close', at: 'mid-event' }], { exit: 'unknown' }],
+  ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
+  ['a failed generation', { model: 'sandbox-failure' }, [], {}],
+])('%s is an error, sent once', async ([, overrides, faults, expected]) => {
+  const sandbox = await runningSandbox({ faults })
+  const { outcome, task } = await runOn(sandbox.url, hero(overrides))
+  expect(outcome).toMatchObject(expected)
+  expect(outcome).toBeInstanceOf(Error)
+  expect(sandbox.requests()).toHaveLength(1)
+  expect(existsSync(join(task.folder, '1.png'))).toBe(false)
+})
+
+test('an image behind a URL is fetched, again after a failure that passes', async () => {
+  const sandbox = await runningSandbox({
+    faults: [{ endpoint: 'image-files', times: 1, action: 'status', status: 503 }],
+  })
+  const { outcome, task } = await runOn(sandbox.url, hero({ model: 'image-model-b' }))
+  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.png', width: 1024 }] } })
+  expect(sandbox.requests().map(({ endpoint, status }) => [endpoint, status])).toEqual([
+    ['image-generations', 200],
+    ['image-files', 503],
+    ['image-files', 200],
+  ])
+  expect(existsSync(join(task.folder, '1.png'))).toBe(true)
+})

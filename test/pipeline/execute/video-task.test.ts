@@ -1,0 +1,162 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { ModelgateError } from '../../../src/errors.ts'
+import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
+import type { Task } from '../../../src/pipeline/execute/task.ts'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
+import { clip, film, finished, operation } from '../../program/videos/video-replies.ts'
+import { localServer } from '../../support/local-server.ts'
+import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { testImages } from '../../support/test-images.ts'
+
+const teaser = (overrides: Partial<Instance> = {}) =>
+  instanceOf({
+    command: 'video generate',
+    ...overrides,
+    fields: { prompt: textField('The harbour wakes up'), ...overrides.fields },
+  })
+
+async function runOn({
+  instance = teaser(),
+  faults = [] as FaultRule[],
+  task: overrides = {} as Partial<Task>,
+} = {}) {
+  const sandbox = await runningSandbox({ faults })
+  const bench = taskBench(sandbox.url)
+  writeFiles(bench.folder, { 'first.png': (await testImages(64)).png })
+  const task = bench.taskOf(instance, overrides)
+  const outcome = await executeTask(bench.shared, task).catch((error: unknown) => error as ModelgateError)
+  return { sandbox, ...bench, task, outcome }
+}
+
+test('a video from an image is a file with its facts, and its job is told before it is waited for', async () => {
+  const seen: string[] = []
+  const instance = teaser({ fields: { image: filesField('first.png'), duration_seconds: valueField(4) } })
+  const { task, outcome, sandbox, project } = await runOn({
+    instance,
+    task: {
+      async onJob(id, kind) {
+        await setImmediate()
+        seen.push(`${kind} ${id.split('/').slice(0, -1).join('/')}`)
+      },
+      onProgress: ({ state }) => void seen.push(state),
+    },
+  })
+  const content = readFileSync(join(task.folder, '1.mp4'))
+  expect(outcome).toMatchObject({
+    result: {
+      outputs: [
+        { path: '1.mp4', bytes: content.length, media_type: 'video/mp4', seconds: 4, credentials: false },
+      ],
+      model: 'sandbox-video',
+      job_id: expect.stringContaining('operations/'),
+      took_s: expect.any(Number),
+    },
+    files: [join(task.folder, '1.mp4')],
+  })
+  expect(seen[0]).toBe('operation models/sandbox-video/operations')
+  expect(seen.at(-1)).toBe('completed')
+  expect(sandbox.created()).toBe(1)
+  expect(readdirSync(join(project.stateFolder, 'jobs'))).toEqual([])
+})
+
+test('several videos are numbered', async () => {
+  const instance = teaser({ count: 2, fields: { sample_count: valueField(2) } })
+  const { outcome, created } = await runOn({ instance })
+  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.mp4' }, { path: '2.mp4' }] } })
+  expect(created).toEqual([2])
+})
+
+test('a remix starts from the job of the video', async () => {
+  const instance = instanceOf({
+    command: 'video remix',
+    model: 'video-model-remix',
+    fields: { prompt: textField('Make it night'), source: filesField('@teaser') },
+  })
+  const upstream = new Map([['@teaser', { files: [], jobId: 'video_sandbox_source' }]])
+  const { outcome, jobs } = await runOn({ instance, task: { upstream } })
+  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.mp4' }], model: 'video-model-remix' } })
+  expect(jobs).toEqual([expect.stringMatching(/^video video_/)])
+})
+
+test('a remix of a video without a job is told before anything is sent', async () => {
+  const instance = instanceOf({
+    id: 'night',
+    command: 'video remix',
+    model: 'video-model-remix',
+    fields: { prompt: textField('Make it night'), source: filesField('@teaser') },
+  })
+  const upstream = new Map([['@teaser', { files: [], jobId: null }]])
+  const { outcome, sandbox } = await runOn({ instance, task: { upstream } })
+  expect(outcome).toMatchObject({
+    exit: 'usage',
+    message: 'The video that night starts from has no id at the gateway.',
+  })
+  expect(sandbox.requests()).toEqual([])
+})
+
+test('a job of an earlier attempt is waited for, and nothing is sent', async () => {
+  const server = await localServer([finished(['/1.mp4']), film()])
+  const bench = taskBench(server.url)
+  const job = { id: operation, kind: 'operation' } as const
+  const task = bench.taskOf(teaser(), { job })
+  writeFiles(task.folder, { '1.mp4': 'half' })
+  const { result } = await executeTask(bench.shared, task)
+  expect(result).toMatchObject({ job_id: operation, outputs: [{ path: '1.mp4' }], took_s: null })
+  expect(readFileSync(join(task.folder, '1.mp4')).equals(clip)).toBe(true)
+  expect(server.requests.map(({ line }) => line.split(' ')[0])).toEqual(['GET', 'GET'])
+  expect([bench.jobs, bench.created]).toEqual([[], []])
+})
+
+test('fewer videos than asked are an error that keeps what came, also in a later process', async () => {
+  const server = await localServer([finished(['/1.mp4']), film()])
+  const bench = taskBench(server.url)
+  const job = { id: operation, kind: 'operation' } as const
+  const task = bench.taskOf(teaser({ count: 2 }), { job })
+  await expect(executeTask(bench.shared, task)).rejects.toMatchObject({
+    exit: 'partial',
+    message: 'The gateway sent only 1 of 2 videos.',
+    facts: { billed: 'yes', rescued: [join(task.folder, '1.mp4')] },
+  })
+})
+
+test.for<[string, Partial<Instance>, FaultRule[], object]>([
+  ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { billed: 'no' } }],
+  [
+    'a failed server',
+    {},
+    [{ action: 'status', status: 500 }],
+    { exit: 'unknown', facts: { billed: 'maybe' } },
+  ],
+  ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
+  ['a failed job', { model: 'sandbox-failure' }, [], { exit: 'failed', code: 'job_failed' }],
+  ['withheld videos', { model: 'sandbox-filtered' }, [], { exit: 'failed' }],
+  [
+    'a result that has expired',
+    { model: 'sandbox-expired' },
+    [],
+    { code: 'result_expired', facts: { billed: 'yes' } },
+  ],
+])('%s is an error, and the request is sent once', async ([, overrides, faults, expected]) => {
+  const { outcome, sandbox, task } = await runOn({ instance: teaser(overrides), faults })
+  expect(outcome).toMatchObject(expected)
+  expect(outcome).toBeInstanceOf(Error)
+  expect(sandbox.requests().filter(({ method }) => method === 'POST')).toHaveLength(1)
+  expect(existsSync(join(task.folder, '1.mp4'))).toBe(false)
+})
+
+test('look-ups and downloads that fail for the moment are repeated', async () => {
+  const { outcome, sandbox } = await runOn({
+    faults: [
+      { endpoint: 'operation-lookup', times: 2, action: 'status', status: 503 },
+      { endpoint: 'video-files', times: 1, action: 'cut', at: 100 },
+    ],
+  })
+  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.mp4' }] } })
+  expect(sandbox.firedFaults()).toHaveLength(3)
+})
