@@ -25,21 +25,60 @@ const maxMebibytes = 512
 
 /**
  * Compiles a schema with a standard JSON Schema validator, before anything is sent.
- * Draft 2020-12, or what its `$schema` says: draft 2019-09 and draft 7 are known too.
  * @param memory of the thread, in MiB
- * @throws UsageError `bad_schema` when it is no valid JSON Schema, or one that no answer could be checked against:
- *   it refers to itself without an end, or takes too much time or memory; the reason of the context's signal
+ * @throws UsageError `bad_schema` when it is no valid JSON Schema, or one that no answer could be checked against; the
+ *   reason of the context's signal
  */
 export async function compileAnswerSchema(
   context: Pick<Context, 'clock' | 'signal'>,
   schema: unknown,
   memory = maxMebibytes,
 ): Promise<AnswerSchema> {
+  const checker = await openSchemaChecker(context, schema, memory)
+  if (checker.kind === 'refused') throw bad(checker.clause, checker.hint)
+  return {
+    schema,
+    async check(text) {
+      const checked = await checker.check(text)
+      checker.close()
+      if (checked.kind === 'unchecked') throw uncheckable(checked.clause)
+      if (checked.count === 0) return
+      throw mismatch(`The answer does not match --schema: ${listedErrors(checked)}.`)
+    },
+  }
+}
+
+/** A schema that texts are checked against; or why it cannot be: `clause` follows what names the schema. */
+export type SchemaChecker =
+  | {
+      readonly kind: 'compiled'
+      /**
+       * Checks a text, when the one before has been checked. After `unchecked` the checker is closed.
+       * @throws the reason of the context's signal
+       */
+      check(text: string): Promise<CheckedText>
+      close(): void
+    }
+  | { readonly kind: 'refused'; readonly clause: string; readonly hint?: string | undefined }
+type CheckedText = Extract<SchemaMessage, { readonly kind: 'checked' | 'unchecked' }>
+
+/**
+ * Opens a thread that checks any number of texts against a schema of draft 2020-12, or what its `$schema` says: draft
+ * 2019-09 and draft 7 are known too. One that refers to itself without an end, or takes too much time or memory, is
+ * refused, as is what is no JSON Schema.
+ * @param memory of the thread, in MiB
+ * @throws the reason of the context's signal
+ */
+export async function openSchemaChecker(
+  context: Pick<Context, 'clock' | 'signal'>,
+  schema: unknown,
+  memory = maxMebibytes,
+): Promise<SchemaChecker> {
   if (
     typeof schema !== 'boolean' &&
     (typeof schema !== 'object' || schema === null || Array.isArray(schema))
   ) {
-    throw bad('must be a JSON object (a JSON Schema)')
+    return { kind: 'refused', clause: 'must be a JSON object (a JSON Schema)' }
   }
   const { Worker } = await import('node:worker_threads')
   // The bundle has the worker in a separate file beside this one.
@@ -49,25 +88,30 @@ export async function compileAnswerSchema(
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memory },
   })
+  const close = () => void worker.terminate()
   const compiled = await reply(context, worker)
-  if (compiled.kind === 'refused') {
-    void worker.terminate()
-    throw bad(compiled.clause, compiled.hint)
+  if (compiled.kind !== 'compiled') {
+    close()
+    const { clause, hint } = { hint: undefined, clause: '', ...compiled }
+    return { kind: 'refused', clause, hint }
   }
-  if (compiled.kind === 'unchecked') throw bad(compiled.clause)
   return {
-    schema,
+    kind: 'compiled',
     async check(text) {
       worker.postMessage(text, [])
-      const checked = await reply(context, worker)
-      void worker.terminate()
-      if (checked.kind === 'unchecked') throw uncheckable(checked.clause)
-      if (checked.kind !== 'checked' || checked.count === 0) return
-      const { errors, count } = checked
-      const more = count > errors.length ? `; and ${count - errors.length} more` : ''
-      throw mismatch(`The answer does not match --schema: ${errors.join('; ')}${more}.`)
+      return (await reply(context, worker)) as CheckedText
     },
+    close,
   }
+}
+
+/** The places where a text differs, as one clause. */
+export function listedErrors({
+  errors,
+  count,
+}: Extract<SchemaMessage, { readonly kind: 'checked' }>): string {
+  const more = count > errors.length ? `; and ${count - errors.length} more` : ''
+  return `${errors.join('; ')}${more}`
 }
 
 /**
