@@ -50,10 +50,11 @@ export async function makeVideo(run: TaskRun): Promise<Made> {
   const stored = await store.find(job.id)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
   const outcome = await waitForVideo(call, 'video wait', { ...job, stored }, { ...plan, deadlineMs })
+  // Nobody will look it up again.
+  const isOver = outcome.kind === 'failed' ? outcome.error.exit === 'failed' : outcome.failure === undefined
+  if (isOver && stored !== undefined) await store.forget([stored])
   const document = wholeResult(task, outcome)
   if (document.files.length < instance.count) throw tooFew(task, document)
-  // The journal and the record of the result have all that is needed from here on.
-  if (stored !== undefined) await store.forget([stored])
   return {
     names: document.files.slice(0, instance.count).map(({ path }) => path),
     provenance: {

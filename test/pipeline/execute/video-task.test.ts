@@ -9,6 +9,7 @@ import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { clip, film, finished, operation } from '../../program/videos/video-replies.ts'
 import { localServer } from '../../support/local-server.ts'
+import { end, head, readAll, write } from '../../support/server-replies.ts'
 import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
@@ -111,6 +112,19 @@ test('a job of an earlier attempt is waited for, and nothing is sent', async () 
   expect(readFileSync(join(task.folder, '1.mp4')).equals(clip)).toBe(true)
   expect(server.requests.map(({ line }) => line.split(' ')[0])).toEqual(['GET', 'GET'])
   expect([bench.jobs, bench.created]).toEqual([[], []])
+})
+
+test('a job whose reply was cut behind its id is gone on with', async () => {
+  const cut = `{"name":"${operation}","metadata":{`
+  const server = await localServer([
+    [readAll, write(head(200, { 'content-type': 'application/json', 'content-length': '500' }) + cut), end],
+    finished(['/1.mp4']),
+    film(),
+  ])
+  const bench = taskBench(server.url)
+  const { result } = await executeTask(bench.shared, bench.taskOf(teaser()))
+  expect(result).toMatchObject({ job_id: operation, outputs: [{ path: '1.mp4' }] })
+  expect(bench.jobs).toEqual([`operation ${operation}`])
 })
 
 test('fewer videos than asked are an error that keeps what came, also in a later process', async () => {

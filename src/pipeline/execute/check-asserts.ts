@@ -1,0 +1,181 @@
+import { readFile } from 'node:fs/promises'
+import type { Context } from '../../context.ts'
+import { readError } from '../../files/file-error.ts'
+import { inspectAnyFile } from '../../files/inspect-file.ts'
+import { hasTransparentPixel } from '../../files/png-alpha.ts'
+import { listedErrors, openSchemaChecker, type SchemaChecker } from '../../operations/answer-schema.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+
+/** A file that is held against the asserts of its instance. */
+export interface AssertedOutput {
+  /** Absolute. */
+  readonly path: string
+  readonly facts: OutputFacts
+}
+
+/** Checks results against what their instances assert, one after another or at once. */
+export interface AssertChecks {
+  /**
+   * A file is read only for asserts about what is in it.
+   * @param duplicateOf the name of another output that has these bytes, if there is one
+   * @returns why the result is rejected, each a sentence; empty when it holds all asserts, and its request's own schema
+   * @throws FileError; the reason of the context's signal
+   */
+  check(
+    instance: Instance,
+    outputs: readonly AssertedOutput[],
+    duplicateOf: (sha256: string) => string | undefined,
+  ): Promise<string[]>
+  /** Ends the threads that check texts. */
+  close(): void
+}
+
+type CheckContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
+/** Finds out why a text does not match; empty when it does. @param subject names the schema */
+type TextCheck = (schema: unknown, text: string, subject: string) => Promise<string[]>
+
+/** Opens the checks of a run: each schema is compiled once. */
+export function openAsserts(context: CheckContext): AssertChecks {
+  const { checkText, close } = createTextChecks(context)
+  return {
+    async check(instance, outputs, duplicateOf) {
+      const reasons = outputs.map(async (output, at) => {
+        const subject = outputs.length === 1 ? `The ${instance.lane}` : `${capital(instance.lane)} ${at + 1}`
+        const earlier = outputs.findIndex(({ facts }) => facts.sha256 === output.facts.sha256)
+        const twin = earlier < at ? `${instance.lane} ${earlier + 1}` : duplicateOf(output.facts.sha256)
+        const clauses = [
+          ...factClauses(instance, output.facts, twin),
+          ...(await alphaClauses(context, instance, output)),
+          ...(await textClauses(instance, output, checkText)),
+        ]
+        return clauses.map((clause) => `${subject} ${clause}.`)
+      })
+      return (await Promise.all(reasons)).flat()
+    },
+    close,
+  }
+}
+
+const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
+
+/** What the facts of an output alone say. */
+function factClauses({ asserts }: Instance, facts: OutputFacts, twin: string | undefined): string[] {
+  const { width, height, max_bytes: maxBytes, min_seconds: minSeconds, not_duplicate: isUnique } = asserts
+  const isOther = (wanted: number | undefined, found: number | null) =>
+    wanted !== undefined && found !== wanted
+  return [
+    ...(isOther(width, facts.width) ? [`is ${pixels(facts.width)} wide, not ${width}`] : []),
+    ...(isOther(height, facts.height) ? [`is ${pixels(facts.height)} high, not ${height}`] : []),
+    ...(maxBytes !== undefined && facts.bytes > maxBytes
+      ? [`has ${facts.bytes} bytes, more than ${maxBytes}`]
+      : []),
+    ...(minSeconds !== undefined && !(facts.seconds !== null && facts.seconds >= minSeconds)
+      ? [`plays for ${facts.seconds ?? 'an unknown number of'} seconds, not at least ${minSeconds}`]
+      : []),
+    ...(isUnique === true && twin !== undefined ? [`has the same bytes as ${twin}`] : []),
+  ]
+}
+
+function pixels(count: number | null): string {
+  return count === null ? 'an unknown number of pixels' : `${count} pixels`
+}
+
+/**
+ * An image has alpha when its format says so; a PNG only when a pixel is fully transparent, too: models send opaque
+ * pictures with an alpha channel.
+ */
+async function alphaClauses(
+  context: CheckContext,
+  { asserts: { has_alpha: wanted } }: Instance,
+  { path, facts }: AssertedOutput,
+): Promise<string[]> {
+  if (wanted === undefined) return []
+  const { hasAlpha } = await inspectAnyFile(context, path)
+  if (hasAlpha === undefined) return [`is ${facts.media_type}, of which it is not known whether it has alpha`]
+  const isOpaque =
+    hasAlpha && facts.media_type === 'image/png' && (await hasTransparentPixel(await bytesOf(path))) === false
+  if (wanted === (hasAlpha && !isOpaque)) return []
+  if (!wanted) return ['has transparent pixels']
+  return [isOpaque ? 'has an alpha channel, but no transparent pixel' : 'has no alpha channel']
+}
+
+async function textClauses(
+  { lane, asserts, fields }: Instance,
+  { path }: AssertedOutput,
+  checkText: TextCheck,
+): Promise<string[]> {
+  const { schema, min_chars: minChars, matches } = asserts
+  const asked = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
+  const isAsked = schema ?? asked ?? minChars ?? matches
+  if (lane !== 'text' || isAsked === undefined) return []
+  const text = (await bytesOf(path)).toString('utf8')
+  const length = minChars === undefined ? 0 : characters(text)
+  return [
+    ...(asked === undefined ? [] : await checkText(asked, text, 'the schema of the request')),
+    ...(schema === undefined ? [] : await checkText(schema, text, 'the schema')),
+    ...(minChars !== undefined && length < minChars
+      ? [`has ${length} characters, fewer than ${minChars}`]
+      : []),
+    // A pattern may take any time, as those of schemas: it is checked in the same way.
+    ...(matches === undefined
+      ? []
+      : await checkText({ type: 'string', pattern: matches }, JSON.stringify(text), `/${matches}/`)),
+  ]
+}
+
+/** Counted as the contract counts them: without an array, which would fill the memory. */
+function characters(text: string): number {
+  let length = 0
+  for (const _ of text) length++
+  return length
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  return await readFile(path).catch((error: unknown) => {
+    throw readError(error, path)
+  })
+}
+
+/** How many schemas are kept compiled: each has a thread. */
+const maxOpen = 4
+
+function createTextChecks(context: CheckContext): { readonly checkText: TextCheck; close(): void } {
+  /** By their JSON; the one used last comes last. */
+  const open = new Map<string, SchemaChecker>()
+  let turn: Promise<unknown> = Promise.resolve()
+  const end = (key: string) => {
+    const checker = open.get(key)
+    if (checker?.kind === 'compiled') checker.close()
+    open.delete(key)
+  }
+  const openChecker = async (schema: unknown): Promise<SchemaChecker> => {
+    const key = JSON.stringify(schema)
+    const checker = open.get(key) ?? (await openSchemaChecker(context, schema))
+    open.delete(key)
+    open.set(key, checker)
+    for (const oldest of open.keys()) if (open.size > maxOpen) end(oldest)
+    return checker
+  }
+  const checkOne: TextCheck = async (schema, text, subject) => {
+    const checker = await openChecker(schema)
+    if (checker.kind === 'refused') return [`cannot be checked: ${subject} ${checker.clause}`]
+    const checked = await checker.check(text)
+    if (checked.kind === 'unchecked') {
+      end(JSON.stringify(schema))
+      return [`cannot be checked against ${subject}: it ${checked.clause}`]
+    }
+    if (checked.count === 0) return []
+    const isPattern = subject.startsWith('/')
+    return [`does not match ${subject}${isPattern ? '' : `: ${listedErrors(checked)}`}`]
+  }
+  return {
+    // One at a time: a thread does not say which text an answer is about, and is ended by one that takes too long.
+    checkText(...check) {
+      const checked = turn.then(() => checkOne(...check))
+      turn = checked.catch(() => {})
+      return checked
+    },
+    close: () => [...open.keys()].forEach(end),
+  }
+}

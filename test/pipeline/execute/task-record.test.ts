@@ -1,0 +1,137 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
+import type { Task } from '../../../src/pipeline/execute/task.ts'
+import { recoverResult, startedJobs } from '../../../src/pipeline/execute/task-record.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
+import { instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+
+const answer = instanceOf({ command: 'respond', fields: { input: textField('Hello') } })
+const pictures = instanceOf({
+  command: 'image create',
+  model: 'image-model-a',
+  count: 2,
+  fields: { prompt: textField('A harbour'), n: valueField(2) },
+})
+const film = instanceOf({ command: 'video generate', fields: { prompt: textField('A harbour') } })
+
+async function finishedTask(instance: typeof answer, overrides: Partial<Task> = {}) {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf, context } = taskBench(sandbox.url)
+  const task = taskOf(instance, overrides)
+  const done = await executeTask(shared, task)
+  const path = (name: string) => join(task.folder, name)
+  return { task, done, context, path, recover: () => recoverResult(context, task) }
+}
+
+test.for([
+  ['a text', answer],
+  ['images', pictures],
+  ['a video', film],
+] as const)('%s is recovered as it was', async ([, instance]) => {
+  const { done, recover } = await finishedTask(instance)
+  expect(await recover()).toEqual(done)
+})
+
+test.for([
+  ['a text', answer],
+  ['images', pictures],
+  ['a video', film],
+] as const)('%s without a record is recovered with what its files tell', async ([, instance]) => {
+  const { done, path, recover } = await finishedTask(instance)
+  rmSync(path('result.json'))
+  expect(await recover()).toEqual({
+    result: {
+      outputs: done.result.outputs,
+      model: null,
+      origin: null,
+      request_id: null,
+      job_id: null,
+      usage: null,
+      took_s: null,
+    },
+    files: done.files,
+    cost: null,
+    warnings: [],
+  })
+})
+
+test('nothing is recovered from an empty folder, or from none', async () => {
+  const sandbox = await runningSandbox()
+  const { context, taskOf } = taskBench(sandbox.url)
+  expect(await recoverResult(context, taskOf(answer))).toBeUndefined()
+  expect(await recoverResult(context, taskOf(pictures))).toBeUndefined()
+})
+
+test('a result of which a file is missing is not recovered', async () => {
+  for (const hasRecord of [true, false]) {
+    const { path, recover } = await finishedTask(pictures)
+    rmSync(path('2.png'))
+    if (!hasRecord) rmSync(path('result.json'))
+    expect(await recover()).toBeUndefined()
+  }
+})
+
+test('a file that has changed since is not recovered', async () => {
+  const { path, recover } = await finishedTask(answer)
+  writeFileSync(path('1.txt'), 'Something else')
+  expect(await recover()).toBeUndefined()
+})
+
+test('a file that is cut is not recovered', async () => {
+  for (const hasRecord of [true, false]) {
+    const { path, recover } = await finishedTask(pictures)
+    writeFileSync(path('2.png'), readFileSync(path('2.png')).subarray(0, -20))
+    if (!hasRecord) rmSync(path('result.json'))
+    expect(await recover()).toBeUndefined()
+  }
+})
+
+test('a record that a power failure has torn counts as none', async () => {
+  const { done, path, recover } = await finishedTask(answer)
+  const json = readFileSync(path('result.json'), 'utf8')
+  for (const torn of ['', json.slice(0, 100), '[]', json.replace('"1.txt"', '"../1.txt"')]) {
+    writeFileSync(path('result.json'), torn)
+    expect(await recover()).toMatchObject({ result: { outputs: done.result.outputs, model: null } })
+  }
+})
+
+test('the record of another request counts as none', async () => {
+  const { task, context } = await finishedTask(answer)
+  const other = await recoverResult(context, { ...task, key: 'o'.repeat(64) })
+  expect(other?.result.model).toBeNull()
+})
+
+async function stoppedVideo(faults: readonly FaultRule[], onJob: Task['onJob']) {
+  const sandbox = await runningSandbox({ faults })
+  const { shared, taskOf, context, project } = taskBench(sandbox.url)
+  const task = taskOf(film, { onJob })
+  await executeTask(shared, task).catch(() => {})
+  const jobs = await startedJobs(context, project, shared.redactor)
+  return { sandbox, shared, task, jobs }
+}
+
+test('a job that the journal could not note is found again, and gone on with', async () => {
+  const { sandbox, shared, task, jobs } = await stoppedVideo([], () =>
+    Promise.reject(new Error('the process is gone')),
+  )
+  expect([...jobs.keys()]).toEqual(['key-of-the-run'])
+  const done = await executeTask(shared, { ...task, job: jobs.get('key-of-the-run')!, onJob: async () => {} })
+  expect(done.result).toMatchObject({ outputs: [{ path: '1.mp4' }] })
+  expect(sandbox.created()).toBe(1)
+})
+
+test('a request that was refused leaves no job', async () => {
+  const { jobs } = await stoppedVideo([{ action: 'status', status: 429 }], async () => {})
+  expect(jobs.size).toBe(0)
+})
+
+test('a job that has failed is forgotten', async () => {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf, context, project } = taskBench(sandbox.url)
+  const task = taskOf({ ...film, model: 'sandbox-failure' })
+  await expect(executeTask(shared, task)).rejects.toMatchObject({ code: 'job_failed' })
+  expect((await startedJobs(context, project, shared.redactor)).size).toBe(0)
+})
