@@ -83,11 +83,17 @@ function valuesOf(
   }
 }
 
-/** The day and the id of a result are those of the time when it was made: any will do. */
+/** The day is the one on which it was made: any will do. So will any id for a file that was adopted. */
 function fits(instance: Instance, { path, media_type }: OutputFacts, index: number, by: NamedBy): boolean {
   const written = extname(path).slice(1)
   const extension = mediaTypeOfName(`.${written}`) === media_type ? written : extensionOf(media_type)
-  const pattern = expand(instance, index, extension, { ...by, job_id: anyId }, 0)
+  const pattern = expand(
+    instance,
+    index,
+    extension,
+    { ...by, job_id: by.job_id ?? by.request_id ?? anyId },
+    0,
+  )
     .replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
     .replaceAll('1970-01-01', String.raw`\d{4}-\d\d-\d\d`)
     .replaceAll(anyId, '[^/]+')

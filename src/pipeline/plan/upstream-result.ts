@@ -101,10 +101,13 @@ function whyUnknown({ text, candidate }: InstanceReference, assessment: Assessme
   if ((isMade || state === 'pending') && !hasToBePicked) {
     return { state: 'pending', reason: `It needs ${text}, which is to be made first.` }
   }
+  if (candidate !== null && !standing.has(state)) return blocked(text, 'a candidate that is not there')
   const mayBePicked = ['awaiting', 'stale', 'new', 'pending'].includes(state)
-  if (candidate !== null && mayBePicked) return blocked(text, 'a candidate that is not there')
-  return blocked(text, hasToBePicked && mayBePicked ? 'of which no candidate is picked' : obstacles[state])
+  return blocked(text, hasToBePicked && mayBePicked ? obstacles.awaiting : obstacles[state])
 }
+
+/** States that hold up the candidates as well. */
+const standing: ReadonlySet<State> = new Set(['unknown', 'blocked', 'rejected'])
 
 function blocked(text: string, clause: string): Upstream {
   return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }

@@ -1,0 +1,251 @@
+import { hash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createHistory, type History } from '../../../src/pipeline/journal/history.ts'
+import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
+import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
+import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
+import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
+import {
+  createWorld,
+  type Candidate,
+  type Forced,
+  type World,
+  type WorldParts,
+} from '../../../src/pipeline/plan/world.ts'
+import { projectOf } from '../../../src/pipeline/project.ts'
+import { digestOfBytes, digestOfFile, digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+
+/** A project in a folder of its own whose manifest, lock and journal are made by the test. */
+export interface SampleWorld {
+  readonly folder: string
+  readonly history: History
+  readonly lock: Map<string, LockBlock>
+  readonly candidates: Map<string, Candidate>
+  /** Adds an instance, or puts another one in its place, in the same order. */
+  define(id: string, changes?: Partial<Instance>): void
+  /** Takes an instance out of the manifest. */
+  undefine(id: string): void
+  /** Writes files, relative to the folder. */
+  write(files: Readonly<Record<string, string>>): void
+  remove(path: string): void
+  read(path: string): string | undefined
+  /** Puts bytes into the store. */
+  keep(bytes: string): void
+  /** Locks bytes as the output of an instance as it is now, and writes them. */
+  make(id: string, bytes: string, changes?: Partial<LockBlock> & { readonly variant?: number }): Promise<void>
+  /** The result of a request for an instance as it is now, as the journal has it. */
+  record(
+    id: string,
+    bytes: string,
+    event?: { variant?: number; rejected?: readonly string[] },
+  ): Promise<string>
+  /** Makes bytes a candidate for an instance as it is now. @returns its key */
+  offer(id: string, bytes: string, variant?: number): Promise<string>
+  /** The key of an instance as it is now. */
+  keyOf(id: string, variant?: number): Promise<string>
+  world(changes?: Partial<WorldParts>): World
+  plan(forced?: Partial<Forced>): Promise<Plan>
+  assess(id: string, forced?: Partial<Forced>): Promise<Assessment>
+}
+
+const nothing: Result = {
+  outputs: [],
+  model: 'gpt-image-2',
+  origin: 'https://gateway.example',
+  request_id: 'req_1',
+  job_id: null,
+  usage: null,
+  took_s: 4,
+}
+
+/** What is known of an output with these bytes; of a text the bytes have LF. */
+export function factsOf(path: string, bytes: string, lane: Instance['lane'] = 'image'): OutputFacts {
+  const types = { text: 'text/plain', image: 'image/png', video: 'video/mp4' }
+  return {
+    path,
+    sha256: hash('sha256', bytes),
+    bytes: bytes.length,
+    media_type: types[lane],
+    width: null,
+    height: null,
+    seconds: null,
+    credentials: false,
+  }
+}
+
+export function createSampleWorld(isSandbox = false): SampleWorld {
+  const folder = temporaryFolder()
+  const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
+  const history = createHistory()
+  const lock = new Map<string, LockBlock>()
+  const candidates = new Map<string, Candidate>()
+  const instances = new Map<string, Instance>()
+
+  function define(id: string, changes: Partial<Instance> = {}): void {
+    const job = id.replace(/\[.*/, '')
+    const instance: Instance = {
+      id,
+      job,
+      command: 'image create',
+      lane: 'image',
+      model: 'gpt-image-2',
+      fields: textFields({ prompt: `A picture of ${job}` }),
+      references: [],
+      output: `assets/${job}.png`,
+      count: 1,
+      variants: 1,
+      pick: null,
+      alt: null,
+      asserts: {},
+      isFrozen: false,
+      onUnknown: 'stop',
+      at: { file: 'modelgate.yaml', line: 1, column: 1 },
+      ...changes,
+    }
+    instances.set(id, { ...instance, references: changes.references ?? referencesOf(instance) })
+  }
+  const world = (changes: Partial<WorldParts> = {}) => {
+    const manifest: Manifest = {
+      project,
+      sha256: '',
+      gateway: null,
+      budget: { creates: null, cost: null },
+      lanes: { text: 8, image: 4, video: 2 },
+      locksPrompts: false,
+      jobs: jobsOf(instances),
+      instances,
+      warnings: [],
+    }
+    return createWorld({
+      manifest,
+      lock,
+      history,
+      candidates: { get: (key) => Promise.resolve(candidates.get(key)) },
+      store: {
+        async open(sha256) {
+          const path = join(folder, '.modelgate/store', sha256)
+          return (await digestOfBytes(path))?.sha256 === sha256 ? path : undefined
+        },
+      },
+      outputDigest: async (path, isText) =>
+        (await digestOfFile(join(project.outputFolder, path), isText))?.sha256,
+      inputDigest: async (path) => (await digestOfInput(join(folder, path)))!.sha256,
+      // Bytes that begin with `bad` hold no assert.
+      checkAsserts: (_, outputs, duplicateOf) =>
+        Promise.resolve(
+          outputs.flatMap(({ path, facts }) => [
+            ...(readFileSync(path, 'utf8').startsWith('bad') ? ['It is bad.'] : []),
+            ...(duplicateOf(facts.sha256) === undefined ? [] : [`It is ${duplicateOf(facts.sha256)} again.`]),
+          ]),
+        ),
+      forced: { regenerate: new Set(), force: false },
+      now: Date.UTC(2026, 0, 1),
+      ...changes,
+    })
+  }
+  const plan = async (forced: Partial<Forced> = {}) => {
+    const all = world({ forced: { regenerate: new Set(), force: false, ...forced } })
+    const estimate = ({ count }: Instance) => ({ creates: count, cost: null })
+    const { signal } = new AbortController()
+    return await planRun(all, new Set(instances.keys()), { estimate, signal })
+  }
+  const assess = async (id: string, forced?: Partial<Forced>) => (await plan(forced)).assessments.get(id)!
+  const outputsOf = (id: string, bytes: string) => {
+    const { output, lane } = instances.get(id)!
+    return [factsOf(output.replace('{ext}', 'png'), bytes, lane)]
+  }
+  const keyOf = async (id: string, variant = 1) => (await assess(id)).keys[variant - 1]!
+  const write = (files: Readonly<Record<string, string>>) => writeFiles(project.outputFolder, files)
+
+  return {
+    folder,
+    history,
+    lock,
+    candidates,
+    define,
+    undefine: (id) => void instances.delete(id),
+    write,
+    remove: (path) => rmSync(join(project.outputFolder, path), { recursive: true }),
+    read(path) {
+      const full = join(project.outputFolder, path)
+      return existsSync(full) ? readFileSync(full, 'utf8') : undefined
+    },
+    keep: (bytes) => writeFiles(join(folder, '.modelgate/store'), { [hash('sha256', bytes)]: bytes }),
+    async make(id, bytes, { variant = 1, ...changes } = {}) {
+      const { fields, keys } = await assess(id)
+      const outputs = outputsOf(id, bytes)
+      const made = { key: keys[variant - 1]!, fields: fields!, picked: null, adopted: null, prompt: null }
+      lock.set(id, { ...nothing, outputs, ...made, ...changes })
+      for (const { path } of outputs) write({ [path]: bytes })
+    },
+    async record(id, bytes, { variant = 1, rejected = null } = {}) {
+      const key = await keyOf(id, variant)
+      const result = { ...nothing, outputs: outputsOf(id, bytes) }
+      history.note({ type: 'result', instance: id, key, variant, result, rejected })
+      return key
+    },
+    async offer(id, bytes, variant = 1) {
+      const key = await keyOf(id, variant)
+      const path = join('.modelgate/candidates', key, '1.png')
+      writeFiles(folder, { [path]: bytes })
+      const result = { ...nothing, outputs: [factsOf('1.png', bytes)] }
+      candidates.set(key, { result, files: [join(folder, path)] })
+      return key
+    },
+    keyOf,
+    world,
+    plan,
+    assess,
+  }
+}
+
+/** Fields with written texts. */
+export function textFields(texts: Readonly<Record<string, string>>): Instance['fields'] {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, { kind: 'text', text, path: null }]),
+  )
+}
+
+/** A field that takes files: paths, and references to instances, which begin with `@`. */
+export function fileField(...sources: readonly string[]): Instance['fields'][string] {
+  return {
+    kind: 'files',
+    files: sources.map((text) => ({
+      role: null,
+      source: text.startsWith('@') ? { reference: referenceTo(text) } : { path: text },
+    })),
+  }
+}
+
+/** `@hero`, `@hero#2`. */
+function referenceTo(text: string): Reference {
+  const [instance = '', candidate] = text.slice(1).split('#')
+  return {
+    kind: 'instance',
+    text,
+    instance,
+    candidate: candidate === undefined ? null : Number(candidate),
+  }
+}
+
+function referencesOf({ fields }: Instance): readonly Reference[] {
+  return Object.values(fields).flatMap((field) =>
+    field.kind === 'text of'
+      ? [field.reference]
+      : field.kind === 'files'
+        ? field.files.flatMap(({ source }) => ('reference' in source ? [source.reference] : []))
+        : [],
+  )
+}
+
+function jobsOf(instances: ReadonlyMap<string, Instance>): readonly Job[] {
+  const jobs = new Map<string, { name: string; at: Instance['at']; instances: string[] }>()
+  for (const { id, job, at } of instances.values()) {
+    const known = jobs.get(job) ?? { name: job, at, instances: [] }
+    known.instances.push(id)
+    jobs.set(job, known)
+  }
+  return [...jobs.values()]
+}
