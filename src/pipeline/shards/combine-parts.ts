@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
 import { UsageError } from '../../errors.ts'
 import { createProblemList } from '../../problems.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
-import { formatLock } from '../lock/lock-text.ts'
 import { exitOfRun, type RunExit } from '../run/run-exit.ts'
-import type { Part } from './part-folder.ts'
+import { digestOfLock, type Part } from './part-folder.ts'
 import type { PartInstance } from './part-report.ts'
 
 /** What the parts have to belong to. */
@@ -22,15 +20,12 @@ export interface CombinedParts {
   readonly lock: Lock
   /** The blocks in it that a part has changed or added, with the part. */
   readonly changed: ReadonlyMap<string, { readonly block: LockBlock; readonly part: Part }>
+  /** Names of blocks that are no longer in it. */
+  readonly removed: readonly string[]
   /** Of all parts. */
   readonly instances: readonly PartInstance[]
   /** As the whole run would have ended. */
   readonly exit: RunExit
-}
-
-/** A digest of what a lock says, whatever its line breaks. */
-export function digestOfLock(lock: Lock): string {
-  return createHash('sha256').update(formatLock(lock)).digest('hex')
 }
 
 /**
@@ -51,7 +46,8 @@ export function combineParts(parts: readonly Part[], whole: Whole): CombinedPart
   problems.throwIfAny()
 
   const lock = new Map(whole.lock)
-  for (const part of parts) for (const id of part.report.removed) lock.delete(id)
+  const removed = parts.flatMap((part) => part.report.removed)
+  for (const id of removed) lock.delete(id)
   const changed = new Map(
     parts.flatMap((part) => [...part.lock].map(([id, block]) => [id, { block, part }] as const)),
   )
@@ -59,6 +55,7 @@ export function combineParts(parts: readonly Part[], whole: Whole): CombinedPart
   return {
     lock,
     changed,
+    removed: removed.filter((id) => !lock.has(id)),
     instances: parts.flatMap((part) => part.report.instances),
     exit: exitOfRun(parts.map((part) => part.report.exit)),
   }

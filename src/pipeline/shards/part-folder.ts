@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { readError, systemCode, writeError } from '../../files/file-error.ts'
@@ -9,14 +11,14 @@ import { formatLock, parseLock } from '../lock/lock-text.ts'
 import type { Blobs } from '../plan/world.ts'
 import type { Project } from '../project.ts'
 import { digestOfBytes } from '../store/file-digest.ts'
+import { makeStateFolder } from '../store/state-folder.ts'
 import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
 import type { Shard } from './partition.ts'
 
 /** What a shard leaves for `run merge`. */
-export interface PartContent {
-  readonly report: Omit<PartReport, 'files'>
-  /** The blocks that it has changed or added. */
-  readonly lock: Lock
+export interface PartContent extends Pick<PartReport, 'manifest' | 'shard' | 'jobs' | 'exit' | 'instances'> {
+  /** The committed lock, and the same as the run of the shard has left it. */
+  readonly locks: { readonly before: Lock; readonly after: Lock }
   /** The absolute path of its journal; null where there is none. */
   readonly journal: string | null
   /** The folders of candidates and rejected results of its instances, each named by a key. */
@@ -44,12 +46,22 @@ export function partFolderOf({ stateFolder }: Project, { index, total }: Shard):
 
 /**
  * Writes the part of a shard, in place of an earlier one.
- * @param store has the outputs of all blocks
+ * @param store has the outputs of all blocks that the run has changed
  * @returns the absolute path of its folder, which is there as a whole or not at all
  * @throws FileError
  */
 export async function writePart(project: Project, store: Blobs, content: PartContent): Promise<string> {
-  const folder = partFolderOf(project, content.report.shard)
+  const { manifest, shard, jobs, exit, instances, locks, journal, candidates } = content
+  const folder = partFolderOf(project, shard)
+  const { before, after } = locks
+  // An unfinished run of another shard on this machine may have changed other blocks.
+  const changed = new Map(
+    instances.flatMap(({ id }) => {
+      const block = after.get(id)
+      return block === undefined || isDeepStrictEqual(block, before.get(id)) ? [] : [[id, block] as const]
+    }),
+  )
+  const removed = [...before.keys()].filter((id) => !after.has(id))
   const unfinished = `${folder}.new`
   const files: Record<string, string> = {}
   const add = async (name: string, write: (path: string) => Promise<void>) => {
@@ -60,30 +72,36 @@ export async function writePart(project: Project, store: Blobs, content: PartCon
     if (digest !== undefined) files[name] = digest.sha256
   }
   try {
+    await makeStateFolder(project, 'parts')
     await rm(unfinished, { recursive: true, force: true })
-    await add(lockName, (path) => writeFile(path, formatLock(content.lock)))
-    for (const sha256 of outputsOf(content.lock)) {
+    await add(lockName, (path) => writeFile(path, formatLock(changed)))
+    for (const sha256 of outputsOf(changed)) {
       const source = await store.open(sha256)
       if (source === undefined)
         throw new FileError('blob_missing', `The store has no blob ${sha256}, which the lock names.`)
       await add(`blobs/${sha256}`, (path) => copyFile(source, path))
     }
-    const { journal } = content
     if (journal !== null) await add(journalName, (path) => copyFile(journal, path))
-    for (const candidate of content.candidates) {
+    for (const candidate of candidates) {
       for (const name of await readdir(candidate)) {
         await add(`candidates/${basename(candidate)}/${name}`, (path) =>
           copyFile(join(candidate, name), path),
         )
       }
     }
-    await writeFile(join(unfinished, reportName), formatPartReport({ ...content.report, files }))
+    const report = { manifest, lock: digestOfLock(before), shard, jobs, exit, instances, removed, files }
+    await writeFile(join(unfinished, reportName), formatPartReport(report))
     await rm(folder, { recursive: true, force: true })
     await rename(unfinished, folder)
   } catch (error) {
     throw error instanceof FileError ? error : writeError(error, folder)
   }
   return folder
+}
+
+/** A digest of what a lock says, whatever its line breaks. */
+export function digestOfLock(lock: Lock): string {
+  return createHash('sha256').update(formatLock(lock)).digest('hex')
 }
 
 /** The digests of all outputs, each once. */

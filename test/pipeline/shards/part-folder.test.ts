@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readPart } from '../../../src/pipeline/shards/part-folder.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { block, leavePart, sha256Of } from './sample-parts.ts'
 
 const hero = block('assets/hero.png', 'hero')
@@ -26,7 +27,12 @@ const leave = () =>
     contents: ['hero'],
     journal: '{}\n',
     candidates: { [`${candidateKey}/record.json`]: '{}', [`${candidateKey}/1.png`]: 'one' },
-    report: { exit: 'unknown', jobs: ['hero', 'banner'], removed: ['old'] },
+    began: new Map([
+      ['old', block('old.png', 'old')],
+      ['copy', hero],
+    ]),
+    removed: ['old'],
+    report: { exit: 'unknown', jobs: ['hero', 'banner'] },
   })
 
 test('a part is read as it was left', async () => {
@@ -55,15 +61,42 @@ test('a part is read as it was left', async () => {
   ])
 })
 
+test('a part has what its own instances have changed, and nothing else', async () => {
+  const { folder } = await leavePart({
+    index: 1,
+    total: 1,
+    instances: [
+      { id: 'hero', outcome: 'done' },
+      { id: 'copy', outcome: 'done' },
+    ],
+    began: new Map([['copy', block('copy.png', 'copy')]]),
+    lock: new Map([
+      ['hero', hero],
+      ['of-another-shard', block('x.png', 'x')],
+    ]),
+    contents: ['hero'],
+  })
+  const { lock, report } = await readPart({ cwd: '/' }, folder)
+  expect([[...lock.keys()], report.removed]).toEqual([['hero'], []])
+})
+
 test('a part takes the place of an earlier one, and of one that was not finished', async () => {
-  const { folder } = await leave()
-  writeFileSync(join(folder, 'more'), '')
-  const again = await leavePart({ index: 2, total: 5, instances: [] })
-  expect(existsSync(join(again.folder, 'more'))).toBe(false)
+  const root = temporaryFolder()
+  const earlier = ['2-of-5', '2-of-5.new'].map((name) => join(root, '.modelgate/parts', name))
+  for (const folder of earlier) writeFiles(folder, { 'report.json': '{}', more: '' })
+  const { folder } = await leavePart({ index: 2, total: 5, instances: [] }, root)
+  expect(folder).toBe(earlier[0])
+  expect(readdirSync(folder).toSorted()).toEqual(['lock.json', 'report.json'])
+  expect(existsSync(earlier[1]!)).toBe(false)
 })
 
 test('a part without the blob that its lock names is not left', async () => {
-  const left = leavePart({ index: 1, total: 1, instances: [], lock: new Map([['hero', hero]]) })
+  const left = leavePart({
+    index: 1,
+    total: 1,
+    instances: [{ id: 'hero', outcome: 'done' }],
+    lock: new Map([['hero', hero]]),
+  })
   await expect(left).rejects.toMatchObject({ exit: 'io', code: 'blob_missing' })
 })
 

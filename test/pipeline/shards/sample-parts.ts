@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
-import { digestOfLock } from '../../../src/pipeline/shards/combine-parts.ts'
 import { readPart, writePart, type Part, type PartContent } from '../../../src/pipeline/shards/part-folder.ts'
 import type { PartInstance } from '../../../src/pipeline/shards/part-report.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -44,10 +43,13 @@ export interface SamplePart {
   readonly index: number
   readonly total: number
   readonly instances: readonly PartInstance[]
+  /** The blocks that it has changed. */
   readonly lock?: Lock
   /** The lock that it began with. */
   readonly began?: Lock
-  readonly report?: Partial<PartContent['report']>
+  /** The names under which it has left no block. */
+  readonly removed?: readonly string[]
+  readonly report?: Partial<PartContent>
   readonly journal?: string
   /** Files of candidates, by key and name. */
   readonly candidates?: Readonly<Record<string, string>>
@@ -56,8 +58,10 @@ export interface SamplePart {
 }
 
 /** A project of its own in which a shard has left its part. */
-export async function leavePart(sample: SamplePart): Promise<{ project: Project; folder: string }> {
-  const root = temporaryFolder()
+export async function leavePart(
+  sample: SamplePart,
+  root = temporaryFolder(),
+): Promise<{ project: Project; folder: string }> {
   const project = projectOf(join(root, 'modelgate.yaml'), false)
   const { index, total, instances, contents = [], candidates = {}, journal } = sample
   writeFiles(root, {
@@ -71,22 +75,21 @@ export async function leavePart(sample: SamplePart): Promise<{ project: Project;
   const store = {
     open: (sha256: string) => Promise.resolve(stored.has(sha256) ? join(root, 'store', sha256) : undefined),
   }
+  const before = sample.began ?? new Map()
+  const after = new Map([...before, ...(sample.lock ?? [])])
+  for (const id of sample.removed ?? []) after.delete(id)
   const folder = await writePart(project, store, {
-    report: {
-      manifest: manifestDigest,
-      lock: digestOfLock(sample.began ?? new Map()),
-      shard: { index, total },
-      jobs: [],
-      exit: 'ok',
-      instances: [...instances],
-      removed: [],
-      ...sample.report,
-    },
-    lock: sample.lock ?? new Map(),
+    manifest: manifestDigest,
+    shard: { index, total },
+    jobs: [],
+    exit: 'ok',
+    instances: [...instances],
+    locks: { before, after },
     journal: journal === undefined ? null : join(root, 'run.jsonl'),
     candidates: [
       ...new Set(Object.keys(candidates).map((name) => join(root, 'candidates', name.split('/')[0]!))),
     ],
+    ...sample.report,
   })
   return { project, folder }
 }

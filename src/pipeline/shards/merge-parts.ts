@@ -1,0 +1,147 @@
+import { readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { randomHex, type FileContext } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import { readError, systemCode, writeError } from '../../files/file-error.ts'
+import { makeFolder } from '../../files/write-target.ts'
+import { allInputs } from '../../problems.ts'
+import type { JournalEvent } from '../journal/journal-event.ts'
+import { readLines } from '../journal/journal-line.ts'
+import type { Lock, OutputFacts } from '../lock/lock-block.ts'
+import { writeLock } from '../lock/project-lock.ts'
+import type { Project } from '../project.ts'
+import { exitOfRun, type RunExit } from '../run/run-exit.ts'
+import type { BlobStore } from '../store/blob-store.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { placeOutput } from '../store/place-output.ts'
+import { copyWhole } from '../store/safe-copy.ts'
+import { combineParts, type CombinedParts, type Whole } from './combine-parts.ts'
+import { journalName, readPart, type Part } from './part-folder.ts'
+import type { PartInstance } from './part-report.ts'
+
+/** Where parts are merged. Nobody else may be running the manifest. */
+export interface MergeCall extends Whole {
+  readonly context: FileContext
+  readonly project: Project
+  readonly store: Pick<BlobStore, 'add' | 'putAside'>
+  /** Writes an event to the journal of this machine; it is on the disk when this resolves. */
+  record(event: JournalEvent): Promise<void>
+}
+
+export interface MergedParts {
+  readonly lock: Lock
+  readonly instances: readonly PartInstance[]
+  /** The outputs that were put in place, relative to the output folder. */
+  readonly placed: readonly string[]
+  /** Those that were not, because a file is there that is not as it was locked. */
+  readonly kept: readonly { readonly instance: string; readonly path: string }[]
+  /** As the whole run would have ended. */
+  readonly exit: RunExit
+}
+
+/**
+ * Merges the parts that shards have left: their outputs and candidates go to where a run of the whole would have put them,
+ * what became of each request goes into the journal, and at last the lock is written. A merge that was killed before that
+ * can be begun again.
+ * @param folders of parts, or with parts in them; relative to the working directory
+ * @throws UsageError with everything that is wrong with the parts; then nothing has been written. FileError
+ */
+export async function mergeParts(call: MergeCall, folders: readonly string[]): Promise<MergedParts> {
+  const { context, project } = call
+  const found = await Promise.all(folders.map((folder) => partsIn(context, folder)))
+  const parts = await allInputs(found.flat().map((folder) => readPart(context, folder)))
+  const combined = combineParts(parts, call)
+  for (const part of parts) await takeOver(call, part)
+  const { placed, kept } = await placeAll(call, combined)
+  await writeLock(context, project, combined.lock)
+  const exit = exitOfRun([combined.exit, ...(kept.length > 0 ? (['outdated'] as const) : [])])
+  return { lock: combined.lock, instances: combined.instances, placed, kept, exit }
+}
+
+/** The parts in a folder such as `.modelgate/parts`; else the folder itself. */
+async function partsIn({ cwd }: Pick<FileContext, 'cwd'>, folder: string): Promise<string[]> {
+  const names = await readdir(resolve(cwd, folder)).catch((error: unknown) => {
+    throw readError(error, folder)
+  })
+  const parts = names.filter((name) => /^\d+-of-\d+$/.test(name))
+  return names.includes('report.json') || parts.length === 0
+    ? [folder]
+    : parts.map((name) => join(folder, name))
+}
+
+/** Takes in what a part has besides its lock: blobs, candidates, and what became of its requests. */
+async function takeOver({ context, project, store, record }: MergeCall, part: Part): Promise<void> {
+  const names = Object.keys(part.report.files)
+  for (const name of names) if (dirname(name) === 'blobs') await store.add(join(part.path, name), false)
+  const candidates = Map.groupBy(
+    names.filter((name) => name.startsWith('candidates/')),
+    (name) => dirname(name),
+  )
+  for (const [folder, files] of candidates) {
+    const target = join(project.stateFolder, folder)
+    const unfinished = `${target}.${randomHex(context.clock, 8)}`
+    try {
+      await makeFolder(unfinished)
+      for (const file of files) await copyWhole(join(part.path, file), join(unfinished, basename(file)))
+      await rename(unfinished, target).catch(async (error: unknown) => {
+        // It is here already: a request has one result.
+        if (!['EEXIST', 'ENOTEMPTY', 'EPERM'].includes(systemCode(error) ?? '')) throw error
+        await rm(unfinished, { recursive: true })
+      })
+    } catch (error) {
+      throw writeError(error, target)
+    }
+  }
+  if (names.includes(journalName)) {
+    for (const { event } of readLines(await readFile(join(part.path, journalName)))) {
+      if (event !== undefined && event.type !== 'begin' && event.type !== 'end') await record(event)
+    }
+  }
+}
+
+/** Puts the outputs in place that a part has made, and takes away those that are now elsewhere. */
+async function placeAll(
+  call: MergeCall,
+  { lock, changed, removed }: CombinedParts,
+): Promise<Pick<MergedParts, 'placed' | 'kept'>> {
+  const { context, project, store } = call
+  const before = [...call.lock.values()].flatMap(({ outputs }) => outputs)
+  const lockedDigests = Map.groupBy(before, ({ path }) => path)
+  const placed: string[] = []
+  const kept: { instance: string; path: string }[] = []
+  for (const [instance, { block, part }] of changed) {
+    for (const { path, sha256, media_type } of block.outputs) {
+      const isText = isTextType(media_type)
+      const mayReplace = (lockedDigests.get(path) ?? []).map((facts) => facts.sha256)
+      const target = join(project.outputFolder, path)
+      const there = (await digestOfFile(target, isText))?.sha256
+      if (there !== undefined && mayReplace.includes(there)) await store.putAside(target)
+      const source = join(part.path, 'blobs', sha256)
+      try {
+        await placeOutput(context, project, { source, sha256, isText, path, mayReplace })
+        if (there !== sha256) placed.push(path)
+      } catch (error) {
+        if (!(error instanceof ModelgateError && error.code === 'output_changed')) throw error
+        kept.push({ instance, path })
+      }
+    }
+  }
+  const paths = new Set([...lock.values()].flatMap(({ outputs }) => outputs.map(({ path }) => path)))
+  for (const id of [...changed.keys(), ...removed]) {
+    for (const facts of call.lock.get(id)?.outputs ?? []) {
+      if (!paths.has(facts.path)) await takeAway(call, facts)
+    }
+  }
+  return { placed, kept }
+}
+
+/** Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store. */
+async function takeAway(
+  { project, store }: MergeCall,
+  { path, sha256, media_type }: OutputFacts,
+): Promise<void> {
+  const file = join(project.outputFolder, path)
+  if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) return
+  await store.putAside(file)
+  await unlink(file)
+}
