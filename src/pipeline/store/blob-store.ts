@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs'
-import { open, readdir, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { open, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
-import { readError, systemCode, writeError } from '../../files/file-error.ts'
+import { readError, writeError } from '../../files/file-error.ts'
 import { makeFolder, placeFile, syncFolder } from '../../files/write-target.ts'
 import type { Project } from '../project.ts'
 import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
 import { copyWhole, syncFile, temporaryPath } from './safe-copy.ts'
-import { makeStateFolder } from './state-folder.ts'
+import { makeStateFolder, namesIn } from './state-folder.ts'
 
 /**
  * Bytes by their digests, in `.modelgate/store/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a
@@ -156,12 +156,4 @@ async function copyText(source: string, temporary: string): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-/** The names in a folder; none when there is no such folder. */
-async function namesIn(folder: string): Promise<string[]> {
-  return await readdir(folder).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return []
-    throw readError(error, folder)
-  })
 }

@@ -24,7 +24,7 @@ export function isTextType(mediaType: string): boolean {
  * @throws FileError `is_folder`, `not_a_file`, `permission_denied`, …
  */
 export function digestOfFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
-  return digest(path, 0, () => (isText ? { crlf: true, mark: false } : verbatim))
+  return digest(path, 0, () => (isText ? linesOnly : verbatim))
 }
 
 /**
@@ -39,12 +39,13 @@ export function digestOfInput(path: string): Promise<FileDigest | undefined> {
 }
 
 /**
- * The digest of the bytes of a file that may not be what it seems.
+ * The digest of a file that may not be what it seems; of a text, where that is asked for, as it is with LF.
  * @param path absolute
  * @returns undefined for all but a regular file: for a link, a folder, a pipe, and for what cannot be read
  */
-export async function digestOfBytes(path: string): Promise<FileDigest | undefined> {
-  return await digest(path, constants.O_NOFOLLOW ?? 0, () => verbatim).catch(() => undefined)
+export async function digestOfBytes(path: string, isText = false): Promise<FileDigest | undefined> {
+  const normalisation = isText ? linesOnly : verbatim
+  return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(() => undefined)
 }
 
 /** What is left out before hashing. */
@@ -56,6 +57,7 @@ interface Normalisation {
 }
 
 const verbatim: Normalisation = { crlf: false, mark: false }
+const linesOnly: Normalisation = { crlf: true, mark: false }
 
 /**
  * Files of this size are read at once: for so few bytes the system's threads take longer than the reading. Larger ones

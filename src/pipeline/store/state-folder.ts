@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemCode } from '../../files/file-error.ts'
+import { readError, systemCode } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Project } from '../project.ts'
 
@@ -19,4 +19,12 @@ export async function makeStateFolder(project: Project, name: string): Promise<s
     if (systemCode(error) !== 'EEXIST') throw error
   })
   return path
+}
+
+/** The names in a folder; none when there is no such folder. @throws FileError */
+export async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return []
+    throw readError(error, folder)
+  })
 }
