@@ -59,6 +59,28 @@ describe('a new run', () => {
     expect(typesIn(textOf(project))).toEqual(['begin', 'intent'])
   })
 
+  test('is named in folders that are on the disk before its first event is', async () => {
+    const project = sampleProject()
+    const steps: string[] = []
+    const hook = (name: string, call: () => Promise<unknown>) => {
+      steps.push(name)
+      return call()
+    }
+    await withFsHook(hook, async () => {
+      const journal = await opened(project)
+      await journal.append(intent('a'))
+      steps.push('appended')
+      await journal.close()
+    })
+    // The journal itself is synced by another call.
+    expect(steps.filter((name) => ['handle.sync', 'appended'].includes(name))).toEqual([
+      'handle.sync',
+      'handle.sync',
+      'handle.sync',
+      'appended',
+    ])
+  })
+
   test('comes after the newest one, also by a clock that was put back', async () => {
     const project = sampleProject()
     await wrote(project, { type: 'end', run: first })

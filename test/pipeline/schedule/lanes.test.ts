@@ -1,0 +1,596 @@
+import { describe, expect, test } from 'vitest'
+import {
+  GenerationError,
+  Interrupted,
+  ModelgateError,
+  type ErrorFacts,
+  type ExitName,
+} from '../../../src/errors.ts'
+import type { Lane } from '../../../src/pipeline/manifest/manifest.ts'
+import { createLanes, type LaneEvent, type Lanes } from '../../../src/pipeline/schedule/lanes.ts'
+import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
+
+interface Settings {
+  readonly concurrency?: Partial<Record<Lane, number>>
+  readonly jobs?: number
+  readonly deadline?: number
+}
+
+function testLanes({ concurrency, jobs = 10, deadline }: Settings = {}) {
+  const clock = fakeClock()
+  const controller = new AbortController()
+  const events: LaneEvent[] = []
+  const lanes = createLanes({
+    clock,
+    signal: controller.signal,
+    concurrency: { text: 8, image: 4, video: 2, ...concurrency },
+    jobs,
+    deadline,
+    onChange: (event) => events.push(event),
+  })
+  return { clock, lanes, events, controller }
+}
+
+/** A request that ends when the test says so. */
+interface Sent {
+  readonly name: string
+  readonly attempt: number
+  /** Seconds on the clock. */
+  readonly at: number
+  succeed(): void
+  fail(error: unknown): void
+}
+
+/** Sends requests whose ends the test decides, and keeps what was sent and what came of it. */
+function requests({ lanes, clock }: { lanes: Lanes; clock: FakeClock }) {
+  const sent: Sent[] = []
+  const ends = new Map<string, unknown>()
+  const add = (name: string, { lane = 'text', priority = 1, isFollowUp = false }: Order = {}) => {
+    const run = lanes.run(lane, { priority, isFollowUp }, (attempt) => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>()
+      const succeed = () => resolve(`${name} done`)
+      sent.push({ name, attempt, at: clock.monotonic() / 1000, succeed, fail: reject })
+      return promise
+    })
+    run.then(
+      (value) => ends.set(name, value),
+      (error: unknown) => ends.set(name, error),
+    )
+  }
+  /** Lets the last attempts of these end, and what follows from that happen. */
+  const end = async (names: readonly string[], error?: unknown) => {
+    for (const name of names) {
+      const last = sent.findLast((request) => request.name === name)!
+      if (error === undefined) last.succeed()
+      else last.fail(error)
+    }
+    await clock.advance(0)
+  }
+  const names = () => sent.map(({ name }) => name)
+  return { sent, ends, add, end, names, settle: () => clock.advance(0) }
+}
+
+interface Order {
+  readonly lane?: Lane
+  readonly priority?: number
+  readonly isFollowUp?: boolean
+}
+
+const failed = (exit: ExitName, code: string, facts: ErrorFacts = {}) =>
+  new ModelgateError(exit, code, 'The gateway says no.', { billed: 'no', ...facts })
+const tooMany = (retryAfterS?: number) => failed('later', 'rate_limited', { httpStatus: 429, retryAfterS })
+const overloaded = (retryAfterS?: number) => failed('later', 'http_503', { httpStatus: 503, retryAfterS })
+const unreachable = failed('notSent', 'not_sent_connect', { phase: 'connect' })
+
+describe('places', () => {
+  test('each lane has its own; whoever ends makes room for the next one of the lane', async () => {
+    const set = testLanes({ concurrency: { image: 2, video: 1 } })
+    const { add, end, names, ends, settle } = requests(set)
+    for (const name of ['a', 'b', 'c']) add(name, { lane: 'image' })
+    for (const name of ['v', 'w']) add(name, { lane: 'video' })
+    await settle()
+    expect(names()).toEqual(['a', 'b', 'v'])
+    expect(set.lanes.state()).toEqual({
+      lanes: {
+        text: { inFlight: 0, waiting: 0, concurrency: 8, configured: 8, pauseS: null },
+        image: { inFlight: 2, waiting: 1, concurrency: 2, configured: 2, pauseS: null },
+        video: { inFlight: 1, waiting: 1, concurrency: 1, configured: 1, pauseS: null },
+      },
+      isOpen: false,
+      retries: { used: 0, allowed: 12 },
+    })
+    await end(['b'])
+    expect(names()).toEqual(['a', 'b', 'v', 'c'])
+    expect([...ends]).toEqual([['b', 'b done']])
+  })
+
+  test('follow-ups come first, then the longest path, then who came first', async () => {
+    const set = testLanes({ concurrency: { text: 1 } })
+    const { add, end, names, settle } = requests(set)
+    add('short', { priority: 1 })
+    add('long', { priority: 9 })
+    add('as long', { priority: 9 })
+    add('download', { priority: 1, isFollowUp: true })
+    add('longest', { priority: 10 })
+    await settle()
+    for (const name of ['download', 'longest', 'long', 'as long', 'short']) await end([name])
+    expect(names()).toEqual(['download', 'longest', 'long', 'as long', 'short'])
+  })
+
+  test('a failure that is final goes to the caller, and makes room, too', async () => {
+    const set = testLanes({ concurrency: { text: 1 } })
+    const { add, end, names, ends, settle } = requests(set)
+    const finals = [
+      new GenerationError('blocked', 'Blocked.'),
+      failed('rejected', 'insufficient_quota', { httpStatus: 429 }),
+      failed('unknown', 'outcome_reset', { billed: 'maybe' }),
+      failed('later', 'http_503', { billed: 'maybe' }),
+      failed('notSent', 'not_sent_certificate'),
+      new Error('a bug'),
+    ]
+    for (const [at] of finals.entries()) add(String(at))
+    await settle()
+    for (const [at, error] of finals.entries()) await end([String(at)], error)
+    expect([...ends.values()]).toEqual(finals)
+    expect(names()).toEqual(['0', '1', '2', '3', '4', '5'])
+    expect(set.lanes.state().retries.used).toBe(0)
+  })
+
+  test('what throws before it is sent fails, and keeps no place', async () => {
+    const { lanes, clock } = testLanes({ concurrency: { text: 1 } })
+    const run = lanes.run('text', { priority: 1, isFollowUp: false }, () => {
+      throw new Error('a bug')
+    })
+    await expect(run).rejects.toThrow('a bug')
+    await expect(lanes.run('text', { priority: 1, isFollowUp: false }, async () => 7)).resolves.toBe(7)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  test('ten thousand that wait are sent by their priority, and leave nothing behind', async () => {
+    const { lanes, clock } = testLanes({ concurrency: { text: 8 }, jobs: 10_000 })
+    const order: number[] = []
+    let most = 0
+    let current = 0
+    const runs = Array.from({ length: 10_000 }, (_, index) =>
+      lanes.run('text', { priority: (index * 7919) % 10_000, isFollowUp: false }, async () => {
+        most = Math.max(most, ++current)
+        order.push((index * 7919) % 10_000)
+        await Promise.resolve()
+        current--
+      }),
+    )
+    await Promise.all(runs)
+    expect(order).toEqual(Array.from({ length: 10_000 }, (_, index) => 9999 - index))
+    expect(most).toBe(8)
+    expect(clock.pendingTimers).toBe(0)
+  })
+})
+
+describe('a 429', () => {
+  test('pauses its lane for as long as the gateway says, and no other', async () => {
+    const set = testLanes({ concurrency: { text: 2, image: 1 } })
+    const { add, end, sent, settle } = requests(set)
+    for (const name of ['a', 'b', 'c']) add(name)
+    await settle()
+    await end(['a'], tooMany(30))
+    await end(['b'])
+    add('i', { lane: 'image' })
+    await settle()
+    expect(set.lanes.state().lanes.text).toMatchObject({
+      inFlight: 0,
+      waiting: 2,
+      concurrency: 1,
+      pauseS: 30,
+    })
+    await set.clock.advance(29_999)
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'i'])
+    await set.clock.advance(1)
+    expect(sent.at(-1)).toMatchObject({ name: 'a', attempt: 2, at: 30 })
+    expect(set.events).toEqual([
+      {
+        type: 'lane-change',
+        lane: 'text',
+        concurrency: 1,
+        pause_s: 30,
+        reason: 'the gateway wants fewer requests (HTTP 429)',
+      },
+    ])
+  })
+
+  test('halves the concurrency once for all that were under way', async () => {
+    const set = testLanes({ concurrency: { text: 8 } })
+    const { add, end, settle } = requests(set)
+    const names = Array.from('abcdefgh')
+    for (const name of names) add(name)
+    await settle()
+    await end(names, tooMany(5))
+    expect(set.lanes.state().lanes.text).toMatchObject({ inFlight: 0, concurrency: 4 })
+    await set.clock.advance(5_000)
+    expect(set.lanes.state().lanes.text.inFlight).toBe(4)
+    await end(['a'], tooMany(5))
+    expect(set.lanes.state().lanes.text.concurrency).toBe(2)
+    await end(['b', 'c', 'd'], tooMany(5))
+    expect(set.lanes.state().lanes.text.concurrency).toBe(2)
+    await set.clock.advance(5_000)
+    await end(['a', 'b'], tooMany(5))
+    await set.clock.advance(5_000)
+    await end(['a'], tooMany(5))
+    expect(set.lanes.state().lanes.text.concurrency).toBe(1)
+  })
+
+  test('of the same burst only makes the pause longer', async () => {
+    const set = testLanes({ concurrency: { text: 2 } })
+    const { add, end, sent, settle } = requests(set)
+    add('a')
+    add('b')
+    await settle()
+    await end(['a'], tooMany(5))
+    await end(['b'], tooMany(9))
+    await set.clock.advance(8_999)
+    expect(sent).toHaveLength(2)
+    await set.clock.advance(1)
+    expect(sent).toHaveLength(3)
+  })
+
+  test('that says nothing of a time pauses longer from burst to burst, until one goes well', async () => {
+    const set = testLanes({ concurrency: { text: 1 } })
+    const { add, end, sent, settle } = requests(set)
+    add('a')
+    await settle()
+    for (let burst = 0; burst < 6; burst++) {
+      await end(['a'], tooMany())
+      await set.clock.advance(10_000)
+    }
+    expect(sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(sent.map(({ at }) => at % 10)).toEqual([0, 0.375, 0.75, 1.5, 3, 6, 6])
+    await end(['a'])
+    add('b')
+    await settle()
+    const from = set.clock.monotonic() / 1000
+    await end(['b'], tooMany())
+    await set.clock.advance(10_000)
+    expect(sent.at(-1)!.at - from).toBeCloseTo(0.375)
+  })
+
+  test('that asks for no time at all is not answered in a loop', async () => {
+    const set = testLanes({ concurrency: { text: 1 } })
+    const { add, end, sent, settle } = requests(set)
+    add('a')
+    await settle()
+    await end(['a'], tooMany(0))
+    await set.clock.advance(99)
+    expect(sent).toHaveLength(1)
+    await set.clock.advance(1)
+    expect(sent).toHaveLength(2)
+  })
+
+  test('takes nothing from the retries, however often it comes', async () => {
+    const set = testLanes({ concurrency: { text: 1 }, jobs: 1 })
+    const { add, end, ends, settle } = requests(set)
+    add('a')
+    await settle()
+    for (let times = 0; times < 50; times++) {
+      await end(['a'], tooMany(1))
+      await set.clock.advance(1_000)
+    }
+    await end(['a'])
+    expect(ends.get('a')).toBe('a done')
+    expect(set.lanes.state().retries.used).toBe(0)
+  })
+
+  test('fails where the deadline comes before the end of the pause', async () => {
+    const set = testLanes({ concurrency: { text: 1 }, deadline: 10_000 })
+    const { add, end, ends, settle } = requests(set)
+    add('a')
+    add('b')
+    await settle()
+    const error = tooMany(10)
+    await end(['a'], error)
+    await settle()
+    expect(ends.get('a')).toBe(error)
+    expect(ends.get('b')).toMatchObject({
+      exit: 'later',
+      code: 'deadline',
+      message: 'The time for the whole run is over (--timeout).',
+    })
+    expect(set.clock.pendingTimers).toBe(0)
+  })
+
+  test('twenty in a row that went well give one place back, up to what is configured', async () => {
+    const set = testLanes({ concurrency: { text: 3 } })
+    const { add, end, settle } = requests(set)
+    for (const name of ['a', 'b', 'c']) add(name)
+    await settle()
+    await end(['a', 'b', 'c'], tooMany(1))
+    await set.clock.advance(1_000)
+    const concurrency = () => set.lanes.state().lanes.text.concurrency
+    expect(concurrency()).toBe(1)
+    for (const name of ['a', 'b', 'c']) await end([name])
+    const one = async (index: number, error?: unknown) => {
+      add(`n${index}`)
+      await settle()
+      await end([`n${index}`], error)
+    }
+    for (let index = 0; index < 16; index++) await one(index)
+    expect(concurrency()).toBe(1)
+    await one(16)
+    expect(concurrency()).toBe(2)
+    for (let index = 17; index < 37; index++) await one(index)
+    expect(concurrency()).toBe(3)
+    for (let index = 37; index < 90; index++) await one(index)
+    expect(concurrency()).toBe(3)
+    expect(set.events.map((event) => event.reason).slice(1)).toEqual([
+      '20 requests in a row went well',
+      '20 requests in a row went well',
+    ])
+  })
+})
+
+describe('other failures that cost nothing', () => {
+  test('are tried again after a growing wait', async () => {
+    const set = testLanes()
+    const { add, end, sent, ends, settle } = requests(set)
+    add('a')
+    await settle()
+    for (let times = 0; times < 4; times++) {
+      await end(['a'], times % 2 === 0 ? unreachable : overloaded())
+      await set.clock.advance(20_000)
+    }
+    expect(sent.map(({ at }) => at % 20)).toEqual([0, 0.375, 0.75, 1.5, 3])
+    await end(['a'])
+    expect(ends.get('a')).toBe('a done')
+    expect(set.lanes.state().retries).toEqual({ used: 4, allowed: 12 })
+  })
+
+  test('wait for as long as the gateway asks', async () => {
+    const set = testLanes()
+    const { add, end, sent, settle } = requests(set)
+    add('a')
+    await settle()
+    await end(['a'], overloaded(40))
+    await set.clock.advance(39_999)
+    expect(sent).toHaveLength(1)
+    await set.clock.advance(1)
+    expect(sent).toHaveLength(2)
+  })
+
+  test('are thrown when the retries of the run are used up', async () => {
+    const set = testLanes({ jobs: 11 })
+    const { add, end, ends, settle } = requests(set)
+    for (let index = 0; index < 13; index++) {
+      add(`n${index}`)
+      await settle()
+      await end([`n${index}`], unreachable)
+      await set.clock.advance(1_000)
+      await end([`n${index}`])
+    }
+    add('last')
+    await settle()
+    await end(['last'], unreachable)
+    expect(ends.get('n12')).toBe('n12 done')
+    expect(ends.get('last')).toBe(unreachable)
+    expect(set.lanes.state().retries).toEqual({ used: 13, allowed: 13 })
+  })
+
+  test('of a follow-up are tried again, whatever has been paid for: it creates nothing', async () => {
+    const set = testLanes({ concurrency: { video: 1 } })
+    const { add, end, ends, sent, settle } = requests(set)
+    add('old', { lane: 'video', isFollowUp: true })
+    await settle()
+    await end(['old'], failed('later', 'read_reset', { billed: 'yes' }))
+    await set.clock.advance(1_000)
+    await end(['old'])
+    expect(ends.get('old')).toBe('old done')
+    expect(sent).toHaveLength(2)
+  })
+
+  test('what has become a remote job meanwhile is a follow-up from then on', async () => {
+    const { lanes, clock } = testLanes({ concurrency: { video: 1 } })
+    const order = { priority: 1, isFollowUp: false }
+    const run = lanes.run('video', order, async (attempt) => {
+      order.isFollowUp = true
+      if (attempt === 1) throw failed('later', 'read_reset', { billed: 'yes' })
+      return attempt
+    })
+    await clock.advance(1_000)
+    await expect(run).resolves.toBe(2)
+  })
+})
+
+describe('an outage', () => {
+  const eight = Array.from('abcdefgh')
+
+  test('five failures in a row stop all lanes but for a probe every 15 s, until one is answered', async () => {
+    const set = testLanes()
+    const { add, end, sent, ends, names, settle } = requests(set)
+    for (const name of eight) add(name)
+    for (const name of ['i', 'j']) add(name, { lane: 'image' })
+    await settle()
+    await end(eight.slice(0, 4), unreachable)
+    expect(set.lanes.state().isOpen).toBe(false)
+    await end(eight.slice(4), unreachable)
+    expect(set.lanes.state().isOpen).toBe(true)
+    // What was under way fails of the same outage.
+    await end(['i', 'j'], unreachable)
+    const before = sent.length
+    await set.clock.advance(14_999)
+    expect(sent).toHaveLength(before)
+    await set.clock.advance(1)
+    expect(names().slice(before)).toEqual(['a'])
+    await set.clock.advance(60_000)
+    expect(sent).toHaveLength(before + 1)
+    await end(['a'], unreachable)
+    await set.clock.advance(14_999)
+    expect(sent).toHaveLength(before + 1)
+    await set.clock.advance(1)
+    expect(sent).toHaveLength(before + 2)
+    await end([sent.at(-1)!.name])
+    expect(set.lanes.state().isOpen).toBe(false)
+    for (const name of [...eight, 'i', 'j']) if (!ends.has(name)) await end([name])
+    expect([...ends.keys()].sort()).toEqual([...eight, 'i', 'j'])
+    expect(set.lanes.state().retries.used).toBe(6)
+    expect(set.events.map(({ type, ...event }) => [type, 'open' in event && event.open])).toEqual([
+      ['circuit-change', true],
+      ['circuit-change', false],
+    ])
+  })
+
+  test.each([
+    [new GenerationError('blocked', 'Blocked.'), false],
+    [tooMany(1), false],
+    [failed('rejected', 'http_400', { httpStatus: 400 }), false],
+    [failed('unknown', 'http_500', { httpStatus: 500 }), true],
+    [failed('io', 'no_space'), true],
+  ])(
+    'any answer says that it is over, not what says nothing of the gateway: $code',
+    async (error, isOpen) => {
+      const set = testLanes()
+      const { add, end, sent, settle } = requests(set)
+      for (const name of eight) add(name)
+      await settle()
+      await end(eight, unreachable)
+      await set.clock.advance(15_000)
+      await end([sent.at(-1)!.name], error)
+      expect(set.lanes.state().isOpen).toBe(isOpen)
+    },
+  )
+
+  test('a probe that says nothing of the gateway is followed by another one at once', async () => {
+    const set = testLanes()
+    const { add, end, names, settle } = requests(set)
+    for (const name of eight) add(name)
+    await settle()
+    await end(eight, unreachable)
+    await set.clock.advance(15_000)
+    await end(['a'], failed('io', 'no_space'))
+    expect(names().slice(8)).toEqual(['a', 'b'])
+  })
+
+  test('an answer between failures means that there is none', async () => {
+    const set = testLanes({ jobs: 1000 })
+    const { add, end, settle } = requests(set)
+    for (let round = 0; round < 10; round++) {
+      for (const name of eight.slice(0, 5)) add(`${name}${round}`)
+      await settle()
+      await end(
+        ['a', 'b', 'c', 'd'].map((name) => `${name}${round}`),
+        unreachable,
+      )
+      await end([`e${round}`], round % 2 === 0 ? undefined : new GenerationError('blocked', 'Blocked.'))
+    }
+    expect(set.lanes.state().isOpen).toBe(false)
+  })
+
+  test('what a request that was sent before it still answers does not end it', async () => {
+    const set = testLanes()
+    const { add, end, settle } = requests(set)
+    for (const name of eight) add(name)
+    await settle()
+    await end(eight.slice(0, 5), unreachable)
+    await end(['f'])
+    expect(set.lanes.state().isOpen).toBe(true)
+  })
+
+  test('what fails late of an outage that is over is no new one', async () => {
+    const set = testLanes()
+    const { add, end, sent, settle } = requests(set)
+    const late = ['i', 'j', 'k', 'l']
+    for (const name of eight) add(name)
+    for (const name of late) add(name, { lane: 'image' })
+    await settle()
+    await end(eight.slice(0, 5), unreachable)
+    await set.clock.advance(15_000)
+    await end([sent.at(-1)!.name])
+    await end([...late, ...eight.slice(5)], unreachable)
+    expect(set.lanes.state().isOpen).toBe(false)
+    expect(set.lanes.state().retries.used).toBe(5)
+  })
+
+  test('a probe comes no sooner than the gateway asks for', async () => {
+    const set = testLanes({ concurrency: { text: 5 } })
+    const { add, end, sent, settle } = requests(set)
+    for (const name of eight) add(name)
+    await settle()
+    await end(eight.slice(0, 5), unreachable)
+    await set.clock.advance(15_000)
+    await end([sent.at(-1)!.name], overloaded(40))
+    await set.clock.advance(39_999)
+    expect(sent).toHaveLength(6)
+    await set.clock.advance(1)
+    expect(sent).toHaveLength(7)
+  })
+
+  test('past the deadline nothing is sent, not even what waited for a place', async () => {
+    const set = testLanes({ concurrency: { text: 1 }, deadline: 10_000 })
+    const { add, end, ends, sent, settle } = requests(set)
+    add('a')
+    add('b')
+    await set.clock.advance(10_000)
+    await end(['a'])
+    await settle()
+    expect(ends.get('a')).toBe('a done')
+    expect(ends.get('b')).toMatchObject({ code: 'deadline' })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('that lasts as long as the retries ends the run: nothing of the rest was sent', async () => {
+    const set = testLanes({ jobs: 10, concurrency: { text: 2 } })
+    const { add, end, sent, ends, settle } = requests(set)
+    for (const name of eight) add(name)
+    await settle()
+    for (let ended = 0; ends.size < 8;) {
+      const under = sent.slice(ended)
+      ended = sent.length
+      await end(
+        under.map(({ name }) => name),
+        unreachable,
+      )
+      await set.clock.advance(15_000)
+    }
+    expect(ends.size).toBe(8)
+    expect(set.lanes.state().retries).toEqual({ used: 12, allowed: 12 })
+    expect(ends.get('h')).toMatchObject({
+      exit: 'notSent',
+      message: 'Not sent, because the gateway fails: The gateway says no.',
+    })
+    expect(set.clock.pendingTimers).toBe(0)
+  })
+})
+
+describe('stopping', () => {
+  test('whatever waits fails with the reason, and what is under way goes on', async () => {
+    const set = testLanes({ concurrency: { text: 2 } })
+    const { add, end, ends, sent, settle } = requests(set)
+    for (const name of ['a', 'b', 'c', 'd']) add(name)
+    await settle()
+    await end(['a'], overloaded())
+    const reason = new Interrupted('interrupt')
+    set.lanes.stop(reason)
+    await settle()
+    expect([...ends]).toEqual([
+      ['a', reason],
+      ['d', reason],
+    ])
+    await end(['b'])
+    await end(['c'], tooMany(1))
+    expect(ends.get('b')).toBe('b done')
+    expect(ends.get('c')).toMatchObject({ code: 'rate_limited' })
+    add('e')
+    await set.clock.advance(60_000)
+    expect(ends.get('e')).toBe(reason)
+    expect(sent).toHaveLength(3)
+    expect(set.clock.pendingTimers).toBe(0)
+  })
+
+  test('an abort does the same', async () => {
+    const set = testLanes({ concurrency: { text: 1 } })
+    const { add, ends, settle } = requests(set)
+    add('a')
+    add('b')
+    await settle()
+    const reason = new Interrupted('interrupt')
+    set.controller.abort(reason)
+    await settle()
+    expect([...ends]).toEqual([['b', reason]])
+  })
+})
