@@ -142,7 +142,7 @@ type Schema = v.GenericSchema<unknown>
  * @param model the limits of its family apply in addition to those for every model; violations of them name it
  */
 export function checkBody(
-  endpoint: Endpoint,
+  endpoint: Pick<Endpoint, 'fields' | 'rules' | 'familyRules' | 'name'>,
   body: Readonly<Record<string, unknown>>,
   model?: { readonly id: string; readonly family: Family | undefined },
 ): Violation[] {
@@ -158,15 +158,13 @@ export function checkBody(
       if (asksForIt) violations.push({ path: name, kind: 'family', problem: `is not${forModel}` })
       continue
     }
-    const field = limits === undefined ? wide : { ...wide, ...limits }
     if (value === undefined) {
-      if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
+      if (wide.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
       continue
     }
     // A value that breaks two rules (0.5 for a whole number from 1) is reported once.
-    const result = v.safeParse(schemaOf(field, limits === undefined ? '' : forModel), value, {
-      abortPipeEarly: true,
-    })
+    const schema = limits === undefined ? schemaOf(wide) : narrowedSchema(wide, limits, forModel)
+    const result = v.safeParse(schema, value, { abortPipeEarly: true })
     for (const issue of result.issues ?? []) {
       const inner = v.getDotPath(issue)
       violations.push({
@@ -219,11 +217,28 @@ function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean
 /** Of the fields that hold for every model. */
 const schemas = new WeakMap<Field, Schema>()
 
-/** @param forModel is added to what a limit says: ` for MODEL` for a limit of its family */
-function schemaOf(field: Field, forModel = ''): Schema {
-  const known = forModel === '' ? schemas.get(field) : undefined
-  const schema = known ?? newSchema(field, forModel)
-  if (forModel === '') schemas.set(field, schema)
+function schemaOf(field: Field): Schema {
+  const schema = schemas.get(field) ?? newSchema(field, '')
+  schemas.set(field, schema)
+  return schema
+}
+
+type Limits = Exclude<FamilyFields[string], false>
+
+/** Of fields with the limits of a family: that of the model asked for last, as ids have no end. */
+const narrowedSchemas = new WeakMap<
+  Field,
+  WeakMap<Limits, { readonly forModel: string; readonly schema: Schema }>
+>()
+
+/** @param forModel is added to what a limit says: ` for MODEL` */
+function narrowedSchema(field: Field, limits: Limits, forModel: string): Schema {
+  const byLimits = narrowedSchemas.get(field) ?? new WeakMap<Limits, { forModel: string; schema: Schema }>()
+  narrowedSchemas.set(field, byLimits)
+  const known = byLimits.get(limits)
+  if (known?.forModel === forModel) return known.schema
+  const schema = newSchema({ ...field, ...limits }, forModel)
+  byLimits.set(limits, { forModel, schema })
   return schema
 }
 
