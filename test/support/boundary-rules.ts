@@ -32,7 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'problems',
     'context',
   ],
-  pipeline: ['operations', 'gateway', 'files', 'cost', 'events', 'contract', 'problems', 'context'],
+  pipeline: ['operations', 'gateway', 'redact', 'files', 'cost', 'events', 'contract', 'problems', 'context'],
   operations: ['gateway', 'files', 'cost', 'events', 'contract', 'problems', 'context'],
   gateway: ['files', 'events', 'cost', 'contract', 'context'],
   output: ['redact', 'files', 'events', 'cost', 'contract', 'context'],

@@ -1,4 +1,5 @@
 import { formsOf } from '../../redact/forms.ts'
+import { keyFormIn } from '../../redact/key-forms.ts'
 import { createMatcher } from '../../redact/matcher.ts'
 import { stringsIn } from '../../redact/spans.ts'
 
@@ -14,39 +15,6 @@ export interface SecretSearch {
   /** What was found, in words; never the secret itself. */
   readonly found: string | undefined
 }
-
-interface KeyForm {
-  readonly what: string
-  /** One of these is in every such key: looking for them first is many times faster. */
-  readonly marks: readonly string[]
-  /** Nothing may precede a key that could be base64: long base64 contains anything. */
-  readonly form: RegExp
-}
-
-/** What keys look like. */
-const keyForms: readonly KeyForm[] = [
-  { what: 'a key (sk-…)', marks: ['sk-'], form: /(?<![\w+/-])sk-(?=[\w-]{0,200}\d)[\w-]{20}/ },
-  { what: 'a key (AIza…)', marks: ['AIza'], form: /(?<![\w+/-])AIza[\w-]{35}(?![\w+/-])/ },
-  { what: 'an access token (ya29.…)', marks: ['ya29.'], form: /(?<![\w+/-])ya29\.[\w-]{20}/ },
-  { what: 'a bearer token', marks: ['earer', 'EARER'], form: /\bBearer\s{1,8}[\w.~+/-]{20}/i },
-  { what: 'a key (AKIA…)', marks: ['AKIA', 'ASIA'], form: /(?<![\w+/])A[KS]IA[0-9A-Z]{16}(?![\w+/])/ },
-  {
-    what: 'a token (ghp_…)',
-    marks: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
-    form: /(?<![\w+/])gh[pousr]_\w{36}/,
-  },
-  {
-    what: 'a JSON Web Token',
-    marks: ['.eyJ'],
-    form: /(?<![\w+/-])eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{10}/,
-  },
-  {
-    what: 'a signed URL',
-    marks: ['sig=', 'ignature='],
-    form: /[?&](?:sig|signature|x-amz-signature|x-goog-signature)=[\w%+/-]{20}/i,
-  },
-  { what: 'a private key', marks: ['PRIVATE KEY'], form: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/ },
-]
 
 /** So much of each text is looked at again with the next piece: all that shows a secret, also in base64. */
 const overlap = 512
@@ -96,11 +64,6 @@ export function createSecretSearch(known: readonly string[]): SecretSearch {
       return found
     },
   }
-}
-
-function keyFormIn(text: string): string | undefined {
-  const isIn = ({ marks, form }: KeyForm) => marks.some((mark) => text.includes(mark)) && form.test(text)
-  return keyForms.find(isIn)?.what
 }
 
 /** The shortest base64 that could hold a key of a usual form. */
