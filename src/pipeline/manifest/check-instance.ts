@@ -1,0 +1,189 @@
+import { creatingCommands } from '../../contract/commands.ts'
+import { checkBody, ignoredAdvice, subjectOf, type Violation } from '../../contract/field.ts'
+import { familiesOf, modelCalled, modelWarnings, type Model } from '../../contract/known-models.ts'
+import { isProblem } from '../../problems.ts'
+import { mediaTypeOfName } from '../../files/media-type.ts'
+import { modelSegment } from '../../gateway/url.ts'
+import { videoCount } from '../../operations/video-request.ts'
+import { bodyOfFields } from '../execute/task-body.ts'
+import { manifestName } from './command-fields.ts'
+import type { JobDefinition } from './job-definition.ts'
+import type { Instance } from './manifest.ts'
+import { memberOf, nodeAt } from './manifest-source.ts'
+import type { Reading } from './reading.ts'
+
+/** What is known of a request that has been checked. */
+export interface CheckedRequest {
+  /** How many outputs one result has. */
+  readonly count: number
+  /** Each a sentence. */
+  readonly warnings: readonly string[]
+}
+
+interface CheckOptions {
+  /** Whether all fields could be read: otherwise missing ones are not reported. */
+  readonly isWhole: boolean
+  /** Named in mistakes that are not those of all rows. */
+  readonly named: string | undefined
+  /** Milliseconds since 1970, for models that retire. */
+  readonly now: number
+}
+
+type ReportMistake = (at: number, message: string) => void
+
+/**
+ * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
+ * wrong where the field is written.
+ */
+export function checkInstance(
+  { mistakes, placeOf, families }: Reading,
+  job: JobDefinition,
+  instance: Instance,
+  { isWhole, named, now }: CheckOptions,
+): CheckedRequest {
+  const { endpoint, model } = creatingCommands[job.command]
+  const report: ReportMistake = (at, message) => mistakes.add(placeOf(at), message, named)
+  if (isWhole) reportMissing(job, report)
+  reportConflicts(job, report)
+  const known = instance.model === null ? undefined : modelCalled(instance.model, families)
+  const modelAt = job.fields.get('model')?.node.at ?? job.commandAt
+  for (const message of modelProblems(job, known)) report(modelAt, message)
+  try {
+    const body = bodyOfFields(instance)
+    for (const violation of checkBody(endpoint, body, known)) {
+      const isUnread = violation.kind === 'required' && !isWhole
+      if (!isUnread) reportViolation(job, violation, report)
+    }
+    const format = formatProblem(job, body, instance.output, known)
+    if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
+    const kind = model.family ?? undefined
+    const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
+    const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })
+    return { count: outputCount(instance, body), warnings: [...warnings, ...advice] }
+  } catch (error) {
+    if (!isProblem(error)) throw error
+    // The messages of operations name flags.
+    const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => manifestName(flag))
+    report(job.commandAt, message)
+    return { count: 1, warnings: [] }
+  }
+}
+
+function outputCount({ lane }: Instance, body: Readonly<Record<string, unknown>>): number {
+  if (lane === 'video') return 'instances' in body ? videoCount(body) : 1
+  const { n } = body
+  return lane === 'image' && typeof n === 'number' && n >= 1 ? Math.floor(n) : 1
+}
+
+function reportMissing({ command, commandAt, fields }: JobDefinition, report: ReportMistake): void {
+  const { content, inputs, model, prompt } = creatingCommands[command]
+  const isGiven = (name: string) => fields.has(manifestName(name))
+  const missing = inputs.filter(({ name, required }) => required === true && !isGiven(name))
+  for (const { name, about } of missing) report(commandAt, `${manifestName(name)} is missing: ${about}.`)
+  if (!content.some(isGiven)) report(commandAt, `${prompt.name} is missing: ${prompt.about}.`)
+  if (model.isOptional || isGiven('model')) return
+  report(
+    commandAt,
+    'model is missing: it stands here or in defaults, never in a configuration, so that it is the same on every machine.',
+  )
+}
+
+function reportConflicts({ command, fields }: JobDefinition, report: ReportMistake): void {
+  for (const [one, other] of creatingCommands[command].conflicts) {
+    const [name, otherName] = [manifestName(one), manifestName(other)]
+    const written = fields.get(otherName)
+    if (fields.has(name) && written !== undefined) {
+      report(written.node.at, `${name} and ${otherName} cannot be used together.`)
+    }
+  }
+}
+
+function modelProblems({ command }: JobDefinition, known: Model | undefined): string[] {
+  if (known === undefined) return []
+  const { endpoint, model } = creatingCommands[command]
+  const { name } = endpoint
+  const problems: string[] = []
+  if (name !== undefined && known.family !== undefined && known.family.endpoints[name] === undefined) {
+    problems.push(
+      `${subjectOf(known)} is not for ${command}, which takes models of ${familiesOf(name).join(', ')}.`,
+    )
+  }
+  if (model.location === 'path') {
+    try {
+      modelSegment(known.id)
+    } catch (error) {
+      if (!isProblem(error)) throw error
+      problems.push(error.message.replace('-m ', 'model '))
+    }
+  }
+  return problems
+}
+
+function reportViolation(job: JobDefinition, violation: Violation, report: ReportMistake): void {
+  const { path, kind, problem, other = '' } = violation
+  const where = placeOfPath(job, path)
+  // What is missing altogether has been reported.
+  if (where === undefined) {
+    if (kind !== 'required') report(job.commandAt, `${path} ${problem}.`)
+    return
+  }
+  const { name, at } = where
+  if (kind === 'exclusive') {
+    report(at, `${name} and ${nameOfPath(job, other)} cannot be used together: ${problem}.`)
+  } else if (kind === 'requires') report(at, `${name} needs ${nameOfPath(job, other)}: ${problem}.`)
+  else report(at, `${name} ${problem}.`)
+}
+
+/** The field that sets a path of the body, as it is written, and where the value is. */
+function placeOfPath(
+  job: JobDefinition,
+  path: string,
+): { readonly name: string; readonly at: number } | undefined {
+  const steps = path.split('.')
+  for (let length = steps.length; length > 0; length--) {
+    const start = steps.slice(0, length).join('.')
+    for (const [name, { field, node }] of job.fields) {
+      if (!('path' in field) || field.path?.join('.') !== start) continue
+      const inner = steps.slice(length)
+      return { name: [name, ...inner].join('.'), at: nodeAt(node, inner).at }
+    }
+  }
+  return undefined
+}
+
+function nameOfPath(job: JobDefinition, path: string): string {
+  return placeOfPath(job, path)?.name ?? path
+}
+
+/**
+ * What is wrong with the extension of an output: the name must not enter the request, so it has to fit what the fields
+ * ask for.
+ */
+function formatProblem(
+  { command }: JobDefinition,
+  body: Readonly<Record<string, unknown>>,
+  output: string,
+  known: Model | undefined,
+): string | undefined {
+  const { creates, endpoint } = creatingCommands[command]
+  const promised = output.endsWith('}') ? undefined : mediaTypeOfName(output)
+  const kind = /^(?:image|video|audio)(?=\/)/.exec(promised ?? '')?.[0]
+  if (promised === undefined || (kind ?? 'text') !== creates) {
+    return promised === undefined || kind === undefined
+      ? undefined
+      : `out names ${promised}, but ${command} makes ${creates}.`
+  }
+  const format = endpoint.fields['output_format']
+  if (creates !== 'image' || format === undefined) return undefined
+  const given = body['output_format'] ?? undefined
+  if (given !== undefined) {
+    const isFitting = `image/${String(given)}` === promised
+    return isFitting ? undefined : `out names ${promised}, but output_format is ${JSON.stringify(given)}.`
+  }
+  const limits = known?.family?.endpoints[endpoint.name!]?.['output_format']
+  // What models without a known format deliver shows itself.
+  if (limits === undefined || promised === `image/${String(format.default)}`) return undefined
+  const fitting = limits === false ? undefined : limits.values?.find((word) => `image/${word}` === promised)
+  const hint = fitting === undefined ? '.' : `: set output_format to ${fitting}.`
+  return `out names ${promised}, but ${subjectOf(known!)} delivers ${String(format.default)}${hint}`
+}

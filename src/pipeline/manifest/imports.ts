@@ -1,0 +1,54 @@
+import { basename, extname, isAbsolute, join, resolve } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { isProblem } from '../../problems.ts'
+import type { Lock } from '../lock/lock-block.ts'
+import { readLock } from '../lock/project-lock.ts'
+import { projectOf } from '../project.ts'
+import { memberOf, type YamlNode } from './manifest-source.ts'
+import type { Reading } from './reading.ts'
+
+/** Another manifest, of which only the lock is read. */
+export interface Import {
+  /** As it is written. */
+  readonly path: string
+  /** The folder that its outputs are relative to; absolute. */
+  readonly folder: string
+  readonly lock: Lock
+}
+
+/** The imports by the names that references give them: `canon` for `canon.yaml`. */
+export async function readImports(
+  context: FileContext,
+  { mistakes, placeOf }: Reading,
+  root: YamlNode,
+  folder: string,
+): Promise<ReadonlyMap<string, Import>> {
+  const found = new Map<string, Import>()
+  const list = memberOf(root, 'imports')?.node
+  for (const node of list?.kind === 'list' ? list.items : []) {
+    if (node.kind !== 'scalar' || typeof node.value !== 'string') continue
+    const path = node.value
+    const name = basename(path, extname(path))
+    const report = (message: string) => mistakes.add(placeOf(node.at), message)
+    if (isAbsolute(path)) report(`${JSON.stringify(path)} must be relative to the manifest's folder.`)
+    else if (found.has(name)) report(`${found.get(name)!.path} is imported as @${name} already.`)
+    else {
+      const project = projectOf(resolve(folder, path), false)
+      try {
+        const lock = await readLock({ ...context, cwd: folder }, project)
+        found.set(name, { path, folder: project.outputFolder, lock })
+        if (lock.size === 0)
+          report(`${JSON.stringify(path)} has nothing locked: run modelgate run -f ${path}.`)
+      } catch (error) {
+        if (!isProblem(error)) throw error
+        report(error.message)
+      }
+    }
+  }
+  return found
+}
+
+/** Where an output of an import lies. */
+export function importedPath({ folder }: Pick<Import, 'folder'>, path: string): string {
+  return join(folder, ...path.split('/'))
+}

@@ -1,0 +1,111 @@
+import { lanes, type Lane } from './manifest.ts'
+import type { Field, Fields } from '../../contract/field.ts'
+
+/**
+ * What a manifest holds besides the fields of its commands, in the words of the contract's tables: reading it and its
+ * JSON Schema follow from this.
+ */
+
+/** The version of the manifest's rules. */
+export const manifestVersion = 1
+
+/** Most candidates of a job. */
+const maxVariants = 100
+
+const place = { type: 'string', minLength: 1 } as const
+
+const budget: Fields = {
+  creates: { type: 'integer', min: 0, about: 'how much a run creates at most' },
+  cost: {
+    type: 'number',
+    min: 0,
+    about: 'what a run may cost, as the prices of the configuration estimate it',
+  },
+}
+
+const concurrency: Fields = Object.fromEntries(
+  lanes.map((lane): [Lane, Field] => [
+    lane,
+    { type: 'integer', min: 1, max: 256, about: `requests for ${lane} at the same time` },
+  ]),
+)
+
+/** The fields of the whole manifest. */
+export const manifestFields = {
+  version: {
+    type: 'integer',
+    required: true,
+    min: manifestVersion,
+    max: manifestVersion,
+    about: 'version of the rules that the manifest follows',
+  },
+  env: {
+    type: 'array',
+    items: { type: 'string', about: 'name of a variable' },
+    about: 'the only environment variables that values may use, as ${env:NAME}',
+  },
+  gateway: { ...place, about: 'marks the results of this gateway as different from those of others' },
+  imports: {
+    type: 'array',
+    items: { ...place, about: 'path of a manifest' },
+    about: 'other manifests, whose locked outputs are @name/job here; nothing of them is generated',
+  },
+  budget: { type: 'object', fields: budget, about: 'what a run may create and cost' },
+  lanes: { type: 'object', fields: concurrency, about: 'how many requests run at the same time' },
+  lock_prompts: { type: 'boolean', default: false, about: 'keep the prompts in the lock' },
+  defaults: { type: 'object', about: 'fields that the jobs of a command have unless they set them' },
+  jobs: { type: 'object', required: true, about: 'what there should be' },
+} as const satisfies Fields
+
+/** Which results an assertion is about. */
+interface Assertion extends Field {
+  readonly of: readonly Lane[]
+}
+
+const media = ['image', 'video'] as const
+
+/** What can be asserted of a result. */
+export const assertions: Readonly<Record<string, Assertion>> = {
+  schema: { ...place, of: ['text'], about: 'JSON Schema that the answer matches: a path' },
+  min_chars: { type: 'integer', min: 1, of: ['text'], about: 'fewest characters' },
+  matches: { ...place, of: ['text'], about: 'regular expression that the answer matches somewhere' },
+  width: { type: 'integer', min: 1, of: media, about: 'width in pixels' },
+  height: { type: 'integer', min: 1, of: media, about: 'height in pixels' },
+  max_bytes: { type: 'integer', min: 1, of: lanes, about: 'largest size of the file' },
+  has_alpha: { type: 'boolean', of: ['image'], about: 'whether there is an alpha channel' },
+  min_seconds: { type: 'number', min: 0, of: ['video'], about: 'shortest duration' },
+  not_duplicate: { type: 'boolean', of: lanes, about: 'no other output has the same bytes' },
+}
+
+/** The fields of a job, besides its command. */
+export const jobFields = {
+  out: {
+    ...place,
+    required: true,
+    about: 'file below the folder of the manifest; {index} and {ext} as with -o',
+  },
+  each: {
+    type: ['string', 'array'],
+    minLength: 1,
+    about: 'one instance a row: a path (CSV, or JSON lines: .jsonl), or a list',
+  },
+  alt: { type: 'string', about: 'what is to be seen, for people who do not see it' },
+  variants: {
+    type: 'integer',
+    min: 1,
+    max: maxVariants,
+    default: 1,
+    about: 'how many candidates are made, of which one is picked',
+  },
+  pick: { type: 'integer', min: 1, max: maxVariants, about: 'number of the candidate that is the output' },
+  assert: { type: 'object', fields: assertions, about: 'what a result has to be before it is locked' },
+  frozen: { type: 'boolean', default: false, about: 'never generate it' },
+  on_unknown: {
+    type: 'string',
+    values: ['stop', 'retry'],
+    about: 'when nobody knows what became of a request: stop (the default), or retry (the default of text)',
+  },
+} as const satisfies Fields
+
+/** How many requests run at the same time in each lane. */
+export const defaultLanes: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }

@@ -1,0 +1,174 @@
+import type * as Yaml from 'js-yaml'
+import { dangerousNames } from '../../json.ts'
+
+/** A value of the manifest, with the place where it begins: in UTF-16 units of the text. */
+export type YamlNode =
+  | { readonly kind: 'scalar'; readonly at: number; readonly value: string | number | boolean | null }
+  | { readonly kind: 'list'; readonly at: number; readonly items: readonly YamlNode[] }
+  | { readonly kind: 'mapping'; readonly at: number; readonly entries: readonly YamlEntry[] }
+
+export interface YamlEntry {
+  readonly name: string
+  /** Where the name begins. */
+  readonly at: number
+  readonly node: YamlNode
+}
+
+export type YamlMapping = Extract<YamlNode, { kind: 'mapping' }>
+
+/** A mistake in a text, at an offset in UTF-16 units. */
+type Report = (at: number, message: string) => void
+
+/** Bounds for documents that are small on disk and large in memory. */
+const maxDepth = 64
+const maxAliases = 1000
+const maxNodes = 1_000_000
+
+/**
+ * Reads one YAML 1.2 document (core schema: no tags of its own, no merge keys) with the place of each value. Names that
+ * stand twice in a mapping are reported; the first is kept.
+ * @returns undefined for a text that is not YAML, which has been reported
+ */
+export async function parseManifest(text: string, report: Report): Promise<YamlNode | undefined> {
+  const yaml = await import('js-yaml')
+  try {
+    const events = yaml.parseEvents(text, { maxDepth })
+    if (events.length > maxNodes) return void report(0, tooLarge)
+    const schema = yaml.CORE_SCHEMA.withTags(pairsTag(yaml))
+    const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases })
+    if (documents.length > 1) return void report(0, 'The file has more than one YAML document.')
+    const { node, size } = placeValues(yaml, events, documents[0] ?? null, report)
+    return size > maxNodes ? void report(0, tooLarge) : node
+  } catch (error) {
+    if (!(error instanceof yaml.YAMLException)) throw error
+    // An alias may be a misplaced key, so it is not quoted.
+    const reason = error.reason
+      .replace(/^(unidentified alias|recursive alias) "[^]*"/, '$1')
+      .replace(/ !<[^]*>/, '')
+    return void report(error.mark?.position ?? 0, `This is not valid YAML: ${reason}.`)
+  }
+}
+
+const tooLarge = `There are more than ${maxNodes} values in the file, with those that aliases repeat.`
+
+/** Members of a mapping in the order of the text, also those with the same name. */
+class Pairs {
+  readonly list: (readonly [name: string, value: unknown])[] = []
+}
+
+function pairsTag(yaml: typeof Yaml) {
+  return yaml.defineMappingTag<Pairs>('tag:yaml.org,2002:map', {
+    create: () => new Pairs(),
+    addPair(carrier, key, value) {
+      if (typeof key === 'object' && key !== null) return 'a name must be plain text'
+      carrier.list.push([String(key), value])
+      return ''
+    },
+    has: () => false,
+    keys: () => [],
+    get: () => undefined,
+    identify: () => false,
+  })
+}
+
+interface Placed {
+  readonly node: YamlNode
+  /** How many values it has in it, counted again for each alias. */
+  readonly size: number
+}
+
+/** Walks through events and the values that were made of them side by side. */
+function placeValues(
+  yaml: typeof Yaml,
+  events: readonly Yaml.Event[],
+  root: unknown,
+  report: Report,
+): Placed {
+  const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
+  const anchored = new Map<unknown, Placed>()
+  let next = 0
+  /** An event that stands for a value or a name. */
+  const take = () => {
+    while (events[next]?.type === DOCUMENT) next++
+    return events[next++]
+  }
+  const visit = (value: unknown): Placed => {
+    const event = take()
+    if (event?.type === ALIAS) {
+      const found = anchored.get(value)
+      return found ?? { node: scalar(event.anchorStart - 1, value), size: 1 }
+    }
+    if (event?.type === SEQUENCE) {
+      const items = (value as unknown[]).map(visit)
+      return close(value, { kind: 'list', at: event.start, items: items.map(({ node }) => node) }, items)
+    }
+    if (event?.type === MAPPING) {
+      const names = new Set<string>()
+      const members = (value as Pairs).list.map(([name, inner]) => {
+        const at = startOf(take())
+        const placed = visit(inner)
+        const isRight = checkName(name, names, (message) => report(at, message))
+        return { entry: { name, at, node: placed.node }, size: placed.size, isRight }
+      })
+      const entries = members.filter(({ isRight }) => isRight).map(({ entry }) => entry)
+      return close(value, { kind: 'mapping', at: event.start, entries }, members)
+    }
+    return { node: scalar(startOf(event), value), size: 1 }
+  }
+  const close = (value: unknown, node: YamlNode, inner: readonly { readonly size: number }[]): Placed => {
+    // The end of the collection.
+    next++
+    const placed = { node, size: inner.reduce((sum, { size }) => sum + size, 1) }
+    anchored.set(value, placed)
+    return placed
+  }
+  return visit(root)
+}
+
+function checkName(name: string, names: Set<string>, complain: (message: string) => void): boolean {
+  if (names.has(name)) complain(`${JSON.stringify(name)} stands here twice.`)
+  else if (dangerousNames.has(name)) complain(`${JSON.stringify(name)} is not allowed as a name.`)
+  else {
+    names.add(name)
+    return true
+  }
+  return false
+}
+
+/** Where a scalar begins: with its quote, if it has one. */
+function startOf(event: Yaml.Event | undefined): number {
+  if (event === undefined || !('valueStart' in event)) return 0
+  const isQuoted = event.style === 2 || event.style === 3
+  return Math.max(0, event.valueStart - (isQuoted ? 1 : 0))
+}
+
+function scalar(at: number, value: unknown): YamlNode {
+  return { kind: 'scalar', at: Math.max(0, at), value: value as string | number | boolean | null }
+}
+
+/** The value of a node as JSON. */
+export function valueOf(node: YamlNode): unknown {
+  if (node.kind === 'scalar') return node.value
+  if (node.kind === 'list') return node.items.map(valueOf)
+  return Object.fromEntries(node.entries.map(({ name, node: inner }) => [name, valueOf(inner)]))
+}
+
+/** The node that a path of names and numbers leads to; the last one on the way where it leads nowhere. */
+export function nodeAt(node: YamlNode, path: readonly (string | number)[]): YamlNode {
+  let found = node
+  for (const step of path) {
+    const inner: YamlNode | undefined =
+      found.kind === 'list'
+        ? found.items[Number(step)]
+        : found.kind === 'mapping'
+          ? memberOf(found, String(step))?.node
+          : undefined
+    if (inner === undefined) return found
+    found = inner
+  }
+  return found
+}
+
+export function memberOf(node: YamlNode, name: string): YamlEntry | undefined {
+  return node.kind === 'mapping' ? node.entries.find((entry) => entry.name === name) : undefined
+}

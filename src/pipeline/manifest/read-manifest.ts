@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import type { ModelFamilies } from '../../contract/known-models.ts'
+import { UsageError } from '../../errors.ts'
+import { numberOf } from '../../json.ts'
+import { keyFormIn } from '../../redact/key-forms.ts'
+import { projectOf } from '../project.ts'
+import { assembleInstances } from './assemble-instances.ts'
+import { readImports } from './imports.ts'
+import { createInputFiles, readText } from './input-files.ts'
+import { readDefaults, readJobs } from './job-definition.ts'
+import type { Manifest } from './manifest.ts'
+import { memberOf, parseManifest, type YamlNode } from './manifest-source.ts'
+import { defaultLanes, manifestFields } from './manifest-shape.ts'
+import { createLocator, createMistakes } from './mistakes.ts'
+import { readPart, readShape, type Reading } from './reading.ts'
+
+export interface ManifestOptions {
+  /** Whether results come from the sandbox, and are kept apart. */
+  readonly isSandbox: boolean
+  /** The environment: for the variables that the manifest declares, and for the key, which no value may hold. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The families of model ids that are configured. */
+  readonly families: ModelFamilies
+}
+
+/** The variable that has the key to the gateway. */
+const keyVariable = 'MODELGATE_API_KEY'
+
+/** A shorter key may well be a part of a word. */
+const minKeyLength = 8
+
+/** Largest manifest, in bytes. */
+const maxBytes = 8 * 1024 * 1024
+
+const defaultName = 'modelgate.yaml'
+
+/**
+ * The absolute path of the manifest: the one that is given, else the nearest `modelgate.yaml`, from the working directory
+ * upwards.
+ * @throws UsageError `manifest_missing`
+ */
+export async function findManifest({ cwd }: FileContext, given: string | undefined): Promise<string> {
+  if (given !== undefined) return resolve(cwd, given)
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const path = join(folder, defaultName)
+    if (await isFile(path)) return path
+    if (dirname(folder) === folder) break
+  }
+  throw new UsageError(`There is no ${defaultName} here, nor in a folder above.`, {
+    code: 'manifest_missing',
+    hint: 'Write one, or name another manifest with -f FILE.',
+  })
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Reads a manifest and all that it names, and holds every request that it makes against the contract. Nothing is sent.
+ * @param path absolute
+ * @throws UsageError `manifest_invalid` with every mistake as `FILE:LINE:COLUMN: message`; the reason of the context's
+ * signal
+ */
+export async function readManifest(
+  context: FileContext,
+  path: string,
+  { isSandbox, env: environment, families }: ManifestOptions,
+): Promise<Manifest> {
+  const project = projectOf(path, isSandbox)
+  const { folder } = project
+  const shown = (file: string) => relative(context.cwd, file) || file
+  const key = environment[keyVariable] ?? ''
+  const secretIn = (text: string) =>
+    key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
+  const mistakes = createMistakes(secretIn, shown(path))
+  const text = await readSource(context, path, shown(path))
+  const placeOf = createLocator(shown(path), text)
+  const root = await parseManifest(text, (at, message) => mistakes.add(placeOf(at), message))
+  if (root === undefined) return mistakes.refuse()
+  const reading: Reading = {
+    files: createInputFiles(context, folder),
+    mistakes,
+    placeOf,
+    placeIn: (file, line, column) => ({ file: shown(resolve(folder, file)), line, column }),
+    secretIn,
+    variables: readVariables(root, environment),
+    families,
+  }
+  reportUnusable(reading, root)
+  const top = readShape(reading, root, manifestFields, { what: 'the manifest' })
+  if (root.kind !== 'mapping') return mistakes.refuse()
+  const budget = readPart(reading, root, 'budget', manifestFields.budget.fields)
+  const concurrency = readPart(reading, root, 'lanes', manifestFields.lanes.fields)
+  const jobs = readJobs(reading, root, readDefaults(reading, root))
+  const imports = await readImports(context, reading, root, folder)
+  const found = await assembleInstances(context, reading, { jobs, imports, manifest: relative(folder, path) })
+  mistakes.throwIfAny()
+  const { gateway, lock_prompts: locksPrompts } = top
+  return {
+    project,
+    sha256: createHash('sha256').update(text).digest('hex'),
+    gateway: typeof gateway === 'string' ? gateway : null,
+    budget: { creates: numberOf(budget['creates']), cost: numberOf(budget['cost']) },
+    lanes: { ...defaultLanes, ...concurrency },
+    locksPrompts: locksPrompts === true,
+    ...found,
+  }
+}
+
+/** @throws UsageError for a file that cannot be read, or is too large */
+async function readSource(context: FileContext, path: string, shown: string): Promise<string> {
+  const found = await readText(context, path, maxBytes)
+  if (found.problem === undefined) return found.value
+  const { line = 1, column = 1, problem } = found
+  throw new UsageError(`${shown}:${line}:${column}: ${problem}`, { code: 'manifest_invalid' })
+}
+
+/** The declared variables, with their values. */
+function readVariables(root: YamlNode, environment: ManifestOptions['env']): Reading['variables'] {
+  const list = memberOf(root, 'env')?.node
+  const names =
+    list?.kind === 'list' ? list.items.map((item) => (item.kind === 'scalar' ? item.value : null)) : []
+  const declared = names.filter((name) => typeof name === 'string')
+  return { declared, variables: Object.fromEntries(declared.map((name) => [name, environment[name]])) }
+}
+
+/** Reports secrets, and values that JSON does not have. */
+function reportUnusable({ mistakes, placeOf, secretIn }: Reading, root: YamlNode): void {
+  const checkText = (text: string, at: number) => {
+    const secret = secretIn(text)
+    if (secret !== undefined) {
+      mistakes.addSecret(placeOf(at), `A manifest must not hold a secret, and here is ${secret}.`)
+    }
+    if (!text.isWellFormed()) mistakes.add(placeOf(at), 'The text has half of a character in it.')
+  }
+  const visited = new Set<YamlNode>()
+  const visit = (node: YamlNode): void => {
+    // Aliases lead to the same node.
+    if (visited.has(node)) return
+    visited.add(node)
+    if (node.kind === 'list') node.items.forEach(visit)
+    else if (node.kind === 'mapping') {
+      for (const { name, at, node: inner } of node.entries) {
+        checkText(name, at)
+        visit(inner)
+      }
+    } else if (typeof node.value === 'string') checkText(node.value, node.at)
+    else if (typeof node.value === 'number' && !Number.isFinite(node.value)) {
+      mistakes.add(placeOf(node.at), 'The number has no finite value.')
+    }
+  }
+  visit(root)
+}

@@ -1,0 +1,104 @@
+import { creatingCommands } from '../../contract/commands.ts'
+import { nearestName } from '../../nearest-name.ts'
+import { importedPath, type Import } from './imports.ts'
+import type { JobDefinition } from './job-definition.ts'
+import type { Lane, Reference } from './manifest.ts'
+import { parseReference, type WrittenReference } from './reference.ts'
+
+/** What references can lead to. */
+export interface Targets {
+  readonly jobs: ReadonlyMap<string, TargetJob>
+  readonly imports: ReadonlyMap<string, Import>
+}
+
+export interface TargetJob {
+  readonly definition: JobDefinition
+  /** The ids of its rows; null for a job without `each`. */
+  readonly rows: ReadonlySet<string> | null
+}
+
+/** What a field takes: results of one kind, and of any for null. */
+type Wanted = Lane | null
+
+/**
+ * What a reference leads to, or what is wrong with it: a sentence.
+ * @param text begins with `@`
+ * @param own the job that it stands in
+ */
+export function resolveReference(
+  text: string,
+  { jobs, imports }: Targets,
+  own: JobDefinition,
+  wanted: Wanted,
+): Reference | string {
+  const written = parseReference(text)
+  const shown = JSON.stringify(text)
+  if (written === undefined) {
+    return `${shown} is not a reference: there are @job, @job#2, @job[id] and @import/job.`
+  }
+  if (written.import !== undefined) return importedResult(text, written, imports, wanted)
+  const { job, row, candidate } = written
+  const target = jobs.get(job)
+  if (target === undefined) {
+    const near = nearestName(job, [...jobs.keys()])
+    return `There is no job ${job} for ${shown}${near === undefined ? '.' : `; did you mean @${near}?`}`
+  }
+  const { rows, definition } = target
+  const makes = creatingCommands[definition.command].creates
+  if (wanted !== null && makes !== wanted) return `${shown} is ${makes}; what is wanted here is ${wanted}.`
+  if (rows === null && row !== undefined)
+    return `${shown}: the job ${job} has no rows, so it is just @${job}.`
+  if (rows !== null && row === undefined) {
+    const form = own.own['each'] === undefined ? `@${job}[ID]` : `@${job}[\${id}]`
+    return `${shown}: the job ${job} has a result a row; name one, such as ${form}.`
+  }
+  if (rows !== null && row !== undefined && !rows.has(row)) {
+    const near = nearestName(row, [...rows].slice(0, maxCompared))
+    return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
+  }
+  const variants = Number(definition.own['variants'] ?? 1)
+  if (candidate !== undefined && candidate > variants) {
+    return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
+  }
+  const instance = row === undefined ? job : `${job}[${row}]`
+  return { kind: 'instance', text, instance, candidate: candidate ?? null }
+}
+
+/** Finding the nearest of many thousands of rows would take long. */
+const maxCompared = 1000
+
+function importedResult(
+  text: string,
+  { import: name = '', job, row, candidate }: WrittenReference,
+  imports: Targets['imports'],
+  wanted: Wanted,
+): Reference | string {
+  const shown = JSON.stringify(text)
+  const found = imports.get(name)
+  if (found === undefined) {
+    const near = nearestName(name, [...imports.keys()])
+    const hint = near === undefined ? `; add its manifest to imports.` : `; did you mean @${near}/${job}?`
+    return `${shown}: nothing is imported as ${name}${hint}`
+  }
+  if (candidate !== undefined) return `${shown}: an import has outputs, but no candidates.`
+  const id = row === undefined ? job : `${job}[${row}]`
+  const block = found.lock.get(id)
+  if (block === undefined) {
+    const near = nearestName(id, [...found.lock.keys()].slice(0, maxCompared))
+    const hint = near === undefined ? '.' : `; did you mean @${name}/${near}?`
+    return `${shown}: the lock of ${found.path} has no ${id}${hint}`
+  }
+  const other = block.outputs.find(({ media_type: type }) => wanted !== null && laneOf(type) !== wanted)
+  if (other !== undefined) return `${shown} is ${other.media_type}; what is wanted here is ${wanted}.`
+  const outputs = block.outputs.map(({ path, sha256, media_type: mediaType }) => ({
+    path: importedPath(found, path),
+    sha256,
+    mediaType,
+  }))
+  return { kind: 'import', text, outputs, jobId: block.job_id }
+}
+
+function laneOf(mediaType: string): Lane {
+  const [type] = mediaType.split('/')
+  return type === 'image' || type === 'video' ? type : 'text'
+}

@@ -1,0 +1,177 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { findManifest } from '../../../src/pipeline/manifest/read-manifest.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { oneJob, read } from './manifest-files.ts'
+
+/** That of the design. */
+const whole = `version: 1
+env: [BRAND]
+gateway: main
+budget: { creates: 40, cost: 5.00 }
+lanes: { image: 1 }
+lock_prompts: true
+defaults:
+  image create: { model: gpt-image-2, size: 1536x1024, output_format: webp }
+  image edit: { model: gpt-image-2, output_format: webp }
+  respond: { model: some-text-model }
+jobs:
+  banner:
+    image edit: { prompt: "Wide, room for a headline", image: "@hero#2", mask: masks/left.png }
+    out: assets/banner.webp
+    assert: { width: 1536, max_bytes: 400000 }
+    frozen: true
+  hero:
+    image create: { prompt: { file: prompts/hero.md } }
+    variants: 4
+    pick: 2
+    out: assets/hero.webp
+    alt: Harbour at dawn, by \${env:BRAND}
+  teaser:
+    video generate: { model: veo-3.1, prompt: "The harbour wakes up", image: "@banner", reference: ["@hero=style", masks/left.png] }
+    out: assets/teaser.mp4
+    on_unknown: retry
+  captions:
+    each: data/products.csv
+    respond: { input: "A caption in \${lang}", attach: "@photos[\${id}]", schema: schemas/caption.json }
+    out: copy/\${id}.\${lang}.json
+  photos:
+    each: data/products.csv
+    image create: { prompt: "\${name} on white", n: "\${count}" }
+    out: assets/\${id}-{index}.webp
+`
+
+const files = {
+  'prompts/hero.md': '\ufeffA harbour\r\nat dawn\r\n',
+  'masks/left.png': pngBytes(),
+  'data/products.csv': 'id,name,lang,count\nshoe,Red shoe,en,1\nhat,"Blue {hat}",de,2\n',
+  'schemas/caption.json': '{"type": "object"}',
+}
+
+test('a manifest with everything in it', async () => {
+  const manifest = await read(whole, files, { env: { BRAND: 'Acme', OTHER: 'no' } })
+  expect(manifest).toMatchObject({
+    gateway: 'main',
+    budget: { creates: 40, cost: 5 },
+    lanes: { text: 8, image: 1, video: 2 },
+    locksPrompts: true,
+    warnings: [],
+  })
+  expect(manifest.jobs.map(({ name, instances }) => [name, instances])).toEqual([
+    ['banner', ['banner']],
+    ['hero', ['hero']],
+    ['teaser', ['teaser']],
+    ['captions', ['captions[shoe]', 'captions[hat]']],
+    ['photos', ['photos[shoe]', 'photos[hat]']],
+  ])
+  expect(manifest.jobs[1]!.at).toEqual({ file: 'modelgate.yaml', line: 17, column: 3 })
+  // Each behind what it needs.
+  expect([...manifest.instances.keys()]).toEqual([
+    'hero',
+    'banner',
+    'teaser',
+    'photos[shoe]',
+    'captions[shoe]',
+    'photos[hat]',
+    'captions[hat]',
+  ])
+})
+
+test('an instance has the fields of its job and of the defaults', async () => {
+  const { instances } = await read(whole, files, { env: { BRAND: 'Acme' } })
+  expect(instances.get('hero')).toEqual({
+    id: 'hero',
+    job: 'hero',
+    command: 'image create',
+    lane: 'image',
+    model: 'gpt-image-2',
+    fields: {
+      model: { kind: 'value', value: 'gpt-image-2' },
+      size: { kind: 'value', value: '1536x1024' },
+      output_format: { kind: 'value', value: 'webp' },
+      // Without byte-order mark, carriage returns, and the end of the last line.
+      prompt: { kind: 'text', text: 'A harbour\nat dawn', path: 'prompts/hero.md' },
+    },
+    references: [],
+    output: 'assets/hero.webp',
+    count: 1,
+    variants: 4,
+    pick: 2,
+    alt: 'Harbour at dawn, by Acme',
+    asserts: {},
+    isFrozen: false,
+    onUnknown: 'stop',
+    at: { file: 'modelgate.yaml', line: 17, column: 3 },
+  })
+  expect(instances.get('banner')).toMatchObject({
+    fields: {
+      image: {
+        kind: 'files',
+        files: [
+          {
+            source: { reference: { kind: 'instance', text: '@hero#2', instance: 'hero', candidate: 2 } },
+            role: null,
+          },
+        ],
+      },
+      mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] },
+    },
+    references: [{ kind: 'instance', text: '@hero#2', instance: 'hero', candidate: 2 }],
+    asserts: { width: 1536, max_bytes: 400_000 },
+    isFrozen: true,
+  })
+  expect(instances.get('teaser')).toMatchObject({
+    lane: 'video',
+    onUnknown: 'retry',
+    fields: {
+      reference: {
+        kind: 'files',
+        files: [
+          { source: { reference: { instance: 'hero' } }, role: 'style' },
+          { source: { path: 'masks/left.png' }, role: 'asset' },
+        ],
+      },
+    },
+  })
+})
+
+test('a row gives its values', async () => {
+  const { instances } = await read(whole, files, { env: { BRAND: 'Acme' } })
+  expect(instances.get('photos[hat]')).toMatchObject({
+    output: 'assets/hat-{index}.webp',
+    count: 2,
+    fields: {
+      prompt: { kind: 'text', text: 'Blue {hat} on white' },
+      n: { kind: 'value', value: 2 },
+    },
+  })
+  expect(instances.get('captions[hat]')).toMatchObject({
+    output: 'copy/hat.de.json',
+    lane: 'text',
+    onUnknown: 'retry',
+    fields: {
+      input: { kind: 'text', text: 'A caption in de' },
+      attach: { files: [{ source: { reference: { instance: 'photos[hat]' } } }] },
+      schema: { kind: 'value', value: { type: 'object' } },
+    },
+  })
+})
+
+test.each([
+  ['in quotes', ['  prompt: "A hill"']],
+  ['as a block', ['  prompt: |', '    A hill']],
+  ['in a file', ['  prompt: { file: hill.md }']],
+])('a prompt %s is the same text', async (_, lines) => {
+  const manifest = await read(oneJob('image create:', ...lines, 'out: a.png'), { 'hill.md': 'A hill\r\n' })
+  expect(manifest.instances.get('hero')!.fields['prompt']).toMatchObject({ kind: 'text', text: 'A hill' })
+})
+
+test('the nearest manifest upwards is found', async () => {
+  const folder = temporaryFolder()
+  writeFiles(folder, { 'modelgate.yaml': '', 'a/b/x.txt': '', 'a/modelgate.yaml/x.txt': '' })
+  const context = testContext({ cwd: join(folder, 'a', 'b') })
+  expect(await findManifest(context, undefined)).toBe(join(folder, 'modelgate.yaml'))
+  expect(await findManifest(context, '../canon.yaml')).toBe(join(folder, 'a', 'canon.yaml'))
+})
