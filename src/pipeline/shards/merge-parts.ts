@@ -1,9 +1,8 @@
-import { readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
-import { randomHex, type FileContext } from '../../context.ts'
+import { readdir, readFile, unlink } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import { readError, systemCode, writeError } from '../../files/file-error.ts'
-import { makeFolder } from '../../files/write-target.ts'
+import { readError } from '../../files/file-error.ts'
 import { allInputs } from '../../problems.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
 import { readLines } from '../journal/journal-line.ts'
@@ -12,9 +11,9 @@ import { writeLock } from '../lock/project-lock.ts'
 import type { Project } from '../project.ts'
 import { exitOfRun, type RunExit } from '../run/run-exit.ts'
 import type { BlobStore } from '../store/blob-store.ts'
+import type { CandidateStore } from '../store/candidate-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
-import { copyWhole } from '../store/safe-copy.ts'
 import { combineParts, type CombinedParts, type Whole } from './combine-parts.ts'
 import { journalName, readPart, type Part } from './part-folder.ts'
 import type { PartInstance } from './part-report.ts'
@@ -24,6 +23,7 @@ export interface MergeCall extends Whole {
   readonly context: FileContext
   readonly project: Project
   readonly store: Pick<BlobStore, 'add' | 'putAside'>
+  readonly candidates: Pick<CandidateStore, 'add'>
   /** Writes an event to the journal of this machine; it is on the disk when this resolves. */
   record(event: JournalEvent): Promise<void>
 }
@@ -70,28 +70,10 @@ async function partsIn({ cwd }: Pick<FileContext, 'cwd'>, folder: string): Promi
 }
 
 /** Takes in what a part has besides its lock: blobs, candidates, and what became of its requests. */
-async function takeOver({ context, project, store, record }: MergeCall, part: Part): Promise<void> {
+async function takeOver({ store, candidates, record }: MergeCall, part: Part): Promise<void> {
   const names = Object.keys(part.report.files)
   for (const name of names) if (dirname(name) === 'blobs') await store.add(join(part.path, name), false)
-  const candidates = Map.groupBy(
-    names.filter((name) => name.startsWith('candidates/')),
-    (name) => dirname(name),
-  )
-  for (const [folder, files] of candidates) {
-    const target = join(project.stateFolder, folder)
-    const unfinished = `${target}.${randomHex(context.clock, 8)}`
-    try {
-      await makeFolder(unfinished)
-      for (const file of files) await copyWhole(join(part.path, file), join(unfinished, basename(file)))
-      await rename(unfinished, target).catch(async (error: unknown) => {
-        // It is here already: a request has one result.
-        if (!['EEXIST', 'ENOTEMPTY', 'EPERM'].includes(systemCode(error) ?? '')) throw error
-        await rm(unfinished, { recursive: true })
-      })
-    } catch (error) {
-      throw writeError(error, target)
-    }
-  }
+  for (const { files, ...candidate } of part.candidates) await candidates.add(candidate, files)
   if (names.includes(journalName)) {
     for (const { event } of readLines(await readFile(join(part.path, journalName)))) {
       if (event !== undefined && event.type !== 'begin' && event.type !== 'end') await record(event)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
@@ -9,7 +9,8 @@ import { makeFolder } from '../../files/write-target.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { formatLock, parseLock } from '../lock/lock-text.ts'
 import type { Blobs } from '../plan/world.ts'
-import type { Project } from '../project.ts'
+import { projectOf, type Project } from '../project.ts'
+import { openCandidates, type StoredCandidate } from '../store/candidate-store.ts'
 import { digestOfBytes } from '../store/file-digest.ts'
 import { makeStateFolder } from '../store/state-folder.ts'
 import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
@@ -21,8 +22,8 @@ export interface PartContent extends Pick<PartReport, 'manifest' | 'shard' | 'jo
   readonly locks: { readonly before: Lock; readonly after: Lock }
   /** The absolute path of its journal; null where there is none. */
   readonly journal: string | null
-  /** The folders of candidates and rejected results of its instances, each named by a key. */
-  readonly candidates: readonly string[]
+  /** The candidates and the rejected results of its instances. */
+  readonly candidates: readonly StoredCandidate[]
 }
 
 /** A part that has been read: all of its files are there, and are what they were. */
@@ -33,6 +34,7 @@ export interface Part {
   readonly path: string
   readonly report: PartReport
   readonly lock: Lock
+  readonly candidates: readonly StoredCandidate[]
 }
 
 const reportName = 'report.json'
@@ -50,7 +52,12 @@ export function partFolderOf({ stateFolder }: Project, { index, total }: Shard):
  * @returns the absolute path of its folder, which is there as a whole or not at all
  * @throws FileError
  */
-export async function writePart(project: Project, store: Blobs, content: PartContent): Promise<string> {
+export async function writePart(
+  context: FileContext,
+  project: Project,
+  store: Blobs,
+  content: PartContent,
+): Promise<string> {
   const { manifest, shard, jobs, exit, instances, locks, journal, candidates } = content
   const folder = partFolderOf(project, shard)
   const { before, after } = locks
@@ -82,15 +89,11 @@ export async function writePart(project: Project, store: Blobs, content: PartCon
       await add(`blobs/${sha256}`, (path) => copyFile(source, path))
     }
     if (journal !== null) await add(journalName, (path) => copyFile(journal, path))
-    for (const candidate of candidates) {
-      for (const name of await readdir(candidate)) {
-        await add(`candidates/${basename(candidate)}/${name}`, (path) =>
-          copyFile(join(candidate, name), path),
-        )
-      }
-    }
-    const report = { manifest, lock: digestOfLock(before), shard, jobs, exit, instances, removed, files }
-    await writeFile(join(unfinished, reportName), formatPartReport(report))
+    const own = openCandidates(context, { ...project, stateFolder: unfinished })
+    for (const { files: sources, ...record } of candidates) await own.add(record, sources)
+    const keys = candidates.map(({ key }) => key)
+    const facts = { manifest, lock: digestOfLock(before), shard, jobs, exit, instances, removed }
+    await writeFile(join(unfinished, reportName), formatPartReport({ ...facts, candidates: keys, files }))
     await rm(folder, { recursive: true, force: true })
     await rename(unfinished, folder)
   } catch (error) {
@@ -114,8 +117,8 @@ function outputsOf(lock: Lock): ReadonlySet<string> {
  * @param folder as it was named; relative to the working directory
  * @throws UsageError `part_damaged`, `part_newer`, `lock_invalid`, `lock_newer`; FileError
  */
-export async function readPart({ cwd }: Pick<FileContext, 'cwd'>, folder: string): Promise<Part> {
-  const path = resolve(cwd, folder)
+export async function readPart(context: FileContext, folder: string): Promise<Part> {
+  const path = resolve(context.cwd, folder)
   const text = await readFile(join(path, reportName), 'utf8').catch((error: unknown) => {
     if (systemCode(error) !== 'ENOENT') throw readError(error, join(folder, reportName))
     throw partDamaged(`${folder} is not a part of a run: it has no ${reportName}.`)
@@ -139,8 +142,20 @@ export async function readPart({ cwd }: Pick<FileContext, 'cwd'>, folder: string
     if (!Object.hasOwn(report.files, `blobs/${sha256}`))
       damages.push(`${folder} has no ${join('blobs', sha256)}, which its lock names.`)
   }
+  // A part has its candidates where `.modelgate` has them.
+  const store = openCandidates(context, {
+    ...projectOf(join(path, 'modelgate.yaml'), false),
+    stateFolder: path,
+  })
+  const candidates: StoredCandidate[] = []
+  for (const key of report.candidates) {
+    const candidate = await store.get(key)
+    if (candidate === undefined)
+      damages.push(`${join(folder, 'candidates', key)} is missing, or not what it was.`)
+    else candidates.push(candidate)
+  }
   throwDamages(damages)
-  return { folder, path, report, lock }
+  return { folder, path, report, lock, candidates }
 }
 
 const maxDamages = 5

@@ -19,10 +19,7 @@ const ordinal = v.pipe(v.number(), v.integer(), v.minValue(1))
 /** Only such names are ever opened, so that a part cannot reach other files. */
 const fileName = v.pipe(
   v.string(),
-  v.regex(
-    /^(?:lock\.json|journal\.jsonl|blobs\/[0-9a-f]{64}|candidates\/[0-9a-f]{64}\/[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9]+)*)$/i,
-    'is not the name of a file of a part',
-  ),
+  v.regex(/^(?:lock\.json|journal\.jsonl|blobs\/[0-9a-f]{64})$/, 'is not the name of a file of a part'),
 )
 
 const reportSchema = v.object({
@@ -41,6 +38,8 @@ const reportSchema = v.object({
   instances: v.array(v.object({ id: v.string(), outcome: v.picklist(outcomes) })),
   /** Names of the lock under which there is no block any more. */
   removed: v.array(v.string()),
+  /** Keys of candidates and rejected results, which have records of their own. */
+  candidates: v.array(digest),
   /** SHA-256 of the other files of the part, by their names. */
   files: v.record(fileName, digest),
 })

@@ -8,6 +8,7 @@ import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { mergeParts } from '../../../src/pipeline/shards/merge-parts.ts'
 import { openStore } from '../../../src/pipeline/store/blob-store.ts'
+import { openCandidates } from '../../../src/pipeline/store/candidate-store.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { block, leavePart, manifestDigest, sha256Of, type SamplePart } from './sample-parts.ts'
@@ -59,7 +60,7 @@ const samples: readonly SamplePart[] = [
     ],
     lock: new Map([['copy', block('copy/copy.png', 'copy')]]),
     contents: ['copy'],
-    candidates: { [`${key}/record.json`]: '{}', [`${key}/1.mp4`]: 'new teaser' },
+    candidates: { [key]: 'new teaser' },
     removed: ['old'],
     report: { exit: 'outdated' },
   },
@@ -82,6 +83,7 @@ async function checkout(files: Readonly<Record<string, string>> = {}, parts = sa
     lock: began,
     selected: () => ['hero', 'banner', 'copy', 'teaser'],
     store: openStore(context, project),
+    candidates: openCandidates(context, project),
     record: (event: JournalEvent) => Promise.resolve(void recorded.push(event)),
   }
   const contentOf = (path: string) => {
@@ -112,7 +114,7 @@ test('puts files, lock, store, candidates and journal where a run of the whole h
   for (const content of ['hero', 'copy', 'old hero']) {
     expect(await call.store.has(sha256Of(content))).toBe(true)
   }
-  expect(contentOf(`.modelgate/candidates/${key}/1.mp4`)).toBe('new teaser')
+  expect(contentOf(`.modelgate/candidates/${key}/1-teaser.mp4`)).toBe('new teaser')
   expect(recorded).toEqual([intent])
 })
 

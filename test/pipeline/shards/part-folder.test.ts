@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readPart } from '../../../src/pipeline/shards/part-folder.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
 import { block, leavePart, sha256Of } from './sample-parts.ts'
 
 const hero = block('assets/hero.png', 'hero')
@@ -26,7 +27,7 @@ const leave = () =>
     lock: new Map([['hero', hero]]),
     contents: ['hero'],
     journal: '{}\n',
-    candidates: { [`${candidateKey}/record.json`]: '{}', [`${candidateKey}/1.png`]: 'one' },
+    candidates: { [candidateKey]: 'one' },
     began: new Map([
       ['old', block('old.png', 'old')],
       ['copy', hero],
@@ -40,8 +41,11 @@ test('a part is read as it was left', async () => {
   expect(folder).toBe(join(project.folder, '.modelgate/parts/2-of-5'))
   expect(readdirSync(join(folder, '..'))).toEqual(['2-of-5'])
   expect(readFileSync(join(folder, 'blobs', sha256Of('hero')), 'utf8')).toBe('hero')
-  const { report, lock } = await readPart({ cwd: '/' }, folder)
+  const { report, lock, candidates } = await readPart(testContext(), folder)
   expect(lock).toEqual(new Map([['hero', hero]]))
+  expect(
+    candidates.map(({ key, files }) => [key, ...files.map((file) => readFileSync(file, 'utf8'))]),
+  ).toEqual([[candidateKey, 'one']])
   expect(report).toMatchObject({
     shard: { index: 2, total: 5 },
     exit: 'unknown',
@@ -54,8 +58,6 @@ test('a part is read as it was left', async () => {
   })
   expect(Object.keys(report.files).toSorted()).toEqual([
     `blobs/${sha256Of('hero')}`,
-    `candidates/${candidateKey}/1.png`,
-    `candidates/${candidateKey}/record.json`,
     'journal.jsonl',
     'lock.json',
   ])
@@ -76,7 +78,7 @@ test('a part has what its own instances have changed, and nothing else', async (
     ]),
     contents: ['hero'],
   })
-  const { lock, report } = await readPart({ cwd: '/' }, folder)
+  const { lock, report } = await readPart(testContext(), folder)
   expect([[...lock.keys()], report.removed]).toEqual([['hero'], []])
 })
 
@@ -187,14 +189,14 @@ test.each<[string, (folder: string) => void, string, string]>([
   ],
   [
     'a changed candidate',
-    (folder) => appendFileSync(join(folder, `candidates/${candidateKey}/1.png`), ' '),
+    (folder) => appendFileSync(join(folder, 'candidates', candidateKey, '1-teaser.mp4'), ' '),
     'part_damaged',
-    spoilt(`candidates/${candidateKey}/1.png`),
+    `candidates/${candidateKey} is missing, or not what it was.`,
   ],
 ])('refuses %s', async (_, spoil, code, message) => {
   const { folder } = await leave()
   spoil(folder)
-  const error: unknown = await readPart({ cwd: '/' }, folder).catch((reason: unknown) => reason)
+  const error: unknown = await readPart(testContext(), folder).catch((reason: unknown) => reason)
   expect(error).toMatchObject({ exit: 'usage', code })
   expect((error as Error).message).toContain(message)
   expect((error as Error).message).toContain(folder)

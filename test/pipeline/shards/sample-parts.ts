@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import type { Lock, LockBlock, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { readPart, writePart, type Part, type PartContent } from '../../../src/pipeline/shards/part-folder.ts'
 import type { PartInstance } from '../../../src/pipeline/shards/part-report.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
 
 export const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex')
 
@@ -51,10 +52,15 @@ export interface SamplePart {
   readonly removed?: readonly string[]
   readonly report?: Partial<PartContent>
   readonly journal?: string
-  /** Files of candidates, by key and name. */
+  /** What candidates hold, each of one file, by their keys. */
   readonly candidates?: Readonly<Record<string, string>>
   /** What the outputs of the lock hold. */
   readonly contents?: readonly string[]
+}
+
+function resultOf(content: string): Result {
+  const { outputs, model, origin, request_id, job_id, usage, took_s } = block('teaser.mp4', content)
+  return { outputs, model, origin, request_id, job_id, usage, took_s }
 }
 
 /** A project of its own in which a shard has left its part. */
@@ -66,9 +72,7 @@ export async function leavePart(
   const { index, total, instances, contents = [], candidates = {}, journal } = sample
   writeFiles(root, {
     ...Object.fromEntries(contents.map((content) => [`store/${sha256Of(content)}`, content])),
-    ...Object.fromEntries(
-      Object.entries(candidates).map(([name, content]) => [`candidates/${name}`, content]),
-    ),
+    ...Object.fromEntries(Object.entries(candidates).map(([key, content]) => [`candidates/${key}`, content])),
     ...(journal === undefined ? {} : { 'run.jsonl': journal }),
   })
   const stored = new Set(contents.map(sha256Of))
@@ -78,7 +82,7 @@ export async function leavePart(
   const before = sample.began ?? new Map()
   const after = new Map([...before, ...(sample.lock ?? [])])
   for (const id of sample.removed ?? []) after.delete(id)
-  const folder = await writePart(project, store, {
+  const folder = await writePart(testContext(), project, store, {
     manifest: manifestDigest,
     shard: { index, total },
     jobs: [],
@@ -86,9 +90,15 @@ export async function leavePart(
     instances: [...instances],
     locks: { before, after },
     journal: journal === undefined ? null : join(root, 'run.jsonl'),
-    candidates: [
-      ...new Set(Object.keys(candidates).map((name) => join(root, 'candidates', name.split('/')[0]!))),
-    ],
+    candidates: Object.entries(candidates).map(([key, content]) => ({
+      instance: 'teaser',
+      key,
+      variant: 1,
+      state: 'candidate',
+      reasons: [],
+      result: resultOf(content),
+      files: [join(root, 'candidates', key)],
+    })),
     ...sample.report,
   })
   return { project, folder }
@@ -97,5 +107,5 @@ export async function leavePart(
 /** A part as it is read from its folder; messages name it `1-of-2`. */
 export async function part(sample: SamplePart): Promise<Part> {
   const { folder } = await leavePart(sample)
-  return { ...(await readPart({ cwd: '/' }, folder)), folder: `${sample.index}-of-${sample.total}` }
+  return { ...(await readPart(testContext(), folder)), folder: `${sample.index}-of-${sample.total}` }
 }
