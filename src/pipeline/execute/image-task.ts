@@ -6,7 +6,7 @@ import { makeImages } from '../../operations/make-images.ts'
 import { createProblemList } from '../../problems.ts'
 import { readSources, sourceSentences } from './check-inputs.ts'
 import { requestBody } from './task-body.ts'
-import { fileTemplate } from './result-facts.ts'
+import { fileTemplate, mediaFacts } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 
 const plan: ImagePlan = {
@@ -41,9 +41,10 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   list.throwIfAny()
   const outcome = await makeImages(call, request, plan)
   const document = wholeResult(task, outcome)
+  // More than were asked for may have come; they stay in the folder.
+  const files = document.files.slice(0, request.wanted.length)
   return {
-    // More than were asked for may have come; they stay in the folder.
-    names: document.files.slice(0, request.wanted.length).map(({ path }) => path),
+    outputs: await Promise.all(files.map(({ path }) => mediaFacts(call.context, path))),
     provenance: {
       model: stringOf(objectOf(document.response)['model']) ?? document.model,
       request_id: document.request_id,

@@ -1,11 +1,13 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { FileError, ModelgateError } from '../../errors.ts'
+import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { readInputFile } from '../../files/input-file.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import { temporaryPath } from '../store/safe-copy.ts'
 
 /** The names of images and videos in the folder of a task. */
 export const fileTemplate = '{index}.{ext}'
@@ -23,12 +25,11 @@ export function textName(instance: Instance): string {
 }
 
 /**
- * The facts of an output, read from the file.
+ * The facts of an image or a video, read from the file.
  * @param context its working directory is that of the file
  * @throws FileError for a file that cannot be read, or is not whole
  */
-export async function factsOf(context: FileContext, instance: Instance, name: string): Promise<OutputFacts> {
-  if (instance.lane === 'text') return textFacts(context, instance, name)
+export async function mediaFacts(context: FileContext, name: string): Promise<OutputFacts> {
   const { bytes, sha256, mediaType, media, integrity, credentials } = await inspectAnyFile(context, name)
   if (integrity.damage !== undefined) {
     throw new FileError('file_changed', `${shownPath(name)} is damaged: ${integrity.damage}.`, {
@@ -47,12 +48,11 @@ export async function factsOf(context: FileContext, instance: Instance, name: st
   }
 }
 
-async function textFacts(context: FileContext, instance: Instance, name: string): Promise<OutputFacts> {
-  const content = await readInputFile(context, name)
-  if (content instanceof ModelgateError) throw content.amend({ billed: 'yes' })
+/** The facts of the text of an instance. */
+export function textFacts(instance: Instance, content: Uint8Array): OutputFacts {
   return {
-    path: name,
-    sha256: createHash('sha256').update(content).digest('hex'),
+    path: textName(instance),
+    sha256: hash('sha256', content),
     bytes: content.length,
     media_type: textType(instance).mediaType,
     width: null,
@@ -60,4 +60,11 @@ async function textFacts(context: FileContext, instance: Instance, name: string)
     seconds: null,
     credentials: false,
   }
+}
+
+/** Writes a small file that appears whole or not at all, without waiting for the disk. @throws the error of the system */
+export function writeAtOnce(folder: string, name: string, content: string | Uint8Array): void {
+  const temporary = temporaryPath(folder, name)
+  writeFileSync(temporary, content, { flag: 'wx', mode: 0o600 })
+  renameSync(temporary, join(folder, name))
 }

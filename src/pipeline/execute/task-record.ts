@@ -5,43 +5,40 @@ import { amountFrom, amountText } from '../../cost/amount.ts'
 import { ModelgateError } from '../../errors.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf } from '../../json.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import type { Project } from '../project.ts'
-import { factsOf, textName } from './result-facts.ts'
+import { mediaFacts, textFacts, writeAtOnce } from './result-facts.ts'
 import type { Task, TaskResult } from './task.ts'
 
 /** The record of a whole result, beside its files: what the files themselves do not tell. */
 export const recordName = 'result.json'
 
 /**
- * Writes the record of a result, which comes last: with it the result can be taken over by a later process.
- * @throws FileError
+ * Writes the record of a result, which comes last: with it the result can be taken over by a later process. Best effort:
+ * never throws. A power failure may leave half of it, which counts as none.
  */
-export async function writeRecord(
-  context: FileContext,
+export function writeRecord(
   { folder, key }: Task,
   { result, cost, warnings }: TaskResult,
   redactor: Redactor,
-): Promise<void> {
-  const record = {
-    key,
-    result,
-    cost: cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency },
-    warnings,
+): void {
+  const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
+  const record = { key, result, cost: known, warnings }
+  try {
+    writeAtOnce(folder, recordName, redactor.document(`${JSON.stringify(record, null, 2)}\n`))
+  } catch {
+    // The result is there, and the next step knows it.
   }
-  const file = await openAtomicFile(context, join(folder, recordName), { force: true, mode: 0o600 })
-  await file.write(redactor.document(`${JSON.stringify(record, null, 2)}\n`))
-  await file.commit()
 }
 
 /**
  * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
- * whole. A file has its final name only when it is; so it counts without the record, too, which a killed process may not
- * have come to write. Then it is not known how the result came about.
+ * whole. An image or a video has its final name only when it is; so it counts without the record, too, which a killed
+ * process may not have come to write. Then it is not known how the result came about.
  * @returns undefined where anything is missing, damaged or of another request
  */
 export async function recoverResult(
@@ -52,18 +49,18 @@ export async function recoverResult(
   const inFolder = { ...context, cwd: folder }
   const record = await readRecord(inFolder, task)
   const names = record?.outputs.map(({ path }) => path) ?? (await finalNames(task))
-  if (names === undefined) return undefined
   try {
     const outputs: OutputFacts[] = []
     for (const [at, name] of names.entries()) {
       const facts = await factsOf(inFolder, instance, name)
       const isWhole =
         record === undefined
-          ? await isVerified(inFolder, task, name)
-          : facts.sha256 === record.outputs[at]!.sha256
-      if (!isWhole) return undefined
+          ? await isVerified(inFolder, instance, name)
+          : facts?.sha256 === record.outputs[at]!.sha256
+      if (facts === undefined || !isWhole) return undefined
       outputs.push(facts)
     }
+    if (outputs.length < instance.count) return undefined
     return {
       result: { ...(record?.provenance ?? nothingKnown), outputs },
       files: names.map((name) => join(folder, name)),
@@ -75,6 +72,16 @@ export async function recoverResult(
     if (error instanceof ModelgateError) return undefined
     throw error
   }
+}
+
+async function factsOf(
+  context: FileContext,
+  instance: Instance,
+  name: string,
+): Promise<OutputFacts | undefined> {
+  if (instance.lane !== 'text') return mediaFacts(context, name)
+  const content = await readInputFile(context, name)
+  return content instanceof ModelgateError ? undefined : textFacts(instance, content)
 }
 
 const nothingKnown: Provenance = {
@@ -126,27 +133,23 @@ async function readRecord(
   }
 }
 
-/** The files of a result by their names alone; undefined where one is missing, or there are two of a number. */
+/** The images or videos of a result by their names alone; fewer where one is missing, or there are two of a number. */
 async function finalNames({
   instance,
   folder,
-}: Pick<Task, 'instance' | 'folder'>): Promise<string[] | undefined> {
+}: Pick<Task, 'instance' | 'folder'>): Promise<readonly string[]> {
+  // Nothing else tells whether a text is whole.
+  if (instance.lane === 'text') return []
   const all = await readdir(folder).catch((): string[] => [])
-  if (instance.lane === 'text') return all.includes(textName(instance)) ? [textName(instance)] : undefined
   const numbers = Array.from({ length: instance.count }, (_, at) => at + 1)
   const found = numbers.map((number) => all.filter((name) => new RegExp(`^${number}\\.\\w+$`).test(name)))
-  return found.every(({ length }) => length === 1) ? found.flat() : undefined
+  return found.flatMap(([name, ...others]) => (name === undefined || others.length > 0 ? [] : [name]))
 }
 
-/** Whether the container of a file shows that it is whole. A text is written in one go. */
-async function isVerified(
-  context: FileContext,
-  { instance }: Pick<Task, 'instance'>,
-  name: string,
-): Promise<boolean> {
-  if (instance.lane === 'text') return true
+/** Whether the container of a file shows that it is whole. */
+async function isVerified(context: FileContext, { lane }: Instance, name: string): Promise<boolean> {
   const { mediaType, integrity } = await inspectAnyFile(context, name)
-  return mediaType?.startsWith(`${instance.lane}/`) === true && integrity.state === 'whole'
+  return mediaType?.startsWith(`${lane}/`) === true && integrity.state === 'whole'
 }
 
 /** A remote job that an earlier process has started. */

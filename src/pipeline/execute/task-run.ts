@@ -5,7 +5,7 @@ import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Call, OperationContext, Outcome, Redactor } from '../../operations/operation.ts'
 import type { Spending } from '../../operations/spending.ts'
-import type { Provenance } from '../lock/lock-block.ts'
+import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import type { Task } from './task.ts'
 
@@ -33,8 +33,8 @@ export interface ExecuteCall {
 
 /** What a task of any kind has come to. */
 export interface Made {
-  /** The names of its files in the task's folder, in order. */
-  readonly names: readonly string[]
+  /** Its files, by their names in the task's folder, in order. */
+  readonly outputs: readonly OutputFacts[]
   readonly provenance: Omit<Provenance, 'origin' | 'took_s'>
   readonly document: OutputDocument
   readonly warnings: readonly string[]

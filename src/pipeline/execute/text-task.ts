@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { GenerationError } from '../../errors.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { writeError } from '../../files/file-error.ts'
+import { openRescueFile } from '../../files/open-atomic-file.ts'
 import type { TextDecoder } from '../../gateway/stream-text.ts'
 import { contentRequest } from '../../operations/content-request.ts'
 import { generateText, type TextRequest } from '../../operations/generate-text.ts'
@@ -7,7 +9,7 @@ import type { Body } from '../../operations/operation.ts'
 import { responseRequest } from '../../operations/response-request.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { requestBody } from './task-body.ts'
-import { textName } from './result-facts.ts'
+import { textFacts, textName, writeAtOnce } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 
 /**
@@ -38,13 +40,11 @@ export async function makeText(run: TaskRun): Promise<Made> {
     throw new GenerationError('tool_call', message, { ...facts, hint: 'Leave the functions out of "tools".' })
   }
   if (text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)
-  const name = textName(instance)
-  const file = await openAtomicFile(call.context, name, { force: true })
-  // As a checkout with CR LF is compared with it.
-  await file.write(text.replaceAll('\r\n', '\n'))
-  await file.commit()
+  // A text compares the same on every system, whatever a checkout makes of the ends of its lines.
+  const content = Buffer.from(text.replaceAll('\r\n', '\n'))
+  await saveText(run, content)
   return {
-    names: [name],
+    outputs: [textFacts(instance, content)],
     provenance: {
       model: decoder?.result().model ?? document.model,
       request_id: document.request_id,
@@ -53,6 +53,23 @@ export async function makeText(run: TaskRun): Promise<Made> {
     },
     document,
     warnings: document.warnings,
+  }
+}
+
+/**
+ * Writes the text, at once, which is faster than in another thread. It need not survive a power failure here: the store
+ * sees to that.
+ * @throws FileError with where it has been rescued
+ */
+async function saveText({ task: { instance, folder }, call }: TaskRun, content: Uint8Array): Promise<void> {
+  const name = textName(instance)
+  try {
+    writeAtOnce(folder, name, content)
+  } catch (error) {
+    const reason = writeError(error, join(folder, name))
+    const file = await openRescueFile(call.context, call.rescueFolder, name, reason)
+    await file.write(content)
+    throw (await file.commit()).rescued ?? reason
   }
 }
 

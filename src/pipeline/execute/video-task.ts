@@ -8,7 +8,7 @@ import { startVideo, type StartPlan } from '../../operations/start-video.ts'
 import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
 import { waitForVideo } from '../../operations/wait-for-video.ts'
 import { requestBody } from './task-body.ts'
-import { fileTemplate } from './result-facts.ts'
+import { fileTemplate, mediaFacts } from './result-facts.ts'
 import type { Task } from './task.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 import { sourceOf } from './task-inputs.ts'
@@ -55,8 +55,9 @@ export async function makeVideo(run: TaskRun): Promise<Made> {
   if (isOver && stored !== undefined) await store.forget([stored])
   const document = wholeResult(task, outcome)
   if (document.files.length < instance.count) throw tooFew(task, document)
+  const files = document.files.slice(0, instance.count)
   return {
-    names: document.files.slice(0, instance.count).map(({ path }) => path),
+    outputs: await Promise.all(files.map(({ path }) => mediaFacts(context, path))),
     provenance: {
       model: document.model,
       request_id: document.request_id,
