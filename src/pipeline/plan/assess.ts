@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import type { LockBlock } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { assessVariants } from './assess-variants.ts'
 import type { Assessment } from './assessment.ts'
 import { failedAsserts } from './examine-variant.ts'
 import type { FoundBlock } from './find-block.ts'
-import { checkOutputs, findBytes, obstaclesOf, type OutputCheck } from './result-files.ts'
+import { checkOutputs, findBytes, findResult, obstaclesOf, type OutputCheck } from './result-files.ts'
 import { createSubject, inTheWay, type Subject } from './subject.ts'
 import type { UpstreamOf, World } from './world.ts'
 
@@ -59,12 +60,11 @@ async function assessLocked(
     const reasons = await failedAsserts(instance, outputs, files, world)
     return { ...locked, state: reasons.length === 0 ? 'fresh' : 'rejected', reasons }
   }
-  const lost: string[] = []
-  for (const { facts, isInPlace, isLeftBehind } of checks) {
-    const isAtHand = isInPlace || isLeftBehind || (await findBytes(facts, world)) !== undefined
-    if (!isAtHand) lost.push(`${facts.path} is missing, and its bytes are not in the store.`)
+  const lost = await lostPaths(block, checks, world)
+  if (lost.length > 0) {
+    const reasons = lost.map((path) => `${path} is missing, and its bytes are not in the store.`)
+    return { ...locked, state: 'lost', reasons }
   }
-  if (lost.length > 0) return { ...locked, state: 'lost', reasons: lost }
   const renamed = id === instance.id ? [] : [`It was ${id} before.`]
   return {
     ...locked,
@@ -75,6 +75,20 @@ async function assessLocked(
       .filter(({ isLeftBehind, from }) => isLeftBehind && !world.isOutput(from))
       .map(({ from, facts }) => ({ from, to: facts.path })),
   }
+}
+
+/** The outputs whose bytes are nowhere: in no place of the lock, not in the store, and not among the candidates. */
+async function lostPaths(
+  block: LockBlock,
+  checks: readonly OutputCheck[],
+  world: World,
+): Promise<readonly string[]> {
+  const lost: string[] = []
+  for (const { facts, isInPlace, isLeftBehind } of checks) {
+    const isAtHand = isInPlace || isLeftBehind || (await findBytes(facts, world)) !== undefined
+    if (!isAtHand) lost.push(facts.path)
+  }
+  return lost.length > 0 && (await findResult(block.key, block, world)) !== undefined ? [] : lost
 }
 
 function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: OutputCheck): string[] {

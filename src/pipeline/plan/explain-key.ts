@@ -8,6 +8,8 @@ type FieldDigests = Readonly<Record<string, string>>
  * @param locked short digests of its fields, `$command` and `$gateway` among them
  */
 export function explainKey(instance: Instance, locked: FieldDigests, current: FieldDigests): string[] {
+  // A run that was killed had put the file in place, and not yet locked it.
+  if (Object.keys(locked).length === 0) return ['What is there was made by another request.']
   const names = new Set([...Object.keys(current), ...Object.keys(locked)])
   return [...names].flatMap((name) => {
     if (locked[name] === current[name]) return []

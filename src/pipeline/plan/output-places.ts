@@ -45,15 +45,18 @@ const extensions: Readonly<Record<Lane, readonly string[]>> = {
 
 const unnamed: NamedBy = { model: null, job_id: null, request_id: null }
 
-/** The paths that outputs may get which are still to be made. One with an id in its name is new in any case. */
-export function possiblePaths(instance: Instance, now: number): readonly string[] {
-  if (!hasWords(instance)) return [instance.output]
+/**
+ * For each output that is still to be made the paths that it may get; none where an id is a part of the name, which is new
+ * in any case.
+ */
+export function possiblePaths(instance: Instance, now: number): readonly (readonly string[])[] {
+  if (!hasWords(instance)) return [[instance.output]]
   const { tokens } = parseTemplate(instance.output)
   if (tokens.has('id')) return []
   const endings = tokens.has('ext') ? extensions[instance.lane] : ['']
   return Array.from({ length: instance.count }, (_, at) =>
     endings.map((ending) => expand(instance, at + 1, ending, unnamed, now)),
-  ).flat()
+  )
 }
 
 function hasWords({ output }: Instance): boolean {
@@ -65,19 +68,18 @@ function expand(instance: Instance, index: number, extension: string, by: NamedB
 }
 
 function valuesOf(
-  { lane, model, fields }: Instance,
+  instance: Instance,
   index: number,
   extension: string,
   by: NamedBy,
   now: number,
 ): TemplateValues {
-  const prompt = fields['prompt'] ?? fields['input']
   return {
     index,
     extension,
-    model: model ?? by.model ?? '',
-    prompt: prompt?.kind === 'text' ? prompt.text : '',
-    kind: lane === 'video' ? 'video' : 'image',
+    model: instance.model ?? by.model ?? '',
+    prompt: promptOf(instance) ?? '',
+    kind: instance.lane === 'video' ? 'video' : 'image',
     now,
     id: by.job_id ?? by.request_id ?? undefined,
   }
@@ -101,3 +103,9 @@ function fits(instance: Instance, { path, media_type }: OutputFacts, index: numb
 }
 
 const anyId = '0000any0id0000'
+
+/** The prompt, if the manifest has it; null where another instance makes it. */
+export function promptOf({ fields }: Instance): string | null {
+  const prompt = fields['prompt'] ?? fields['input']
+  return prompt?.kind === 'text' ? prompt.text : null
+}

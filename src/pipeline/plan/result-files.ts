@@ -63,7 +63,9 @@ export async function obstaclesOf(
   const obstacles: string[] = []
   const places =
     outputs?.map(({ path, sha256 }) => ({ path, sha256 })) ??
-    possiblePaths(instance, world.now).map((path) => ({ path, sha256: null }))
+    possiblePaths(instance, world.now)
+      .flat()
+      .map((path) => ({ path, sha256: null }))
   for (const { path, sha256 } of places) {
     const found = await digestAt(path, instance.lane === 'text', world)
     if (found !== undefined && found !== sha256 && !isLocked(path, found, world)) obstacles.push(path)

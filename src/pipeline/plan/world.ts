@@ -105,7 +105,7 @@ export function createWorld(parts: WorldParts): World {
 function outputsOf({ manifest, lock, now }: WorldParts): ReadonlySet<string> {
   const paths = new Set<string>()
   for (const [id, instance] of manifest.instances) {
-    for (const path of possiblePaths(instance, now)) paths.add(path)
+    for (const path of possiblePaths(instance, now).flat()) paths.add(path)
     const block = lock.get(id)
     if (block !== undefined) for (const { path } of placeOutputs(instance, block, now)) paths.add(path)
   }
