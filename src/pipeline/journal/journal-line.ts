@@ -10,6 +10,8 @@ export function writeLine(event: JournalEvent, now: number): string {
 
 /** `,"check":"0123abcd"}` */
 const endLength = 20
+/** `,"at":"2026-11-22T12:00:00.000Z"` */
+const timeLength = 32
 
 type Check = (value: unknown) => boolean
 
@@ -55,7 +57,8 @@ function readLine(line: Buffer): JournalLine {
   const start = line.subarray(0, Math.max(0, line.length - endLength))
   const end = line.toString('latin1', start.length)
   if (end !== `,"check":"${checksum(start)}"}`) return { problem: 'is damaged' }
-  const value = parse(line.toString())
+  // The event alone, without time and checksum.
+  const value = parse(`${start.toString('utf8', 0, Math.max(0, start.length - timeLength))}}`)
   const type = value?.['type']
   if (value === undefined || typeof type !== 'string' || !Object.hasOwn(fields, type)) {
     return { problem: 'has an event that this version does not know' }
@@ -64,8 +67,7 @@ function readLine(line: Buffer): JournalLine {
     ([name, check]) => !check(value[name]),
   )
   if (wrong !== undefined) return { problem: `has no valid "${wrong[0]}"` }
-  const { at: _at, check: _check, ...event } = value
-  return { event: event as unknown as JournalEvent }
+  return { event: value as unknown as JournalEvent }
 }
 
 /**
