@@ -35,7 +35,21 @@ const reportSchema = v.object({
   /** The jobs that the call named; empty for all. */
   jobs: v.array(v.string()),
   exit: v.picklist(runExits),
-  instances: v.array(v.object({ id: v.string(), outcome: v.picklist(outcomes) })),
+  instances: v.array(
+    v.object({
+      id: v.string(),
+      outcome: v.picklist(outcomes),
+      /** The error that it failed with. */
+      error: v.optional(
+        v.object({
+          exit: v.picklist(runExits),
+          code: v.string(),
+          message: v.string(),
+          billed: v.picklist(['no', 'maybe', 'yes']),
+        }),
+      ),
+    }),
+  ),
   /** Names of the lock under which there is no block any more. */
   removed: v.array(v.string()),
   /** Keys of candidates and rejected results, which have records of their own. */

@@ -6,7 +6,7 @@ import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
 import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { mergeParts } from '../../../src/pipeline/shards/merge-parts.ts'
+import { takeParts } from '../../../src/pipeline/shards/take-parts.ts'
 import { openStore } from '../../../src/pipeline/store/blob-store.ts'
 import { openCandidates } from '../../../src/pipeline/store/candidate-store.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -95,7 +95,7 @@ async function checkout(files: Readonly<Record<string, string>> = {}, parts = sa
 
 test('puts files, lock, store, candidates and journal where a run of the whole has them', async () => {
   const { call, folders, recorded, contentOf } = await checkout()
-  const merged = await mergeParts(call, folders)
+  const merged = await takeParts(call, folders)
   expect(merged).toMatchObject({ placed: ['hero.png', 'copy/copy.png'], kept: [], exit: 'unknown' })
   expect(merged.instances.map(({ id }) => id)).toEqual(['hero', 'banner', 'copy', 'teaser'])
   const lock = new Map([
@@ -124,13 +124,13 @@ test('finds the parts in a folder of them', async () => {
   for (const [at, folder] of folders.entries()) {
     writeFiles(join(root, 'parts', `${at + 1}-of-2`), filesIn(folder))
   }
-  expect(await mergeParts(call, ['parts'])).toMatchObject({ exit: 'unknown' })
+  expect(await takeParts(call, ['parts'])).toMatchObject({ exit: 'unknown' })
 })
 
 test('keeps a file that was changed by hand, and one that is in the way', async () => {
   const done = samples.map((sample) => ({ ...sample, report: { ...sample.report, exit: 'ok' } }) as const)
   const { call, folders, contentOf } = await checkout({ 'hero.png': 'mine', 'copy/copy.png': 'theirs' }, done)
-  const merged = await mergeParts(call, folders)
+  const merged = await takeParts(call, folders)
   expect(merged).toMatchObject({
     placed: [],
     kept: [
@@ -145,10 +145,10 @@ test('keeps a file that was changed by hand, and one that is in the way', async 
 
 test('can be begun again when it was killed before the lock was written', async () => {
   const { root, call, folders, contentOf } = await checkout()
-  await mergeParts(call, folders)
+  await takeParts(call, folders)
   rmSync(join(root, 'modelgate.lock'))
   await writeLock(call.context, call.project, began)
-  const merged = await mergeParts(call, folders)
+  const merged = await takeParts(call, folders)
   expect(merged).toMatchObject({ placed: [], kept: [], exit: 'unknown' })
   expect(contentOf('hero.png')).toBe('hero')
   expect((await readLock(call.context, call.project)).has('copy')).toBe(true)
@@ -157,11 +157,11 @@ test('can be begun again when it was killed before the lock was written', async 
 test('writes nothing when a part is damaged or missing, and tells of all', async () => {
   const { root, call, folders } = await checkout()
   const before = filesIn(root)
-  await expect(mergeParts(call, folders.slice(0, 1))).rejects.toMatchObject({ code: 'parts_mismatch' })
+  await expect(takeParts(call, folders.slice(0, 1))).rejects.toMatchObject({ code: 'parts_mismatch' })
   for (const [at, content] of ['hero', 'copy'].entries()) {
     writeFileSync(join(folders[at]!, 'blobs', sha256Of(content)), 'other')
   }
-  const error: unknown = await mergeParts(call, folders).catch((reason: unknown) => reason)
+  const error: unknown = await takeParts(call, folders).catch((reason: unknown) => reason)
   expect((error as Error).message.match(/is not what it was/g)).toHaveLength(2)
   expect(filesIn(root)).toEqual(before)
 })

@@ -18,8 +18,8 @@ import { combineParts, type CombinedParts, type Whole } from './combine-parts.ts
 import { journalName, readPart, type Part } from './part-folder.ts'
 import type { PartInstance } from './part-report.ts'
 
-/** Where parts are merged. Nobody else may be running the manifest. */
-export interface MergeCall extends Whole {
+/** Where parts are merged into. Nobody else may be running the manifest. */
+export interface TakeCall extends Whole {
   readonly context: FileContext
   readonly project: Project
   readonly store: Pick<BlobStore, 'add' | 'putAside'>
@@ -28,9 +28,13 @@ export interface MergeCall extends Whole {
   record(event: JournalEvent): Promise<void>
 }
 
-export interface MergedParts {
+export interface TakenParts {
   readonly lock: Lock
   readonly instances: readonly PartInstance[]
+  /** The ids of those whose blocks a part has changed or added. */
+  readonly changed: ReadonlySet<string>
+  /** The jobs that the run of the parts named; empty for all. */
+  readonly jobs: readonly string[]
   /** The outputs that were put in place, relative to the output folder. */
   readonly placed: readonly string[]
   /** Those that were not, because a file is there that is not as it was locked. */
@@ -46,7 +50,7 @@ export interface MergedParts {
  * @param folders of parts, or with parts in them; relative to the working directory
  * @throws UsageError with everything that is wrong with the parts; then nothing has been written. FileError
  */
-export async function mergeParts(call: MergeCall, folders: readonly string[]): Promise<MergedParts> {
+export async function takeParts(call: TakeCall, folders: readonly string[]): Promise<TakenParts> {
   const { context, project } = call
   const found = await Promise.all(folders.map((folder) => partsIn(context, folder)))
   const parts = await allInputs(found.flat().map((folder) => readPart(context, folder)))
@@ -55,7 +59,16 @@ export async function mergeParts(call: MergeCall, folders: readonly string[]): P
   const { placed, kept } = await placeAll(call, combined)
   await writeLock(context, project, combined.lock)
   const exit = exitOfRun([combined.exit, ...(kept.length > 0 ? (['outdated'] as const) : [])])
-  return { lock: combined.lock, instances: combined.instances, placed, kept, exit }
+  const { lock, instances, changed } = combined
+  return {
+    lock,
+    instances,
+    changed: new Set(changed.keys()),
+    jobs: parts[0]!.report.jobs,
+    placed,
+    kept,
+    exit,
+  }
 }
 
 /** The parts in a folder such as `.modelgate/parts`; else the folder itself. */
@@ -70,7 +83,7 @@ async function partsIn({ cwd }: Pick<FileContext, 'cwd'>, folder: string): Promi
 }
 
 /** Takes in what a part has besides its lock: blobs, candidates, and what became of its requests. */
-async function takeOver({ store, candidates, record }: MergeCall, part: Part): Promise<void> {
+async function takeOver({ store, candidates, record }: TakeCall, part: Part): Promise<void> {
   const names = Object.keys(part.report.files)
   for (const name of names) if (dirname(name) === 'blobs') await store.add(join(part.path, name), false)
   for (const { files, ...candidate } of part.candidates) await candidates.add(candidate, files)
@@ -83,9 +96,9 @@ async function takeOver({ store, candidates, record }: MergeCall, part: Part): P
 
 /** Puts the outputs in place that a part has made, and takes away those that are now elsewhere. */
 async function placeAll(
-  call: MergeCall,
+  call: TakeCall,
   { lock, changed, removed }: CombinedParts,
-): Promise<Pick<MergedParts, 'placed' | 'kept'>> {
+): Promise<Pick<TakenParts, 'placed' | 'kept'>> {
   const { context, project, store } = call
   const before = [...call.lock.values()].flatMap(({ outputs }) => outputs)
   const lockedDigests = Map.groupBy(before, ({ path }) => path)
@@ -119,7 +132,7 @@ async function placeAll(
 
 /** Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store. */
 async function takeAway(
-  { project, store }: MergeCall,
+  { project, store }: TakeCall,
   { path, sha256, media_type }: OutputFacts,
 ): Promise<void> {
   const file = join(project.outputFolder, path)
