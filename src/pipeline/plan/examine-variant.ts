@@ -58,7 +58,8 @@ export async function failedAsserts(
   files: readonly string[],
   world: World,
 ): Promise<readonly string[]> {
-  if (Object.keys(instance.asserts).length === 0) return []
+  // An answer that does not match the schema of its request is a result that is rejected, too.
+  if (Object.keys(instance.asserts).length === 0 && instance.fields['schema'] === undefined) return []
   const { instances } = world.manifest
   const duplicateOf = (sha256: string) =>
     world.lockedByDigest.get(sha256)?.find((id) => id !== instance.id && instances.has(id))
