@@ -10,7 +10,6 @@ import { isObject, listOf, objectOf, objectsOf, stringOf } from '../../json.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import type { Project } from '../project.ts'
 import { mediaFacts, textFacts, writeAtOnce } from './result-facts.ts'
 import type { Task, TaskResult } from './task.ts'
 
@@ -150,29 +149,4 @@ async function finalNames({
 async function isVerified(context: FileContext, { lane }: Instance, name: string): Promise<boolean> {
   const { mediaType, integrity } = await inspectAnyFile(context, name)
   return mediaType?.startsWith(`${lane}/`) === true && integrity.state === 'whole'
-}
-
-/** A remote job that an earlier process has started. */
-export type StartedJob = NonNullable<Task['job']>
-
-/**
- * The jobs that were started in a project and whose results are not safe yet, by the idempotency keys of their requests.
- * An id is on record before the journal has it, even the one in a reply that was cut: a process may have been killed
- * between the two.
- */
-export async function startedJobs(
-  context: Pick<FileContext, 'clock'>,
-  { stateFolder }: Pick<Project, 'stateFolder'>,
-  redactor: Redactor,
-): Promise<ReadonlyMap<string, StartedJob>> {
-  // Most runs have no videos.
-  const { openJobs } = await import('../../operations/jobs.ts')
-  const { jobs } = await openJobs(context, stateFolder, redactor).list()
-  const found = new Map<string, StartedJob>()
-  for (const { record } of jobs) {
-    const { id, kind, idempotency_key: key } = record
-    // Of several requests with one key the newest that has an id; they are the same job.
-    if (id !== null && !found.has(key)) found.set(key, { id, kind })
-  }
-  return found
 }

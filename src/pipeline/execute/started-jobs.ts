@@ -1,0 +1,31 @@
+import type { FileContext } from '../../context.ts'
+import { openJobs } from '../../operations/jobs.ts'
+import type { Redactor } from '../../operations/operation.ts'
+import type { Project } from '../project.ts'
+
+/** A remote job that an earlier process has started. */
+export interface StartedJob {
+  /** The id of a video, or the name of an operation. */
+  readonly id: string
+  readonly kind: 'video' | 'operation'
+}
+
+/**
+ * The jobs that were started in a project and whose results are not safe yet, by the idempotency keys of their requests.
+ * An id is on record before the journal has it, even the one in a reply that was cut: a process may have been killed
+ * between the two.
+ */
+export async function startedJobs(
+  context: Pick<FileContext, 'clock'>,
+  { stateFolder }: Pick<Project, 'stateFolder'>,
+  redactor: Redactor,
+): Promise<ReadonlyMap<string, StartedJob>> {
+  const { jobs } = await openJobs(context, stateFolder, redactor).list()
+  const found = new Map<string, StartedJob>()
+  for (const { record } of jobs) {
+    const { id, kind, idempotency_key: key } = record
+    // Of several requests with one key the newest that has an id; they are the same job.
+    if (id !== null && !found.has(key)) found.set(key, { id, kind })
+  }
+  return found
+}
