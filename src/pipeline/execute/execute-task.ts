@@ -7,13 +7,13 @@ import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { creationOf } from './task-body.ts'
 import type { Task, TaskResult } from './task.ts'
-import { recordName, writeRecord } from './task-record.ts'
+import { recordName, recoverResult, writeRecord } from './task-record.ts'
 import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
 
 /**
  * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the
- * task's folder. With `task.job` nothing is sent: the job is waited for. What an earlier attempt has left in the folder
- * is moved aside, below it: it may have been paid for.
+ * task's folder. With `task.job` nothing is sent: the job is waited for, unless its videos are in the folder. What an
+ * earlier attempt has left there is moved aside, below it: it may have been paid for.
  *
  * A result is all that was asked for, and whole. Whatever else comes is an error, which names in `rescued` what has been
  * kept of it.
@@ -22,6 +22,9 @@ import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.
 export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
   const { context, gateway, project } = shared
   const began = context.clock.monotonic()
+  // The gateway may have forgotten a job whose videos are here already.
+  const left = task.job === null ? undefined : await recoverResult(context, task)
+  if (left !== undefined) return left
   await prepareFolder(task)
   const made = await runTask(beginRun(shared, task))
   const { outputs } = made

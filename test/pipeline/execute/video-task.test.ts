@@ -114,6 +114,16 @@ test('a job of an earlier attempt is waited for, and nothing is sent', async () 
   expect([bench.jobs, bench.created]).toEqual([[], []])
 })
 
+test('a job whose videos are there already is not asked for', async () => {
+  const server = await localServer([finished(['/1.mp4']), film()])
+  const bench = taskBench(server.url)
+  const job = { id: operation, kind: 'operation' } as const
+  const task = bench.taskOf(teaser(), { job })
+  const done = await executeTask(bench.shared, task)
+  expect(await executeTask(bench.shared, task)).toEqual(done)
+  expect(server.requests).toHaveLength(2)
+})
+
 test('a job whose reply was cut behind its id is gone on with', async () => {
   const cut = `{"name":"${operation}","metadata":{`
   const server = await localServer([
