@@ -17,17 +17,17 @@ const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
 const maxProblems = 10
 
 /**
- * The text of a lock: a block an instance, sorted by the UTF-16 units of the ids. Every block ends with a comma, because
- * a member follows that never changes, so that a merge of two branches sees no other change than theirs.
+ * The text of a lock: a line for each instance, sorted by the UTF-16 units of the ids. Git merges by lines: of blocks of
+ * many lines, half of which are the same in each, it would now and then make one of two without a conflict. Every line
+ * ends with a comma, because a member follows that never changes, so that a new instance changes no line but its own.
  */
 export function formatLock(lock: Lock): string {
-  const blocks = [...lock.keys()].sort().map((id) => formatMember(id, compactBlock(lock.get(id)!)))
-  const members = [formatMember('$about', about), ...blocks, formatMember('$version', version)]
-  return `{\n${members.join(',\n')}\n}\n`
+  const lines = [...lock.keys()].sort().map((id) => formatMember(id, compactBlock(lock.get(id)!)))
+  return `{\n${[formatMember('$about', about), ...lines, formatMember('$version', version)].join(',\n')}\n}\n`
 }
 
 function formatMember(name: string, value: unknown): string {
-  return `  ${JSON.stringify(name)}: ${JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')}`
+  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
 }
 
 /** The members in one order, so that the same lock is always the same text; without those that say nothing. */

@@ -32,39 +32,22 @@ const block: LockBlock = {
   prompt: null,
 }
 
+const outputText =
+  `{"path":"assets/hero.webp","sha256":"${digest('b')}","bytes":1234,"media_type":"image/webp",` +
+  `"width":1536,"height":1024,"credentials":true}`
+
+const hero =
+  `  "hero": {"key":"${digest('a')}","outputs":[${outputText}],` +
+  `"fields":{"$command":"136f33ad50b3","prompt":"0123456789ab"},"picked":2,"model":"gpt-image-2",` +
+  `"origin":"https://gateway.example","request_id":"req_1","usage":{"total_tokens":110},"took_s":1.5},\n`
+
 const written = `{
   "$about": "Written by modelgate run: what was generated, by which request. Commit it; do not edit it.",
-  "hero": {
-    "key": "${digest('a')}",
-    "outputs": [
-      {
-        "path": "assets/hero.webp",
-        "sha256": "${digest('b')}",
-        "bytes": 1234,
-        "media_type": "image/webp",
-        "width": 1536,
-        "height": 1024,
-        "credentials": true
-      }
-    ],
-    "fields": {
-      "$command": "136f33ad50b3",
-      "prompt": "0123456789ab"
-    },
-    "picked": 2,
-    "model": "gpt-image-2",
-    "origin": "https://gateway.example",
-    "request_id": "req_1",
-    "usage": {
-      "total_tokens": 110
-    },
-    "took_s": 1.5
-  },
-  "$version": 1
+${hero}  "$version": 1
 }
 `
 
-test('a block is written in one form, and read again', () => {
+test('an instance is a line of one form, and read again', () => {
   expect(formatLock(new Map([['hero', block]]))).toBe(written)
   expect(parseLock(written, 'modelgate.lock')).toEqual(new Map([['hero', block]]))
 })
@@ -83,7 +66,7 @@ test('a lock without a block', () => {
 test('blocks are sorted by code units, also where ids look like numbers', () => {
   const ids = ['b', 'a[\u{1f600}]', 'a[\ufb33]', '10', '9', 'a', 'a[10]', 'a[9]', 'a-b']
   const text = formatLock(new Map(ids.map((id) => [id, block])))
-  const names = [...text.matchAll(/^ {2}"([^$].*)": \{$/gm)].map(([, name]) => name)
+  const names = [...text.matchAll(/^ {2}"([^$].*?)": \{/gm)].map(([, name]) => name)
   expect(names).toEqual(['10', '9', 'a', 'a-b', 'a[10]', 'a[9]', 'a[\u{1f600}]', 'a[\ufb33]', 'b'])
   expect([...parseLock(text, 'x').keys()]).toEqual(names)
 })
@@ -94,7 +77,7 @@ test('line breaks of Windows are read', () => {
 
 test('members of later programs are ignored', () => {
   const later = written
-    .replace('"picked": 2', '"picked": 2,\n    "later": [1]')
+    .replace('"picked":2', '"picked":2,"later":[1]')
     .replace('"$version": 1', '"$later": {},\n  "$version": 1')
   expect(parseLock(later, 'modelgate.lock')).toEqual(new Map([['hero', block]]))
 })
@@ -166,12 +149,12 @@ describe('is refused:', () => {
   test.each(['<<<<<<< HEAD', '||||||| 1234567', '=======', '>>>>>>> topic'])(
     'a conflict mark: %s',
     (mark) => {
-      const text = written.replace('    "outputs"', `${mark}\n    "outputs"`)
+      const text = written.replace('  "$version"', `${mark}\n  "$version"`)
       for (const cut of [text, text.replaceAll('\n', '\r\n')]) {
         expect(refusal(cut)).toMatchObject({
           exit: 'usage',
           code: 'lock_conflict',
-          message: 'modelgate.lock:5: the lock has conflict marks of a merge.',
+          message: 'modelgate.lock:4: the lock has conflict marks of a merge.',
           facts: {
             hint: 'Resolve them with: modelgate run merge --resolve',
             next: ['modelgate', 'run', 'merge', '--resolve'],
@@ -214,16 +197,16 @@ describe('is refused:', () => {
   })
 
   test.each([
-    ['"key": "a', '"key": "A', 'key is not a SHA-256 in hexadecimal'],
+    ['"key":"a', '"key":"A', 'key is not a SHA-256 in hexadecimal'],
     ['"key"', '"other"', 'key is missing'],
-    ['"bytes": 1234', '"bytes": -1', 'outputs[0].bytes is not a whole number'],
-    ['"width": 1536', '"width": "x"', 'outputs[0].width is not a whole number'],
-    ['"picked": 2', '"picked": 0', 'picked is not a whole number from 1'],
-    ['"took_s": 1.5', '"took_s": -1', 'took_s is not a number of seconds'],
-    ['"model": "gpt-image-2"', '"model": 2', 'model is not a text'],
-    ['"credentials": true', '"credentials": 1', 'outputs[0].credentials is not true or false'],
-    ['"prompt": "0123456789ab"', '"prompt": "x"', 'fields is not an object of fields and their digests'],
-    ['"prompt": "0', '"__proto__": "0', 'fields is not an object of fields and their digests'],
+    ['"bytes":1234', '"bytes":-1', 'outputs[0].bytes is not a whole number'],
+    ['"width":1536', '"width":"x"', 'outputs[0].width is not a whole number'],
+    ['"picked":2', '"picked":0', 'picked is not a whole number from 1'],
+    ['"took_s":1.5', '"took_s":-1', 'took_s is not a number of seconds'],
+    ['"model":"gpt-image-2"', '"model":2', 'model is not a text'],
+    ['"credentials":true', '"credentials":1', 'outputs[0].credentials is not true or false'],
+    ['"prompt":"0123456789ab"', '"prompt":"x"', 'fields is not an object of fields and their digests'],
+    ['"prompt":"0', '"__proto__":"0', 'fields is not an object of fields and their digests'],
   ])('%s as %s', (from, to, clause) => {
     expect(refusal(written.replace(from, to))).toMatchObject({
       exit: 'usage',
@@ -271,9 +254,8 @@ describe('is refused:', () => {
   })
 
   test('a block that stands there twice, as after a merge by hand', () => {
-    const [, hero] = /^( {2}"hero"[^]*?^ {2}\},\n)/m.exec(written)!
-    expect(refusal(written.replace(hero!, hero! + hero!))).toMatchObject({
-      message: 'modelgate.lock:29: "hero" stands in the lock twice.',
+    expect(refusal(written.replace(hero, hero + hero))).toMatchObject({
+      message: 'modelgate.lock:4: "hero" stands in the lock twice.',
     })
   })
 
