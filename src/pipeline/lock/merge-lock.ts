@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import { UsageError } from '../../errors.ts'
+import type { Lock, LockBlock } from './lock-block.ts'
+import { parseLock } from './lock-text.ts'
+
+/** What decides between two sides. */
+export interface MergeJudge {
+  /** The instances of the manifest, each behind those that it refers to. */
+  readonly ids: Iterable<string>
+  /** The keys of an instance when the lock is as given; undefined when it does not hold what the instance refers to. */
+  keysOf(id: string, lock: Lock): Promise<readonly string[] | undefined>
+  /** Whether the files of a block are there as it says: asked when both sides have the same key. */
+  isInPlace(block: LockBlock): Promise<boolean>
+}
+
+export interface ResolvedLock {
+  readonly lock: Lock
+  /** Of the instances that the sides differ in, those that one side was taken of. */
+  readonly taken: ReadonlyMap<string, 'ours' | 'theirs'>
+  /** Those that the manifest matches neither side of: they are not in the lock any more. */
+  readonly dropped: readonly string[]
+}
+
+/**
+ * Resolves the conflicts that a merge has left in a lock: keeps the blocks that both sides agree on, and of the others
+ * the side that the manifest still asks for.
+ * @param text with conflict marks, also with those of the common ancestor
+ * @param file its name for messages
+ * @throws UsageError `lock_invalid` when the marks or one of the sides cannot be read
+ */
+export async function resolveLock(text: string, file: string, judge: MergeJudge): Promise<ResolvedLock> {
+  const sides = splitSides(text, file)
+  const [ours, theirs] = [parseLock(sides.ours, file), parseLock(sides.theirs, file)]
+  const lock = new Map<string, LockBlock>()
+  const disputed = new Set<string>()
+  for (const id of new Set([...ours.keys(), ...theirs.keys()])) {
+    const block = ours.get(id)
+    if (block !== undefined && isDeepStrictEqual(block, theirs.get(id))) lock.set(id, block)
+    else disputed.add(id)
+  }
+  const taken = new Map<string, 'ours' | 'theirs'>()
+
+  async function decide(id: string, keys: ReadonlySet<string>): Promise<void> {
+    const [one, other] = [ours.get(id), theirs.get(id)].map((block) =>
+      block !== undefined && keys.has(block.key) ? block : undefined,
+    )
+    if (one === undefined && other === undefined) return
+    const isTheirs =
+      one === undefined ||
+      (other !== undefined && !(await judge.isInPlace(one)) && (await judge.isInPlace(other)))
+    lock.set(id, (isTheirs ? other : one)!)
+    taken.set(id, isTheirs ? 'theirs' : 'ours')
+  }
+
+  const wanted = new Set<string>()
+  const ids = new Set(judge.ids)
+  for (const id of disputed.size === 0 ? [] : ids) {
+    const keys = (await judge.keysOf(id, lock)) ?? []
+    for (const key of keys) wanted.add(key)
+    if (disputed.has(id)) await decide(id, new Set(keys))
+  }
+  // A job that was renamed since: its result is found by its key.
+  for (const id of disputed) if (!ids.has(id)) await decide(id, wanted)
+  return { lock, taken, dropped: [...disputed].filter((id) => !lock.has(id)).sort() }
+}
+
+/** The lock as either side has it. Lines of the other one are empty, so that lines keep their numbers. */
+function splitSides(text: string, file: string): { ours: string; theirs: string } {
+  const ours: string[] = []
+  const theirs: string[] = []
+  let part: Part = 'both'
+  let begin = 0
+  for (const [at, line] of text.split('\n').entries()) {
+    const next = nextPart(part, line)
+    if (next === 'wrong') throw marksInvalid(file, at + 1)
+    if (part === 'both' && next === 'ours') begin = at + 1
+    ours.push(next === undefined && (part === 'both' || part === 'ours') ? line : '')
+    theirs.push(next === undefined && (part === 'both' || part === 'theirs') ? line : '')
+    part = next ?? part
+  }
+  if (part !== 'both') throw marksInvalid(file, begin)
+  return { ours: ours.join('\n'), theirs: theirs.join('\n') }
+}
+
+type Part = 'both' | 'ours' | 'base' | 'theirs'
+
+/** The parts that each mark ends, and the one that begins behind it. */
+const marks: readonly { readonly mark: RegExp; readonly ends: readonly Part[]; readonly begins: Part }[] = [
+  { mark: /^<{7}(?=[ \r]|$)/, ends: ['both'], begins: 'ours' },
+  { mark: /^\|{7}(?=[ \r]|$)/, ends: ['ours'], begins: 'base' },
+  { mark: /^={7}(?=[ \r]|$)/, ends: ['ours', 'base'], begins: 'theirs' },
+  { mark: /^>{7}(?=[ \r]|$)/, ends: ['theirs'], begins: 'both' },
+]
+
+/** The part that a line begins, if it is a mark. Longer marks are of conflicts within the common ancestor. */
+function nextPart(part: Part, line: string): Part | 'wrong' | undefined {
+  const found = marks.find(({ mark }) => mark.test(line))
+  if (found === undefined) return undefined
+  return found.ends.includes(part) ? found.begins : 'wrong'
+}
+
+function marksInvalid(file: string, line: number): UsageError {
+  return new UsageError(`${file}:${line}: the conflict marks are not those of one merge.`, {
+    code: 'lock_invalid',
+    hint: 'Take the lock of one branch from version control, and run modelgate run --plan.',
+  })
+}

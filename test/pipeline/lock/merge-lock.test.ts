@@ -1,0 +1,315 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import { formatLock, parseLock } from '../../../src/pipeline/lock/lock-text.ts'
+import { resolveLock, type MergeJudge } from '../../../src/pipeline/lock/merge-lock.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+
+const digest = (number: number) => number.toString(16).padStart(64, '0')
+
+/** @param number tells its key from others */
+const block = (number: number, changes: Partial<LockBlock> = {}): LockBlock => ({
+  key: digest(number),
+  outputs: [
+    {
+      path: `art/${number}.webp`,
+      sha256: digest(number + 1_000_000),
+      bytes: 1000 + number,
+      media_type: 'image/webp',
+      width: 1024,
+      height: 1024,
+      seconds: null,
+      credentials: false,
+    },
+  ],
+  fields: { $command: '136f33ad50b3', prompt: digest(number).slice(-12), size: '5a5e6df20e07' },
+  model: 'gpt-image-2',
+  origin: 'https://gateway.example',
+  request_id: `req_${number}`,
+  job_id: null,
+  usage: { total_tokens: 110 },
+  took_s: 1.5,
+  picked: null,
+  adopted: null,
+  prompt: null,
+  ...changes,
+})
+
+/** A manifest whose instances have these keys; the files are as no block says, unless told. */
+function judge(
+  keys: Readonly<Record<string, number>>,
+  inPlace: (block: LockBlock) => boolean = () => false,
+): MergeJudge {
+  return {
+    ids: Object.keys(keys),
+    keysOf: (id) => Promise.resolve([digest(keys[id]!)]),
+    isInPlace: (found) => Promise.resolve(inPlace(found)),
+  }
+}
+
+const file = 'modelgate.lock'
+
+/** Merges two branches of a repository, and returns the lock as Git leaves it. */
+function gitMerge(base: Lock, ours: Lock, theirs: Lock, style = 'merge') {
+  const folder = temporaryFolder()
+  const git = (...args: string[]) =>
+    spawnSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1' },
+    })
+  const commit = (lock: Lock, name: string) => {
+    writeFileSync(join(folder, file), formatLock(lock))
+    git('add', '.')
+    git('commit', '-qm', name)
+  }
+  git('init', '-q', '-b', 'main')
+  git('config', 'merge.conflictStyle', style)
+  commit(base, 'base')
+  git('switch', '-qc', 'topic')
+  commit(theirs, 'theirs')
+  git('switch', '-q', 'main')
+  commit(ours, 'ours')
+  const { status } = git('merge', '-q', 'topic')
+  return { isClean: status === 0, text: readFileSync(join(folder, file), 'utf8') }
+}
+
+const lockOf = (blocks: Readonly<Record<string, LockBlock>>): Lock => new Map(Object.entries(blocks))
+const base = lockOf(Object.fromEntries('bdfhjlnpr'.split('').map((id, at) => [id, block(at)])))
+const changed = (lock: Lock, changes: Readonly<Record<string, LockBlock | null>>): Lock => {
+  const all = new Map(lock)
+  for (const [id, value] of Object.entries(changes)) {
+    if (value === null) all.delete(id)
+    else all.set(id, value)
+  }
+  return all
+}
+
+describe('Git merges by itself', () => {
+  test.each<[string, Record<string, LockBlock | null>, Record<string, LockBlock | null>]>([
+    ['instances that both add', { c: block(20) }, { o: block(21) }],
+    ['the first and the last', { a: block(20) }, { z: block(21) }],
+    ['one that is added and one that is changed', { c: block(20) }, { n: block(21) }],
+    ['one that is changed and one that is taken out', { d: block(20) }, { n: null }],
+    ['many', { a: block(20), c: block(21), d: null }, { l: block(22), q: block(23), z: block(24) }],
+    ['the same change', { d: block(20), e: block(21) }, { d: block(20), e: block(21) }],
+  ])('%s', (_, ours, theirs) => {
+    const { isClean, text } = gitMerge(base, changed(base, ours), changed(base, theirs))
+    expect(isClean).toBe(true)
+    expect(parseLock(text, file)).toEqual(changed(base, { ...ours, ...theirs }))
+    expect(text).toBe(formatLock(parseLock(text, file)))
+  })
+})
+
+describe.each(['merge', 'diff3', 'zdiff3'])('conflicts in the style %s', (style) => {
+  test('of one instance: the side of the manifest is taken', async () => {
+    const { isClean, text } = gitMerge(
+      base,
+      changed(base, { d: block(20) }),
+      changed(base, { d: block(21) }),
+      style,
+    )
+    expect(isClean).toBe(false)
+    expect(() => parseLock(text, file)).toThrow('conflict marks')
+    expect(await resolveLock(text, file, judge({ d: 20 }))).toEqual({
+      lock: changed(base, { d: block(20) }),
+      taken: new Map([['d', 'ours']]),
+      dropped: [],
+    })
+    expect(await resolveLock(text, file, judge({ d: 21 }))).toEqual({
+      lock: changed(base, { d: block(21) }),
+      taken: new Map([['d', 'theirs']]),
+      dropped: [],
+    })
+    expect(await resolveLock(text, file, judge({ d: 22 }))).toEqual({
+      lock: changed(base, { d: null }),
+      taken: new Map(),
+      dropped: ['d'],
+    })
+  })
+
+  test('in several places, of neighbours that both add', async () => {
+    const ours = changed(base, { a: block(20), e: block(21), r: block(22) })
+    const theirs = changed(base, { aa: block(30), ee: block(31), r: block(32), rr: block(33) })
+    const { isClean, text } = gitMerge(base, ours, theirs, style)
+    expect(isClean).toBe(false)
+    const keys = { a: 20, aa: 30, e: 21, ee: 99, r: 32, rr: 33 }
+    const resolved = await resolveLock(text, file, judge(keys))
+    expect(resolved.lock).toEqual(
+      changed(base, { a: block(20), aa: block(30), e: block(21), r: block(32), rr: block(33) }),
+    )
+    expect(resolved.dropped).toEqual(['ee'])
+    expect(parseLock(formatLock(resolved.lock), file)).toEqual(resolved.lock)
+  })
+})
+
+test('of two results of one request, the one whose files are there is taken, else ours', async () => {
+  const [one, other] = [block(20), block(20, { request_id: 'req_other' })]
+  const { text } = gitMerge(base, changed(base, { d: one }), changed(base, { d: other }))
+  const takes = async (inPlace: (found: LockBlock) => boolean) =>
+    (await resolveLock(text, file, judge({ d: 20 }, inPlace))).taken.get('d')
+  expect(await takes(() => false)).toBe('ours')
+  expect(await takes(() => true)).toBe('ours')
+  expect(await takes(({ request_id }) => request_id === 'req_other')).toBe('theirs')
+})
+
+test('keys are asked for in order, with what has been decided before', async () => {
+  const ours = changed(base, { d: block(20), e: block(22) })
+  const theirs = changed(base, { d: block(21), e: block(23) })
+  const { text } = gitMerge(base, ours, theirs)
+  const resolved = await resolveLock(text, file, {
+    ids: ['d', 'e'],
+    // The key of e depends on which d there is.
+    keysOf: (id, lock) =>
+      Promise.resolve([digest(id === 'd' ? 21 : lock.get('d')?.key === digest(21) ? 23 : 22)]),
+    isInPlace: () => Promise.resolve(false),
+  })
+  expect(resolved.lock).toEqual(changed(base, { d: block(21), e: block(23) }))
+})
+
+test('what depends on a dropped instance is dropped as well', async () => {
+  const ours = changed(base, { d: block(20), e: block(22) })
+  const theirs = changed(base, { d: block(21), e: block(23) })
+  const { text } = gitMerge(base, ours, theirs)
+  const resolved = await resolveLock(text, file, {
+    ids: ['d', 'e'],
+    keysOf: (id, lock) =>
+      Promise.resolve(id === 'd' ? [digest(99)] : lock.has('d') ? [digest(22)] : undefined),
+    isInPlace: () => Promise.resolve(true),
+  })
+  expect(resolved.dropped).toEqual(['d', 'e'])
+})
+
+test('a block of a job that was renamed since is kept for its key', async () => {
+  const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }))
+  const resolved = await resolveLock(text, file, judge({ renamed: 21 }))
+  expect(resolved.lock).toEqual(changed(base, { d: block(21) }))
+})
+
+test('line breaks of Windows', async () => {
+  const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }), 'diff3')
+  const resolved = await resolveLock(text.replaceAll('\n', '\r\n'), file, judge({ d: 21 }))
+  expect(resolved.lock).toEqual(changed(base, { d: block(21) }))
+})
+
+test('a lock without conflicts stays as it is, and no key is asked for', async () => {
+  const never = {
+    ids: ['b'],
+    keysOf: () => Promise.reject(new Error('asked')),
+    isInPlace: () => Promise.resolve(false),
+  }
+  expect(await resolveLock(formatLock(base), file, never)).toEqual({
+    lock: base,
+    taken: new Map(),
+    dropped: [],
+  })
+})
+
+test.each<[string, string, number]>([
+  ['a mark without its end', '{\n<<<<<<< HEAD\n', 2],
+  ['an end without its beginning', '{\n}\n>>>>>>> topic\n', 3],
+  ['a middle without its beginning', '{\n=======\n}\n', 2],
+  ['a beginning within another', '<<<<<<< HEAD\n<<<<<<< HEAD\n', 2],
+])('%s is told with its line', async (_, text, line) => {
+  await expect(resolveLock(text, file, judge({}))).rejects.toMatchObject({
+    exit: 'usage',
+    code: 'lock_invalid',
+    message: `modelgate.lock:${line}: the conflict marks are not those of one merge.`,
+  })
+})
+
+test('a side that cannot be read is told with its line', async () => {
+  const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }))
+  const line = text.split('\n').findIndex((each) => each.includes(digest(21))) + 1
+  const spoilt = text.replace(`"${digest(21)}",`, `"${digest(21)}"`)
+  await expect(resolveLock(spoilt, file, judge({ d: 20 }))).rejects.toMatchObject({
+    exit: 'usage',
+    message: expect.stringMatching(`^modelgate\\.lock:${line}:`) as string,
+  })
+})
+
+test('marks within a block, as in a lock that was formatted anew', async () => {
+  const lines = JSON.stringify(JSON.parse(formatLock(base)), null, 2).split('\n')
+  const at = lines.findIndex((line) => line.includes(`"key": "${digest(1)}"`))
+  const other = lines[at]!.replace(digest(1), digest(21))
+  lines.splice(
+    at,
+    1,
+    '<<<<<<< HEAD',
+    lines[at]!,
+    '||||||| base',
+    '<<<<<<<<< nested',
+    '=======',
+    other,
+    '>>>>>>> x',
+  )
+  const resolved = await resolveLock(lines.join('\n'), file, judge({ d: 21 }))
+  expect(resolved.lock).toEqual(changed(base, { d: block(1, { key: digest(21) }) }))
+})
+
+/** `git merge-file` is the merge of `git merge` for one file, without a repository. */
+function mergeFile(folder: string, start: Lock, ours: Lock, theirs: Lock, ...style: string[]) {
+  writeFiles(folder, { base: formatLock(start), ours: formatLock(ours), theirs: formatLock(theirs) })
+  const args = ['merge-file', '-p', ...style, 'ours', 'base', 'theirs']
+  const { status, stdout } = spawnSync('git', args, { cwd: folder, encoding: 'utf8' })
+  return { isClean: status === 0, text: stdout }
+}
+
+test('whatever two branches do to instances that are no neighbours, Git merges it', async () => {
+  const folder = temporaryFolder()
+  const action = fc.constantFrom('none', 'add', 'change', 'drop')
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 3, maxLength: 12 }), async (actions) => {
+      const [start, ours, theirs, expected] = [0, 1, 2, 3].map(() => new Map<string, LockBlock>())
+      for (const [at, what] of actions.entries()) {
+        const own = at % 2 === 0 ? ours! : theirs!
+        const other = at % 2 === 0 ? theirs! : ours!
+        const id = `job-${String(at).padStart(2, '0')}`
+        for (const lock of [start!, ours!, theirs!, expected!]) lock.set(`${id}-after`, block(500 + at))
+        if (what !== 'add') for (const lock of [start!, other]) lock.set(id, block(at))
+        if (what !== 'drop')
+          for (const lock of [own, expected!]) lock.set(id, block(what === 'none' ? at : 100 + at))
+      }
+      const { isClean, text } = mergeFile(folder, start!, ours!, theirs!)
+      expect(isClean).toBe(true)
+      expect(parseLock(text, file)).toEqual(expected)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('whatever two branches do: nothing is lost that one of them changed and the manifest asks for', async () => {
+  const folder = temporaryFolder()
+  const ids = [...'abcdefghijkl']
+  const change = fc.constantFrom('keep', 'ours', 'theirs', 'both', 'drop ours', 'drop theirs')
+  await fc.assert(
+    fc.asyncProperty(
+      fc.subarray(ids),
+      fc.array(change, { minLength: ids.length, maxLength: ids.length }),
+      fc.boolean(),
+      async (present, changes, isDiff3) => {
+        const start = lockOf(Object.fromEntries(present.map((id, at) => [id, block(at)])))
+        const sides: Record<'ours' | 'theirs', Record<string, LockBlock | null>> = { ours: {}, theirs: {} }
+        const wanted: Record<string, number> = {}
+        for (const [at, id] of ids.entries()) {
+          const [side, dropped] = changes[at]!.split(' ') as [string, string?]
+          if (dropped !== undefined) sides[dropped as 'ours'][id] = null
+          if (side === 'ours' || side === 'both') sides.ours[id] = block(100 + at)
+          if (side === 'theirs' || side === 'both') sides.theirs[id] = block(200 + at)
+          if (side === 'ours') wanted[id] = 100 + at
+          if (side === 'theirs' || side === 'both') wanted[id] = 200 + at
+          if (side === 'keep' && present.includes(id)) wanted[id] = present.indexOf(id)
+        }
+        const [ours, theirs] = [changed(start, sides.ours), changed(start, sides.theirs)]
+        const { text } = mergeFile(folder, start, ours, theirs, ...(isDiff3 ? ['--diff3'] : []))
+        const { lock } = await resolveLock(text, file, judge(wanted))
+        const expected = Object.fromEntries(Object.entries(wanted).map(([id, number]) => [id, block(number)]))
+        expect(lock).toEqual(lockOf(expected))
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
