@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk } from 'rolldown'
+import { embeddedText } from './embedded-text.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
@@ -99,6 +100,7 @@ export const bundle: BuildOptions = {
     minify: { compress: true, mangle: false },
   },
   plugins: [
+    embeddedText(),
     {
       name: 'leave-out-unused',
       resolveId(source, importer) {

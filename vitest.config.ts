@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { embeddedText } from './embedded-text.build.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -9,6 +10,8 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.
 const slow = 'test/**/*.slow.test.ts'
 
 export default defineConfig({
+  // Before the plugins that take each style sheet for one of a page.
+  plugins: [{ ...embeddedText(), enforce: 'pre' }],
   define: { __VERSION__: JSON.stringify(version) },
   test: {
     projects: [
