@@ -131,6 +131,6 @@ export const assetReport = object({
   }),
   assets: list(
     reportAsset.reference,
-    'what failed first, then what awaits a decision, then in the order of the manifest',
+    'what failed first, then what awaits a decision, then what is to be brought up to date',
   ),
 })

@@ -31,8 +31,8 @@ export interface ReportSources {
 }
 
 /**
- * Describes every asset for people who look at them: what failed first, then what awaits a decision, then the others in
- * the order of the manifest. Reads nothing but files that are not as locked.
+ * Describes every asset for people who look at them: what failed first, then what awaits a decision, then what is to be
+ * brought up to date; otherwise in the order of the manifest. Reads nothing but files that are not as locked.
  * @throws ModelgateError if such a file cannot be read
  */
 export async function buildReport(
@@ -59,7 +59,7 @@ export async function buildReport(
   }
 }
 
-const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 2 }
+const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 3 }
 
 function sumsOf(assets: readonly ReportAsset[], { creates, currency }: ReportSources): AssetReport['sums'] {
   const states = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>

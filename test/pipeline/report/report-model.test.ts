@@ -20,7 +20,7 @@ async function report(assets: readonly SampleAsset[]) {
   return buildReport(testContext({ cwd: folder }), sampleProject(folder, assets))
 }
 
-test('what failed comes first, then what awaits a decision, then the order of the manifest', async () => {
+test('what failed comes first, then what awaits a decision, then what a run would do', async () => {
   const { assets, sums } = await report([
     { id: 'done', state: 'fresh', locked: textFile('a') },
     { id: 'choose', state: 'awaiting', instance: { variants: 2 } },
@@ -28,7 +28,7 @@ test('what failed comes first, then what awaits a decision, then the order of th
     { id: 'refused', state: 'new', failure: { code: 'content_refused', message: 'No.', exit_code: 9 } },
     { id: 'gone', state: 'lost', locked: textFile('b') },
   ])
-  expect(assets.map(({ id }) => id)).toEqual(['refused', 'gone', 'choose', 'done', 'made'])
+  expect(assets.map(({ id }) => id)).toEqual(['refused', 'gone', 'choose', 'made', 'done'])
   expect(sums.states).toMatchObject({ fresh: 1, awaiting: 1, new: 2, lost: 1, stale: 0 })
   expect(sums.assets).toBe(5)
 })
