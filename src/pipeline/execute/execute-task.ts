@@ -6,6 +6,7 @@ import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { creationOf } from './task-body.ts'
+import { refuseChanged } from './task-inputs.ts'
 import type { Task, TaskResult } from './task.ts'
 import { recordName, recoverResult, writeRecord } from './task-record.ts'
 import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
@@ -25,6 +26,9 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
   // The gateway may have forgotten a job whose videos are here already.
   const left = task.job === null ? undefined : await recoverResult(context, task)
   if (left !== undefined) return left
+  if (task.job === null && shared.inputDigest !== undefined) {
+    await refuseChanged(task.instance, project.folder, shared.inputDigest)
+  }
   await prepareFolder(task)
   const made = await runTask(beginRun(shared, task))
   const { outputs } = made

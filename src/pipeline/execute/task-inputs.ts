@@ -4,6 +4,7 @@ import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
+import { digestOfInput } from '../store/file-digest.ts'
 import type { UpstreamResult } from './task.ts'
 
 /** Where the inputs of an instance are. */
@@ -34,6 +35,33 @@ export function filesOf({ fields }: Instance, name: string, { folder, upstream }
       return [{ path: /^[\w+.-]+:/.test(source.path) ? join(folder, source.path) : source.path, role }]
     const found = upstream.get(source.reference.text)?.files ?? importedFiles(source.reference)
     return found.map(({ path }) => ({ path, role }))
+  })
+}
+
+/**
+ * Compares the input files of an instance with what its key was computed of: else a result would be locked as that of
+ * other files.
+ * @param digestBefore SHA-256 of a file at that time
+ * @throws UsageError with every file that has changed; FileError
+ */
+export async function refuseChanged(
+  { fields }: Instance,
+  folder: string,
+  digestBefore: (path: string) => Promise<string>,
+): Promise<void> {
+  const changed: string[] = []
+  for (const field of Object.values(fields)) {
+    for (const { source } of field.kind === 'files' ? field.files : []) {
+      if (!('path' in source)) continue
+      const { path } = source
+      const now = await digestOfInput(join(folder, path))
+      if (now?.sha256 !== (await digestBefore(path))) changed.push(`${path} has changed since the run began.`)
+    }
+  }
+  if (changed.length === 0) return
+  throw new UsageError(changed, {
+    code: 'input_changed',
+    hint: 'Run it again: the file is a part of the request.',
   })
 }
 

@@ -108,6 +108,29 @@ test('a mask that does not fit is told before anything is sent', async () => {
   expect(sandbox.requests()).toEqual([])
 })
 
+test('a file that has changed since its key was computed is not sent', async () => {
+  const sandbox = await runningSandbox()
+  const { folder, shared, taskOf } = taskBench(sandbox.url)
+  const { png } = await testImages(64)
+  writeFiles(folder, { 'a.png': png, 'b.png': png })
+  const before = new Map([
+    ['a.png', sha256(png)],
+    ['b.png', sha256(Buffer.from('before'))],
+  ])
+  const edit = instanceOf({
+    command: 'image edit',
+    model: 'image-model-a',
+    fields: { prompt: textField('Wide'), image: filesField('a.png', 'b.png') },
+  })
+  const inputDigest = async (path: string) => before.get(path)!
+  const error = await executeTask({ ...shared, inputDigest }, taskOf(edit)).catch((thrown: unknown) => thrown)
+  expect(String(error)).toBe('UsageError: b.png has changed since the run began.')
+  expect(sandbox.requests()).toEqual([])
+  before.set('b.png', sha256(png))
+  await executeTask({ ...shared, inputDigest }, taskOf(edit))
+  expect(sandbox.created()).toBe(1)
+})
+
 test('fewer images than asked are an error that keeps what came', async () => {
   const { outcome, task } = await answered(images(red), hero({ count: 2, fields: { n: valueField(2) } }))
   expect(outcome).toMatchObject({
