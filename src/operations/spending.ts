@@ -104,12 +104,13 @@ export function createSpending(parts: SpendingParts): Spending {
       if (cost.amount !== null && id !== undefined && cost.amount !== last?.known?.amount) {
         await ledger.correct(id, { amount: amountText(cost.amount), currency: cost.currency })
       }
-      return { ...document, cost: isSandbox ? freeOfCharge(cost) : described(cost) }
+      return { ...document, cost: isSandbox ? freeOfCharge(cost) : describeCost(cost) }
     },
   }
 }
 
-function described(cost: Cost): CostEstimate {
+/** A cost as documents have it. */
+export function describeCost(cost: Cost): CostEstimate {
   return cost.amount === null
     ? { amount: null, currency: null, estimate: true, reason: cost.reason }
     : { amount: amountNumber(cost.amount), currency: cost.currency, estimate: true, reason: null }

@@ -87,6 +87,9 @@ const contextOnly = [
 const commandLineOnly = ['stdin', 'stderr', 'isTerminal', 'env', 'argv', 'exitCode', 'exitCodes']
 const belowCommands = new Set(['pipeline', 'operations', 'gateway', 'files', 'events', 'cost', 'contract'])
 
+/** A manifest declares variables, and a run tells with which exit code each of its instances failed. */
+const allowedInPipeline = new Set(['env', 'exitCode'])
+
 /** Lines of a file, above which it has more than one concern. */
 const maxLines = 400
 
@@ -112,6 +115,7 @@ function commandLineProblems(path: string, text: string, names: readonly string[
   return [
     ...commandLineOnly
       .filter((name) => used.has(name))
+      .filter((name) => !(areaOf(path) === 'pipeline' && allowedInPipeline.has(name)))
       .map((name) => `${path} uses ${name}, which ${areaOf(path)} must not know`),
     // A part of it (`FileContext`, `OperationContext`, `Pick`) has no terminal.
     ...(/[:,(&|<] ?Context\b(?!\[|,)/.test(text) ? [`${path} takes the whole Context`] : []),

@@ -15,14 +15,14 @@ export type VariantState =
 
 /** Looks for the result of a key in journals, candidates and the lock. */
 export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
-  const { history, forced, manifest } = world
+  const { history, forced, isSentAgain } = world
   if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
   const { result: recorded = null, open = null } = history.of(key) ?? {}
   if (open !== null) {
     if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
-    // With the sandbox nothing was paid, and its jobs ended with it.
-    const isTriedAgain = instance.onUnknown === 'retry' || manifest.project.isSandbox
-    return isTriedAgain ? { kind: 'missing', reasons: [] } : { kind: 'unknown' }
+    return instance.onUnknown === 'retry' || isSentAgain
+      ? { kind: 'missing', reasons: [] }
+      : { kind: 'unknown' }
   }
   for (const result of await knownResults(key, world)) {
     const files = await findResult(key, result, world)
@@ -43,8 +43,9 @@ async function knownResults(
   { candidates, history, lockedByKey, lock }: World,
 ): Promise<readonly Result[]> {
   const recorded = history.of(key)
+  if (recorded?.isDiscarded) return []
   const found = [(await candidates.get(key))?.result, recorded?.result?.result]
-  const locked = recorded?.isDiscarded ? [] : (lockedByKey.get(key) ?? []).map((id) => lock.get(id))
+  const locked = (lockedByKey.get(key) ?? []).map((id) => lock.get(id))
   return [...found, ...locked].filter((result) => result !== undefined)
 }
 

@@ -25,6 +25,8 @@ export interface WorldParts {
     duplicateOf: (sha256: string) => string | undefined,
   ): Promise<readonly string[]>
   readonly forced: Forced
+  /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
+  readonly isSentAgain: boolean
   /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
   readonly now: number
 }

@@ -1,9 +1,10 @@
 import type { ModelFamilies } from '../../contract/known-models.ts'
+import type { Context } from '../../context.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 
 /** What everything that works on a manifest gets from its caller. */
 export interface ManifestCall {
-  readonly context: OperationContext
+  readonly context: OperationContext & Pick<Context, 'processes'>
   /** For the variables that the manifest declares. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** The families of model ids that are configured. */

@@ -119,6 +119,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       warnings: [],
     }
     return createWorld({
+      isSentAgain: false,
       manifest,
       lock,
       history,

@@ -1,0 +1,208 @@
+import { amountOf } from '../../cost/amount.ts'
+import { costBefore, type Cost } from '../../cost/estimate.ts'
+import { ModelgateError } from '../../errors.ts'
+import type { OutputEvent } from '../../events/documents.ts'
+import { creationOf } from '../execute/task-body.ts'
+import { openJournal } from '../journal/journal.ts'
+import type { JournalEvent } from '../journal/journal-event.ts'
+import { keysOf } from '../lock/instance-key.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { planRun, type Plan } from '../plan/plan-run.ts'
+import { matchInstances, selectInstances } from '../plan/select-instances.ts'
+import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
+import { createLanes } from '../schedule/lanes.ts'
+import { createRunBudget, type RunBudget } from '../schedule/run-budget.ts'
+import { partition } from '../shards/partition.ts'
+import { keepLock } from './lock-keeper.ts'
+import type { OpenProject } from './open-project.ts'
+import type { Run, RunCall, RunOptions } from './run.ts'
+import { stopWithGrace } from './stop-run.ts'
+import { lockWithUnfinished, takeUpReplies } from './take-up.ts'
+
+/**
+ * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
+ * @param isChanging whether anything may be written; otherwise the run only tells how things stand
+ * @throws UsageError for jobs that there are not, ModelgateError (exit 15) for a shard of a plan beyond the budget; FileError
+ */
+export async function beginRun(
+  call: RunCall,
+  options: RunOptions,
+  project: OpenProject,
+  isChanging: boolean,
+): Promise<Run> {
+  const { context, listener } = call
+  const { manifest, history } = project
+  const warnings: string[] = []
+  const warn = (message: string) => {
+    warnings.push(message)
+    listener.event({ type: 'warning-add', message })
+  }
+  for (const message of [...manifest.warnings, ...history.problems]) warn(message)
+
+  const regenerate = new Set(
+    options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
+  )
+  const lock = await lockWithUnfinished(project, context.clock.now())
+  const world = project.world({
+    lock,
+    forced: { regenerate, force: options.force },
+    isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
+  })
+  const unfinished = options.newRun ? null : history.unfinished
+  const journal = await openJournal(manifest.project, {
+    clock: context.clock,
+    version: call.version,
+    unfinished,
+  })
+  let hasBegun = unfinished !== null
+  const record = async (event: JournalEvent) => {
+    hasBegun = true
+    await journal.append(event)
+    history.note(event)
+  }
+  const keeper = keepLock(context, manifest.project, lock, options.shard === null)
+  if (isChanging) await takeUpReplies({ project, world, lock: keeper, record }, call)
+
+  const costs = costsBy(call)
+  const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
+  const whole = selectInstances(manifest, options.jobs)
+  const planOf = (ids: ReadonlySet<string>) => planRun(world, ids, { estimate, signal: context.signal })
+  const budget = budgetOf(call, options, project, unfinished)
+  let plan = await planOf(whole)
+  if (options.shard !== null) {
+    budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
+    plan = await planOf(await idsOfShard(project, world, whole, options.shard))
+  }
+  if (isChanging) checkPrices(budget, plan, costs, options, project)
+
+  const lanes = createLanes({
+    clock: context.clock,
+    signal: new AbortController().signal,
+    concurrency: manifest.lanes,
+    jobs: requestsOf(plan),
+    deadline:
+      options.timeoutS === undefined ? undefined : context.clock.monotonic() + options.timeoutS * 1000,
+    onChange: (event) => listener.event(event),
+  })
+  const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => lanes.stop(reason))
+  let spent: ModelgateError | undefined
+  return {
+    call,
+    options,
+    project,
+    world,
+    plan,
+    regenerate,
+    assessments: new Map(plan.assessments),
+    lock: keeper,
+    journal,
+    isResumed: unfinished !== null,
+    lanes,
+    budget,
+    maxCreates: limitOf(options, project)?.value ?? null,
+    hasBegun: () => hasBegun,
+    stop,
+    execute: undefined,
+    variants: new Map(),
+    priorities: longestPaths(manifest.instances, estimateSeconds(manifest.instances.values(), lock)),
+    costs,
+    warnings,
+    reason() {
+      const reason = stop.reason()
+      return reason instanceof ModelgateError ? reason : spent
+    },
+    endBudget(error) {
+      spent ??= error
+      lanes.stop(error)
+    },
+    emit: (event: OutputEvent) => listener.event(event),
+    warn,
+    record,
+  }
+}
+
+/** What one request of an instance costs; null without prices. */
+function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
+  const hasPrices = Object.keys(prices).length > 0
+  return (instance) => (hasPrices ? costBefore(prices, creationOf(instance)) : null)
+}
+
+/** How many requests a plan comes to. */
+export function requestsOf({ assessments }: Plan): number {
+  let count = 0
+  for (const { state, toMake, instance } of assessments.values()) {
+    count += state === 'pending' ? instance.variants : toMake.length
+  }
+  return count
+}
+
+/** How many results may be created: of two limits the lower one is reached. */
+function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
+  const limits = [
+    ...(maxCreates === undefined ? [] : [{ value: maxCreates, name: '--max-creates' }]),
+    ...(budget.creates === null ? [] : [{ value: budget.creates, name: 'budget.creates' }]),
+  ]
+  return limits.toSorted((one, other) => one.value - other.value)[0] ?? null
+}
+
+function budgetOf(
+  { prices }: RunCall,
+  options: RunOptions,
+  opened: OpenProject,
+  unfinished: OpenProject['history']['unfinished'],
+): RunBudget {
+  const { maxCost } = options
+  const { budget, project } = opened.manifest
+  // The sandbox costs nothing.
+  const costs = [
+    ...(maxCost === undefined || project.isSandbox ? [] : [{ value: maxCost, name: '--max-cost' }]),
+    ...(budget.cost === null || project.isSandbox
+      ? []
+      : [{ value: amountOf(budget.cost), name: 'budget.cost' }]),
+  ].toSorted((one, other) => (one.value < other.value ? -1 : 1))
+  const currency = Object.values(prices)[0]?.currency ?? ''
+  return createRunBudget({
+    creates: limitOf(options, opened),
+    cost: costs[0] === undefined ? null : { ...costs[0], currency },
+    used: unfinished?.used ?? { creates: 0, cost: 0n },
+  })
+}
+
+/**
+ * A limit on costs that cannot be checked is told before anything is sent.
+ * @throws UsageError `price_unknown`
+ */
+function checkPrices(
+  budget: RunBudget,
+  { assessments }: Plan,
+  costs: Run['costs'],
+  { mode }: RunOptions,
+  { manifest }: OpenProject,
+): void {
+  if (mode !== 'run' || manifest.project.isSandbox) return
+  for (const { instance, state, toMake } of assessments.values()) {
+    if (toMake.length === 0 && state !== 'pending') continue
+    const cost = costs(instance)
+    budget.take(instance.id, { creates: 0, cost: cost === null || cost.amount === null ? null : 0n })
+  }
+}
+
+/** The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone. */
+async function idsOfShard(
+  { manifest, lock }: OpenProject,
+  { inputDigest }: Pick<Run['world'], 'inputDigest'>,
+  chosen: ReadonlySet<string>,
+  { index, total }: NonNullable<RunOptions['shard']>,
+): Promise<ReadonlySet<string>> {
+  const keys = new Map<string, readonly string[]>()
+  for (const id of chosen) {
+    const known = await keysOf(manifest.instances.get(id)!, manifest.gateway, {
+      fileDigest: inputDigest,
+      upstream: ({ instance, candidate }) => (candidate === null ? lock.get(instance)?.outputs : undefined),
+    })
+    keys.set(id, known?.keys ?? [])
+  }
+  const instances = [...chosen].map((id) => manifest.instances.get(id)!)
+  const shards = partition(instances, (id) => keys.get(id)!, lock, total)
+  return new Set([...chosen].filter((id) => shards.get(id) === index))
+}

@@ -1,0 +1,163 @@
+import { amountNumber } from '../../cost/amount.ts'
+import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
+import type { CostEstimate } from '../../events/cost.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import {
+  runStates,
+  type RunDocument,
+  type RunInstance,
+  type RunMode,
+  type RunRemainder,
+  type StateCounts,
+} from '../../events/run-document.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import type { Assessment, State } from '../plan/assessment.ts'
+import type { ManifestCall } from './manifest-call.ts'
+import type { OpenProject } from './open-project.ts'
+import { exitOfRun } from './run-exit.ts'
+import { runFile } from './run-file.ts'
+import type { InstanceEnd } from './run.ts'
+import { whatIsLeft } from './what-is-left.ts'
+
+/** What of a document does not follow from the instances. */
+export type RunFacts = Pick<
+  RunDocument,
+  'mode' | 'run' | 'shard' | 'creates' | 'estimate' | 'orphans' | 'warnings'
+>
+
+/** The document of a run. */
+export function runDocument(
+  call: ManifestCall,
+  { manifest, shownManifest }: OpenProject,
+  ends: readonly InstanceEnd[],
+  facts: RunFacts,
+): RunDocument {
+  const { project } = manifest
+  const instances = ends.map((end) => describeEnd(call, project, end))
+  const generating = facts.mode === 'run' ? [] : ['--generate']
+  return {
+    version: outputVersion,
+    command: 'run',
+    manifest: shownManifest,
+    folder: project.outputFolder,
+    sandbox: project.isSandbox,
+    instances,
+    states: countStates(ends.map(({ assessment }) => assessment)),
+    cost: sumOf(ends),
+    left: whatIsLeft(instances, call.next, generating),
+    ...facts,
+  }
+}
+
+export function countStates(assessments: Iterable<Assessment>): StateCounts {
+  const counts = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>
+  for (const { state } of assessments) counts[state]++
+  return counts
+}
+
+/** An instance and what became of it, as documents and events show it. */
+export function describeEnd(
+  { context }: ManifestCall,
+  project: OpenProject['manifest']['project'],
+  { assessment, action, outputs, error, created, took_s, cost }: InstanceEnd,
+): RunInstance {
+  const { instance, state, key, reasons, toMake } = assessment
+  const { id, job, at, command, model, lane, output } = instance
+  return {
+    instance: id,
+    job,
+    at: `${at.file}:${at.line}:${at.column}`,
+    command,
+    model,
+    lane,
+    output,
+    state,
+    action,
+    key,
+    reasons: [...reasons],
+    creates: action === null && created === 0 ? toMake.length * instance.count : created,
+    files: outputs.map((facts: OutputFacts) => runFile(context.cwd, project, facts)),
+    took_s,
+    cost: cost === null ? null : estimateOf(cost),
+    error:
+      error === null
+        ? null
+        : { code: error.code, exit_code: error.exitCode, billed: billedOf(error), message: error.message },
+  }
+}
+
+function estimateOf({ amount, currency }: NonNullable<InstanceEnd['cost']>): CostEstimate {
+  return { amount: amountNumber(amount), currency, estimate: true, reason: null }
+}
+
+function sumOf(ends: readonly InstanceEnd[]): CostEstimate | null {
+  const costs = ends.flatMap(({ cost }) => cost ?? [])
+  const [first] = costs
+  if (first === undefined) return null
+  return estimateOf({ ...first, amount: costs.reduce((sum, { amount }) => sum + amount, 0n) })
+}
+
+/**
+ * The error that a run ends with; undefined when all is up to date, or with `--plan`.
+ * @param reason of a run that was stopped before it was done: a signal, a budget
+ */
+export function runFailure(
+  mode: RunMode,
+  ends: readonly InstanceEnd[],
+  left: readonly RunRemainder[],
+  reason?: ModelgateError,
+): ModelgateError | undefined {
+  if (mode === 'plan') return undefined
+  const exit = exitOfRun(exitsOf(ends, mode, reason))
+  if (exit === 'ok') return undefined
+  const counts = left.map(({ state, instances }) => `${instances.length} ${wordOf(state)}`)
+  const rest = counts.length === 0 ? '' : ` Left: ${counts.join(', ')}.`
+  const first = ends.find(({ error }) => error?.exit === exit)?.error ?? undefined
+  const next = left.find(({ next: command }) => command !== null)?.next ?? undefined
+  if (reason !== undefined && reason.exit === exit) {
+    return reason.amend({ message: `${reason.message}${rest}`, next: reason.facts.next ?? next })
+  }
+  const total = `${ends.filter((end) => exitOf(end, mode) !== 'ok').length} of ${ends.length}`
+  const message = `${total} are not up to date.${rest}${first === undefined ? '' : ` ${first.message}`}`
+  const billed = ends.some(({ error }) => error !== null && billedOf(error) !== 'no') ? 'maybe' : 'no'
+  return new ModelgateError(exit, codes[exit] ?? 'run_failed', message, {
+    phase: 'result',
+    billed,
+    next,
+    cause: first,
+  })
+}
+
+const codes: Readonly<Partial<Record<ExitName, string>>> = {
+  unknown: 'outcome_unknown',
+  partial: 'some_failed',
+  outdated: 'not_up_to_date',
+}
+
+/** How each instance would end the run alone, and the run itself, for `exitOfRun`. */
+export function exitsOf(ends: readonly InstanceEnd[], mode: RunMode, reason?: ModelgateError): ExitName[] {
+  return [...(reason === undefined ? [] : [reason.exit]), ...ends.map((end) => exitOf(end, mode))]
+}
+
+/** How an instance would end the run alone. */
+function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: RunMode): ExitName {
+  if (error !== null) return error.exit
+  switch (state) {
+    case 'fresh':
+      return 'ok'
+    case 'unknown':
+      return 'unknown'
+    case 'rejected':
+      return mode === 'check' ? 'outdated' : 'partial'
+    // What it waits for has an end of its own, unless that is not among what was chosen.
+    case 'pending':
+    case 'blocked':
+      return reasons.length === 0 ? 'ok' : 'outdated'
+    default:
+      return 'outdated'
+  }
+}
+
+function wordOf(state: RunRemainder['state']): string {
+  return state.replaceAll('_', ' ')
+}

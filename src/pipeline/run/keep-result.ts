@@ -1,0 +1,59 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Task, TaskResult } from '../execute/task.ts'
+import type { RecordedResult } from '../journal/history.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { outputPaths } from '../plan/output-places.ts'
+import { isTextType } from '../store/file-digest.ts'
+import type { Run } from './run.ts'
+
+/** The folder in which the files of a request are saved. */
+export function workFolder(stateFolder: string, key: string): string {
+  return join(stateFolder, 'work', key)
+}
+
+/** What of a run is needed to keep a result. */
+export type Keeping = Pick<Run, 'project' | 'world' | 'lock' | 'record'>
+
+/**
+ * Puts the files of a result where they are safe, and records them: in the store, or among the candidates, if one is to be
+ * picked, or if it does not hold its asserts. When this resolves, a process that is killed loses nothing.
+ * @throws FileError
+ */
+export async function keepResult(
+  run: Keeping,
+  { instance, key, variant, folder }: Pick<Task, 'instance' | 'key' | 'variant' | 'folder'>,
+  { result: found, files }: TaskResult,
+): Promise<RecordedResult> {
+  const { project, world } = run
+  const outputs = found.outputs.map((facts, at) => ({ path: files[at]!, facts }))
+  const reasons = await project.checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))
+  const rejected = reasons.length === 0 ? null : reasons
+  const isCandidate = rejected !== null || instance.variants > 1
+  let result = found
+  if (isCandidate) {
+    await project.candidates.add(
+      {
+        instance: instance.id,
+        key,
+        variant,
+        state: rejected === null ? 'candidate' : 'rejected',
+        reasons,
+        result,
+      },
+      files,
+    )
+  } else {
+    for (const { path, facts } of outputs) await project.store.add(path, isTextType(facts.media_type))
+    const paths = outputPaths(instance, found.outputs, found, world.now)
+    result = { ...found, outputs: found.outputs.map((facts, at) => ({ ...facts, path: paths[at]! })) }
+  }
+  await run.record({ type: 'result', instance: instance.id, key, variant, result, rejected })
+  await rm(folder, { recursive: true, force: true })
+  return { instance: instance.id, key, variant, result, rejected }
+}
+
+/** Another instance that has an output of the same bytes. */
+function ownerOf({ lock, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
+  return lock.holders(sha256).find((other) => other !== id && project.manifest.instances.has(other))
+}

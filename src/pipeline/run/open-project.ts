@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { shownPath } from '../../files/file-error.ts'
+import { openAsserts } from '../execute/check-asserts.ts'
+import { readHistory, type History } from '../journal/history.ts'
+import { takeOwnership, type Ownership } from '../journal/owner.ts'
+import type { Lock } from '../lock/lock-block.ts'
+import { readLock } from '../lock/project-lock.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import { findManifest, readManifest } from '../manifest/read-manifest.ts'
+import { createWorld, type World, type WorldParts } from '../plan/world.ts'
+import { openStore, type BlobStore } from '../store/blob-store.ts'
+import { openCandidates, type CandidateStore } from '../store/candidate-store.ts'
+import { digestOfFile, digestOfInput } from '../store/file-digest.ts'
+import type { ManifestCall } from './manifest-call.ts'
+
+/** A manifest with all that is kept of it. */
+export interface OpenProject {
+  readonly manifest: Manifest
+  /** The path of the manifest as messages show it. */
+  readonly shownManifest: string
+  /** As it is on the disk. */
+  readonly lock: Lock
+  readonly history: History
+  readonly store: BlobStore
+  readonly candidates: CandidateStore
+  readonly checkAsserts: WorldParts['checkAsserts']
+  /** Aborted when another process has taken the manifest over; undefined without ownership. */
+  readonly lost: AbortSignal | undefined
+  /** What the states of the instances depend on: by default the lock on the disk, and nothing that the user forces. */
+  world(parts?: Partial<Pick<WorldParts, 'lock' | 'forced' | 'isSentAgain'>>): World
+  /** Gives back the ownership, and ends what checks asserts. */
+  close(): Promise<void>
+}
+
+/**
+ * Reads a manifest, its lock and its journals.
+ * @param isOwned whether something is going to be changed: then no other process may do so at the same time
+ * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another
+ * process is running; FileError
+ */
+export async function openProject(call: ManifestCall, isOwned: boolean): Promise<OpenProject> {
+  const { context, env, families, file, isSandbox } = call
+  const path = await findManifest(context, file)
+  const manifest = await readManifest(context, path, { isSandbox, env, families })
+  const { project } = manifest
+  // Before lock and journals are read: what another process writes into them is known then.
+  const ownership: Ownership | undefined = isOwned ? await takeOwnership(project, context) : undefined
+  try {
+    const lock = await readLock(context, project)
+    const history = await readHistory(project)
+    const store = openStore(context, project)
+    const candidates = openCandidates(context, project)
+    const asserts = openAsserts(context)
+    const inputDigests = new Map<string, Promise<string>>()
+    const inputDigest = (input: string) => {
+      const known =
+        inputDigests.get(input) ?? digestOfInput(join(project.folder, input)).then((found) => found!.sha256)
+      inputDigests.set(input, known)
+      return known
+    }
+    return {
+      manifest,
+      shownManifest: shownPath(file ?? path),
+      lock,
+      history,
+      store,
+      candidates,
+      checkAsserts: asserts.check,
+      lost: ownership?.lost,
+      world: (parts = {}) =>
+        createWorld({
+          manifest,
+          lock,
+          history,
+          candidates,
+          store,
+          async outputDigest(output, isText) {
+            return (await digestOfFile(join(project.outputFolder, output), isText))?.sha256
+          },
+          inputDigest,
+          checkAsserts: asserts.check,
+          forced: { regenerate: new Set(), force: false },
+          isSentAgain: false,
+          now: context.clock.now(),
+          ...parts,
+        }),
+      async close() {
+        asserts.close()
+        await ownership?.release()
+      },
+    }
+  } catch (error) {
+    await ownership?.release()
+    throw error
+  }
+}

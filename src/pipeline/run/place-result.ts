@@ -1,0 +1,100 @@
+import { unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FileError } from '../../errors.ts'
+import { shownPath } from '../../files/file-error.ts'
+import type { LockBlock, Result } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import { placeOutputs } from '../plan/output-places.ts'
+import { findResult } from '../plan/result-files.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { placeOutput } from '../store/place-output.ts'
+import type { Run } from './run.ts'
+
+/**
+ * Makes a result the output of its instance: puts its files in place and locks them. What lies there goes to the store
+ * first. A shard only locks: the files are put in place by whoever merges the parts.
+ * @param picked which candidate it is; null where there is only one
+ * @throws FileError
+ */
+export async function placeResult(
+  run: Run,
+  assessment: Assessment,
+  result: Result,
+  picked: number | null,
+): Promise<LockBlock> {
+  const { project, world, options } = run
+  const { instance, lockedAs, block: before } = assessment
+  const key = (picked === null ? assessment.key : assessment.keys[picked - 1]) ?? assessment.key ?? ''
+  const outputs = placeOutputs(instance, result, world.now)
+  if (options.shard === null) {
+    const sources = await findResult(key, result, world)
+    for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at])
+    const left = [
+      ...assessment.moves.map(({ from }) => from),
+      ...(before?.outputs ?? []).map(({ path }) => path),
+    ]
+    for (const path of new Set(left)) if (!world.isOutput(path)) await removeOld(run, path, before)
+  }
+  const block: LockBlock = {
+    ...resultOf(result),
+    outputs,
+    key,
+    fields: assessment.fields ?? {},
+    picked,
+    adopted: before?.key === key ? before.adopted : null,
+    prompt: project.manifest.locksPrompts ? promptOf(instance) : null,
+  }
+  lockBlock(run, instance.id, block, lockedAs)
+  return block
+}
+
+/** Locks a block, in place of the one under the former name of its instance. */
+export function lockBlock({ lock, project }: Run, id: string, block: LockBlock, before: string | null): void {
+  const isFormer = before !== null && before !== id && !project.manifest.instances.has(before)
+  lock.set(id, block, isFormer ? before : undefined)
+}
+
+/** Only what a result has: a restored one is a whole block. */
+function resultOf({ model, origin, request_id, job_id, usage, took_s, outputs }: Result): Result {
+  return { outputs, model, origin, request_id, job_id, usage, took_s }
+}
+
+async function place(
+  run: Run,
+  { path, sha256, media_type }: Result['outputs'][number],
+  source: string | undefined,
+): Promise<void> {
+  const { call, project } = run
+  const { project: places } = project.manifest
+  const target = join(places.outputFolder, path)
+  const isText = isTextType(media_type)
+  const there = await digestOfFile(target, isText)
+  if (there?.sha256 === sha256) return
+  if (there !== undefined) await project.store.putAside(target)
+  if (source === undefined) throw bytesGone(path)
+  // A file that was edited since it was looked at is not replaced.
+  const locked = run.world.lockedByPath.get(path) ?? []
+  const mayReplace = run.options.force && there !== undefined ? [there.sha256] : locked
+  await placeOutput(call.context, places, { source, sha256, isText, path, mayReplace })
+}
+
+/** Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store. */
+async function removeOld({ project }: Run, path: string, before: LockBlock | null): Promise<void> {
+  const facts = before?.outputs.find((output) => output.path === path)
+  if (facts === undefined) return
+  const file = join(project.manifest.project.outputFolder, path)
+  const found = await digestOfFile(file, isTextType(facts.media_type))
+  if (found?.sha256 !== facts.sha256) return
+  await project.store.putAside(file)
+  await unlink(file)
+}
+
+function promptOf({ fields }: Instance): string | null {
+  const field = fields['prompt'] ?? fields['input']
+  return field?.kind === 'text' ? field.text : null
+}
+
+function bytesGone(path: string): FileError {
+  return new FileError('bytes_gone', `The bytes of ${shownPath(path)} are gone from the store.`)
+}

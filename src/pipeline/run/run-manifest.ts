@@ -1,0 +1,169 @@
+import { join } from 'node:path'
+import { asModelgateError, UsageError } from '../../errors.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import type { RunDocument } from '../../events/run-document.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import { describeCost } from '../../operations/spending.ts'
+import type { ExecuteCall } from '../execute/task-run.ts'
+import { lanes as laneNames } from '../manifest/manifest.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import { beginRun } from './begin-run.ts'
+import { leavePart } from './leave-part.ts'
+import { openProject, type OpenProject } from './open-project.ts'
+import { describeEnd, runDocument, runFailure, type RunFacts } from './describe-run.ts'
+import type { InstanceEnd, Run, RunCall, RunOptions } from './run.ts'
+import { settleInstance } from './settle-instance.ts'
+
+/**
+ * Brings the outputs of a manifest up to date, or tells how they stand.
+ * @returns the outcome, whose error has the exit code of the run
+ */
+export async function runManifest(call: RunCall, options: RunOptions): Promise<Outcome<RunDocument>> {
+  const isChanging = options.mode === 'run' || options.mode === 'frozen'
+  let project: OpenProject | undefined
+  let document: RunDocument | undefined
+  try {
+    project = await openProject(call, isChanging)
+    call.listener.event({ type: 'start', version: outputVersion, command: 'run', model: null })
+    const run = await beginRun(call, options, project, isChanging)
+    let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map(asPlanned)
+    const describe = () => (document = runDocument(call, run.project, ends, factsOf(run)))
+    describe()
+    reportPlan(run)
+    if (isChanging) {
+      try {
+        const connected = await prepare(run)
+        ends = await settleAll(connected)
+      } finally {
+        run.stop.close()
+        await endRun(run, ends)
+      }
+    }
+    const { left } = describe()
+    return { kind: 'ended', document: document!, failure: runFailure(options.mode, ends, left, run.reason()) }
+  } catch (thrown) {
+    return { kind: 'failed', error: asModelgateError(thrown, false), document }
+  } finally {
+    await project?.close()
+  }
+}
+
+/** An instance of which nothing was done. */
+function asPlanned(assessment: Assessment): InstanceEnd {
+  const outputs = assessment.block?.outputs ?? []
+  return { assessment, action: null, outputs, error: null, created: 0, took_s: null, cost: null }
+}
+
+function reportPlan(run: Run): void {
+  const { plan, project, assessments, options } = run
+  const { lanes, project: places } = project.manifest
+  const toMake = (lane: string) =>
+    [...assessments.values()].filter(
+      ({ instance, state, toMake: variants }) =>
+        instance.lane === lane && (variants.length > 0 || state === 'pending'),
+    ).length
+  const { creates, estimate, run: id } = factsOf(run)
+  run.emit({
+    type: 'plan-make',
+    run: id,
+    folder: places.outputFolder,
+    instances: assessments.size,
+    states: { ...plan.states },
+    lanes: laneNames
+      .map((lane) => ({ lane, to_make: toMake(lane), concurrency: lanes[lane] }))
+      .filter(({ to_make }) => to_make > 0 && options.mode !== 'frozen'),
+    creates,
+    estimate,
+  })
+}
+
+/**
+ * Asks whether the run may begin, and opens the gateway, where something is to be sent.
+ * @throws UsageError `not_confirmed`; ModelgateError (exit 2, 3) from the gateway's settings
+ */
+async function prepare(run: Run): Promise<Run> {
+  const { call, options, plan, project, stop, assessments } = run
+  const isSending =
+    options.mode === 'run' &&
+    [...assessments.values()].some(({ state, toMake }) => toMake.length > 0 || state === 'pending')
+  // What moves may lie where another output belongs.
+  for (const { moves } of assessments.values()) {
+    for (const { from } of moves) await project.store.putAside(outputFile(project, from))
+  }
+  if (!isSending) return run
+  const estimate = plan.cost === null ? null : describeCost(plan.cost)
+  if (!(await options.confirm(plan.creates, estimate))) {
+    throw new UsageError('Nothing was sent.', { code: 'not_confirmed' })
+  }
+  const { shared } = await call.connect()
+  const execute: ExecuteCall = {
+    ...shared,
+    gateway: { ...shared.gateway, signal: stop.signal },
+    context: { ...call.context, signal: stop.signal },
+    project: project.manifest.project,
+    redactor: call.redactor,
+    timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
+  }
+  return { ...run, execute }
+}
+
+function outputFile({ manifest: { project } }: OpenProject, path: string): string {
+  return join(project.outputFolder, path)
+}
+
+/** Each instance begins when those that it refers to have come to their end. */
+async function settleAll(run: Run): Promise<InstanceEnd[]> {
+  const { plan, call, project } = run
+  const ends = new Map<string, Promise<InstanceEnd>>()
+  for (const [id, assessment] of plan.assessments) {
+    const { instance } = assessment
+    const upstream = instance.references.flatMap((reference) =>
+      reference.kind === 'instance' ? (ends.get(reference.instance) ?? []) : [],
+    )
+    const settle = async () => {
+      await Promise.all(upstream)
+      const end = await settleInstance(run, assessment)
+      if (end.action !== null || end.error !== null) {
+        run.emit({ type: 'instance-end', ...describeEnd(call, project.manifest.project, end) })
+        await call.listener.flush()
+      }
+      return end
+    }
+    ends.set(id, settle())
+  }
+  return await Promise.all(ends.values())
+}
+
+/** Writes down what has been reached: the lock, or the part of a shard, and that nothing is left to do. */
+async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
+  const { lock, journal, options, isResumed, assessments, project } = run
+  try {
+    await lock.save()
+    if (options.shard !== null) await leavePart(run, options.shard, ends)
+    const isWhole = assessments.size === project.manifest.instances.size || options.shard !== null
+    // What an earlier process left of other instances keeps its run open, with what that has counted.
+    const mayEnd = isWhole || !isResumed
+    if (mayEnd && run.hasBegun() && ends.every(isOver)) await run.record({ type: 'end', run: journal.run })
+  } finally {
+    await journal.close()
+  }
+}
+
+/** Whether there is nothing that another process of the same run would do about it. */
+function isOver({ assessment: { state, toMake }, error }: InstanceEnd): boolean {
+  return error === null && toMake.length === 0 && state !== 'pending' && state !== 'unknown'
+}
+
+function factsOf({ options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
+  const isChanging = options.mode === 'run' || options.mode === 'frozen'
+  const { shard } = options
+  return {
+    mode: options.mode,
+    run: isChanging ? journal.run : null,
+    shard: shard === null ? null : `${shard.index}/${shard.total}`,
+    creates: { planned: plan.creates, made: budget.used.creates, limit: maxCreates },
+    estimate: plan.cost === null ? null : describeCost(plan.cost),
+    orphans: [...plan.orphans],
+    warnings: [...warnings],
+  }
+}

@@ -1,0 +1,128 @@
+import type { Amount } from '../../cost/amount.ts'
+import type { Cost } from '../../cost/estimate.ts'
+import type { Prices } from '../../cost/prices.ts'
+import type { ModelgateError } from '../../errors.ts'
+import type { CostEstimate } from '../../events/cost.ts'
+import type { OutputEvent } from '../../events/documents.ts'
+import type { RunAction, RunMode } from '../../events/run-document.ts'
+import type { Listener } from '../../operations/operation.ts'
+import type { ExecuteCall } from '../execute/task-run.ts'
+import type { TaskResult } from '../execute/task.ts'
+import type { RecordedResult } from '../journal/history.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { JournalEvent } from '../journal/journal-event.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import type { Plan } from '../plan/plan-run.ts'
+import type { World } from '../plan/world.ts'
+import type { Lanes } from '../schedule/lanes.ts'
+import type { RunBudget } from '../schedule/run-budget.ts'
+import type { LockKeeper } from './lock-keeper.ts'
+import type { ManifestCall } from './manifest-call.ts'
+import type { OpenProject } from './open-project.ts'
+import type { Stop } from './stop-run.ts'
+
+/** What a run gets from its caller besides the manifest. */
+export interface RunCall extends ManifestCall {
+  readonly listener: Pick<Listener, 'event' | 'flush'>
+  readonly prices: Prices
+  /** Of the program. */
+  readonly version: string
+  /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
+  readonly idempotencyHonoured: boolean
+  /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
+  connect(): Promise<{
+    readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>
+    /** Whether a request that may cost money has been sent. */
+    hasSent(): boolean
+  }>
+}
+
+/** What is asked of a run. */
+export interface RunOptions {
+  /** Names of jobs and instances, with wildcards; none for all. */
+  readonly jobs: readonly string[]
+  readonly mode: RunMode
+  /** The jobs and instances whose results no longer count, with wildcards. */
+  readonly regenerate: readonly string[]
+  /** Whether files that are not as locked are put aside. */
+  readonly force: boolean
+  /** Whether an unfinished run is left as it is. */
+  readonly newRun: boolean
+  /** `--max-creates`, which goes before the budget of the manifest. */
+  readonly maxCreates: number | undefined
+  readonly maxCost: Amount | undefined
+  /** How long what is in flight may go on after a signal. */
+  readonly graceS: number
+  /** How long the whole run may wait. */
+  readonly timeoutS: number | undefined
+  /** The index is from 1. */
+  readonly shard: { readonly index: number; readonly total: number } | null
+  /** Called before the first request; with false nothing is sent. */
+  confirm(creates: number, estimate: CostEstimate | null): Promise<boolean>
+}
+
+/** A run under way: what all of its instances share. */
+export interface Run {
+  readonly call: RunCall
+  readonly options: RunOptions
+  readonly project: OpenProject
+  readonly world: World
+  readonly plan: Plan
+  /** Instances whose results no longer count; each leaves when it is about to be made again. */
+  readonly regenerate: Set<string>
+  /** How each instance stands now. */
+  readonly assessments: Map<string, Assessment>
+  readonly lock: LockKeeper
+  readonly journal: Journal
+  /** Whether it goes on with what an earlier process has begun. */
+  readonly isResumed: boolean
+  readonly lanes: Lanes
+  readonly budget: RunBudget
+  /** How many results it may create; null where nothing limits that. */
+  readonly maxCreates: number | null
+  /** Whether anything has been written to its journal, now or before. */
+  hasBegun(): boolean
+  readonly stop: Stop
+  /** Undefined where nothing is to be sent. */
+  readonly execute: ExecuteCall | undefined
+  /** What is being made, and what has been, by key: identical requests are sent once. */
+  readonly variants: Map<string, Promise<MadeVariant>>
+  /** How urgent each instance is: seconds of the longest path that begins with it. */
+  readonly priorities: ReadonlyMap<string, number>
+  /** What one request of an instance costs, by estimate; null without prices. */
+  costs(instance: Assessment['instance']): Cost | null
+  readonly warnings: readonly string[]
+  /** Why the run as a whole has been ended before it was done, if so: a signal, or its budget. */
+  reason(): ModelgateError | undefined
+  /** The budget is reached: what is under way goes on, and nothing more is begun. */
+  endBudget(error: ModelgateError): void
+  emit(event: OutputEvent): void
+  warn(message: string): void
+  /** Writes an event to the journal; it is on disk, and in the history, when this resolves. @throws FileError */
+  record(event: JournalEvent): Promise<void>
+}
+
+/** What has become of one request. */
+export interface MadeVariant {
+  /** Null when it failed. */
+  readonly made: RecordedResult | null
+  readonly error: ModelgateError | null
+  /** How many results were created, for certain or perhaps. */
+  readonly created: number
+  readonly cost: TaskResult['cost']
+  readonly took_s: number | null
+}
+
+/** What has become of an instance. */
+export interface InstanceEnd {
+  readonly assessment: Assessment
+  /** Null where there was nothing to do, or nothing was done. */
+  readonly action: RunAction | null
+  readonly outputs: readonly OutputFacts[]
+  readonly error: ModelgateError | null
+  /** How many results it had created in this process. */
+  readonly created: number
+  readonly took_s: number | null
+  readonly cost: { readonly amount: Amount; readonly currency: string } | null
+}

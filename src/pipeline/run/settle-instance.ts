@@ -1,0 +1,158 @@
+import { asModelgateError, type ModelgateError } from '../../errors.ts'
+import type { RunAction } from '../../events/run-document.ts'
+import type { LockBlock } from '../lock/lock-block.ts'
+import { assess } from '../plan/assess.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import { upstreamOf } from '../plan/upstream-result.ts'
+import { makeVariant } from './make-variant.ts'
+import { lockBlock, placeResult } from './place-result.ts'
+import type { InstanceEnd, MadeVariant, Run } from './run.ts'
+
+/**
+ * Brings one instance up to date, as far as that is allowed. Those that it refers to have come to their end.
+ * @returns what has become of it; never throws
+ */
+export async function settleInstance(run: Run, planned: Assessment): Promise<InstanceEnd> {
+  const { instance } = planned
+  let end: InstanceEnd
+  let now = planned
+  try {
+    if (planned.state === 'pending' || planned.state === 'blocked') now = await assessAgain(run, planned)
+    end = await settle(run, now)
+  } catch (thrown) {
+    end = {
+      ...ended(run.assessments.get(instance.id) ?? now, 'failed'),
+      error: asModelgateError(thrown, false),
+    }
+  }
+  run.assessments.set(instance.id, end.assessment)
+  return end
+}
+
+async function assessAgain(run: Run, { instance }: Assessment): Promise<Assessment> {
+  const { assessments, world } = run
+  const again = await assess(instance, world, (reference) => upstreamOf(reference, assessments, world))
+  assessments.set(instance.id, again)
+  return again
+}
+
+function ended(assessment: Assessment, action: RunAction | null): InstanceEnd {
+  const outputs = assessment.block?.outputs ?? []
+  return { assessment, action, outputs, error: null, created: 0, took_s: null, cost: null }
+}
+
+async function settle(run: Run, now: Assessment): Promise<InstanceEnd> {
+  const { restore, state, toMake } = now
+  if (restore !== null) return await putInPlace(run, now, restore)
+  if (toMake.length > 0) return run.options.mode === 'run' ? await make(run, now) : ended(now, 'skipped')
+  switch (state) {
+    case 'fresh':
+      noteFresh(run, now)
+      return ended(now, null)
+    case 'changed':
+    case 'in_the_way':
+      return ended(now, 'kept')
+    case 'pending':
+    case 'blocked':
+      return ended(now, 'skipped')
+    default:
+      return ended(now, null)
+  }
+}
+
+/** A block that stands under a former name, or that a killed run did not get to complete. */
+function noteFresh(run: Run, { instance, block, fields, lockedAs }: Assessment): void {
+  if (block === null || fields === null) return
+  const isComplete = Object.keys(block.fields).length > 0
+  if (lockedAs !== instance.id || !isComplete) lockBlock(run, instance.id, { ...block, fields }, lockedAs)
+}
+
+/** Puts a result in place that is there already, or makes it the output because it now holds its asserts. */
+async function putInPlace(
+  run: Run,
+  now: Assessment,
+  { result, picked }: NonNullable<Assessment['restore']>,
+): Promise<InstanceEnd> {
+  const recorded = now.key === null ? undefined : run.project.history.results.get(now.key)
+  const wasRejected = recorded !== undefined && recorded.rejected !== null
+  const isRenamed = now.lockedAs !== null && now.lockedAs !== now.instance.id
+  const before = now.block?.key === now.key ? now.block?.outputs : undefined
+  const isMoved = isRenamed || before?.some(({ path }, at) => path !== result.outputs[at]?.path) === true
+  const block = await placeResult(run, now, result, picked)
+  return ended(freshAs(now, block), wasRejected ? 'accepted' : isMoved ? 'moved' : 'restored')
+}
+
+/** The instance, now that the block is locked and its files are in place. */
+function freshAs(now: Assessment, block: LockBlock): Assessment {
+  return {
+    ...now,
+    state: 'fresh',
+    key: block.key,
+    reasons: [],
+    toMake: [],
+    block,
+    lockedAs: now.instance.id,
+    restore: null,
+    moves: [],
+  }
+}
+
+/** Makes what is missing of an instance, and makes the result its output, if there is no choice to be made first. */
+async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
+  const { instance, toMake } = now
+  const { options } = run
+  if (run.regenerate.has(instance.id)) await discardAll(run, now)
+  const variants = await Promise.all(toMake.map((variant) => makeVariant(run, now, variant)))
+  const sums = {
+    created: variants.reduce((sum, { created }) => sum + created, 0),
+    took_s: longest(variants),
+    cost: sumOf(variants),
+  }
+  const error = worst(variants)
+  if (error !== null) return { ...failed(run, now, error), ...sums }
+  const [only] = variants
+  if (instance.variants === 1 && only?.made != null && only.made.rejected === null) {
+    const block = await placeResult(run, now, only.made.result, null)
+    return { ...ended(freshAs(now, block), 'generated'), ...sums }
+  }
+  // One of several was made, or one that is rejected: what that comes to is decided as at the start of a run.
+  const again = await assessAgain(run, now)
+  if (again.restore !== null && options.mode === 'run') {
+    return { ...(await putInPlace(run, again, again.restore)), ...sums, action: 'generated' }
+  }
+  const action = again.state === 'rejected' ? 'rejected' : again.state === 'awaiting' ? 'awaiting' : null
+  const outputs = variants.flatMap(({ made }) => made?.result.outputs ?? [])
+  return { ...ended(again, action), outputs, ...sums }
+}
+
+/** What was made of it before no longer counts; from now on it is an instance like others. */
+async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<void> {
+  for (const { key } of toMake) await run.record({ type: 'discard', key })
+  run.regenerate.delete(instance.id)
+}
+
+function failed(run: Run, now: Assessment, error: ModelgateError): InstanceEnd {
+  if (error.exit === 'limit' || error === run.reason()) return { ...ended(now, 'skipped'), error }
+  if (error.exit === 'unknown') {
+    return { ...ended({ ...now, state: 'unknown', reasons: [error.message], toMake: [] }, 'unknown'), error }
+  }
+  return { ...ended(now, 'failed'), error }
+}
+
+/** An unknown outcome first: it needs a person. */
+function worst(variants: readonly MadeVariant[]): ModelgateError | null {
+  const errors = variants.flatMap(({ error }) => error ?? [])
+  return errors.find(({ exit }) => exit === 'unknown') ?? errors[0] ?? null
+}
+
+function longest(variants: readonly MadeVariant[]): number | null {
+  const times = variants.flatMap(({ took_s }) => took_s ?? [])
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+function sumOf(variants: readonly MadeVariant[]): InstanceEnd['cost'] {
+  const costs = variants.flatMap(({ cost }) => cost ?? [])
+  const [first] = costs
+  if (first === undefined) return null
+  return { amount: costs.reduce((sum, { amount }) => sum + amount, 0n), currency: first.currency }
+}

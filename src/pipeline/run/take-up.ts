@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+import type { OperationContext, Redactor } from '../../operations/operation.ts'
+import { startedJobs } from '../execute/started-jobs.ts'
+import { recoverResult } from '../execute/task-record.ts'
+import type { RecordedResult } from '../journal/history.ts'
+import type { Lock, LockBlock } from '../lock/lock-block.ts'
+import { placeOutputs } from '../plan/output-places.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { keepResult, workFolder, type Keeping } from './keep-result.ts'
+import type { OpenProject } from './open-project.ts'
+
+/**
+ * The lock with what an unfinished run has put in place, but did not get to lock.
+ *
+ * The bytes tell: an output that lies in its place as the journal has it was put there by that run, and was not changed by
+ * hand.
+ */
+export async function lockWithUnfinished(project: OpenProject, now: number): Promise<Lock> {
+  const { history, lock, manifest } = project
+  if (history.unfinished === null) return lock
+  const newest = new Map<string, RecordedResult>()
+  for (const result of history.results.values()) {
+    const instance = manifest.instances.get(result.instance)
+    if (instance !== undefined && instance.variants === 1 && result.rejected === null)
+      newest.set(instance.id, result)
+  }
+  const current = new Map(lock)
+  for (const [id, { key, result }] of newest) {
+    const outputs = placeOutputs(manifest.instances.get(id)!, result, now)
+    const before = lock.get(id)
+    const isLocked =
+      before !== undefined && before.outputs.every((one, at) => one.sha256 === outputs[at]?.sha256)
+    if (isLocked) continue
+    const inPlace = await Promise.all(outputs.map((facts) => isThere(project, facts)))
+    if (!inPlace.every(Boolean)) continue
+    const block: LockBlock = {
+      ...result,
+      outputs,
+      key,
+      fields: {},
+      picked: null,
+      adopted: null,
+      prompt: null,
+    }
+    current.set(id, block)
+  }
+  return current
+}
+
+async function isThere(
+  { manifest: { project } }: OpenProject,
+  { path, sha256, media_type }: LockBlock['outputs'][number],
+): Promise<boolean> {
+  return (await digestOfFile(join(project.outputFolder, path), isTextType(media_type)))?.sha256 === sha256
+}
+
+/**
+ * Takes up what a process has left that died between a reply and its journal: the results that are whole in their folders,
+ * and the remote jobs that are on record under the idempotency key of their request.
+ */
+export async function takeUpReplies(
+  keeping: Keeping,
+  { context, redactor }: { readonly context: OperationContext; readonly redactor: Redactor },
+): Promise<void> {
+  const { history, manifest } = keeping.project
+  const open = [...history.intents.values()].filter(({ key }) => !history.jobs.has(key))
+  if (open.length === 0) return
+  const started = await startedJobs(context, manifest.project, redactor)
+  for (const { key, variant, instance: id, idempotencyKey } of open) {
+    const job = started.get(idempotencyKey)
+    if (job !== undefined) {
+      await keeping.record({ type: 'job', key, ...job })
+      continue
+    }
+    const instance = manifest.instances.get(id)
+    if (instance === undefined) continue
+    const request = { instance, key, variant, folder: workFolder(manifest.project.stateFolder, key) }
+    const left = await recoverResult(context, request)
+    if (left !== undefined) await keepResult(keeping, request, left)
+  }
+}

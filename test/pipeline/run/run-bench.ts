@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OutputEvent } from '../../../src/events/documents.ts'
+import type { RunDocument } from '../../../src/events/run-document.ts'
+import type { Prices } from '../../../src/cost/prices.ts'
+import { runManifest } from '../../../src/pipeline/run/run-manifest.ts'
+import type { RunCall, RunOptions } from '../../../src/pipeline/run/run.ts'
+import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { taskBench } from '../../support/pipeline-task.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+
+interface BenchOptions {
+  /** Of the sandbox that is the gateway. */
+  readonly sandbox?: Partial<SandboxOptions>
+  readonly idempotencyHonoured?: boolean
+  readonly prices?: Prices
+}
+
+const plain: RunOptions = {
+  jobs: [],
+  mode: 'run',
+  regenerate: [],
+  force: false,
+  newRun: false,
+  maxCreates: undefined,
+  maxCost: undefined,
+  graceS: 5,
+  timeoutS: undefined,
+  shard: null,
+  confirm: () => Promise.resolve(true),
+}
+
+/** A manifest in a folder of its own, and a sandbox to run it on. */
+export async function runBench(
+  files: Readonly<Record<string, string>>,
+  { sandbox: faults = {}, idempotencyHonoured = false, prices = {} }: BenchOptions = {},
+) {
+  const sandbox = await runningSandbox(faults)
+  const tasks = taskBench(sandbox.url)
+  const { folder } = tasks
+  writeFiles(folder, files)
+  const run = async (options: Partial<RunOptions> = {}, changes: Partial<RunCall> = {}) => {
+    const events: OutputEvent[] = []
+    const call: RunCall = {
+      context: tasks.context,
+      env: {},
+      families: {},
+      redactor: tasks.shared.redactor,
+      file: undefined,
+      isSandbox: false,
+      next: (...words) => ['modelgate', 'run', ...words],
+      listener: { event: (event) => void events.push(event), async flush() {} },
+      prices,
+      version: '0.0.0',
+      idempotencyHonoured,
+      connect: () => Promise.resolve({ shared: { ...tasks.shared, prices }, hasSent: () => true }),
+      ...changes,
+    }
+    const outcome = await runManifest(call, { ...plain, ...options })
+    const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+    return {
+      outcome,
+      events,
+      document: outcome.document,
+      error,
+      exit: error?.exit ?? 'ok',
+      told: tell(outcome.document),
+    }
+  }
+  const path = (name: string) => join(folder, name)
+  return {
+    sandbox,
+    folder,
+    run,
+    context: tasks.context,
+    path,
+    read: (name: string) => readFileSync(path(name), 'utf8'),
+    write: (name: string, content: string) => writeFiles(folder, { [name]: content }),
+    exists: (name: string) => existsSync(path(name)),
+    list: (name: string) => (existsSync(path(name)) ? readdirSync(path(name)) : []),
+    lock: () =>
+      JSON.parse(readFileSync(path('modelgate.lock'), 'utf8')) as Record<
+        string,
+        { key: string; outputs: { sha256: string; path: string }[] }
+      >,
+  }
+}
+
+/** Each instance with its state and what was done: `hero: fresh (generated)`. */
+function tell(document: RunDocument | undefined): string[] {
+  return (document?.instances ?? []).map(
+    ({ instance, state, action }) => `${instance}: ${state}${action === null ? '' : ` (${action})`}`,
+  )
+}

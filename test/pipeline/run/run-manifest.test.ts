@@ -1,0 +1,269 @@
+import { rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { runBench } from './run-bench.ts'
+
+const two = `version: 1
+jobs:
+  hero:
+    image create: { model: image-model-a, prompt: A harbour }
+    out: assets/hero.png
+  note:
+    respond: { model: sandbox-text, input: What is this?, attach: "@hero" }
+    out: copy/note.txt
+`
+
+test('a run makes what is new, each behind what it needs, and the next one has nothing to do', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  const first = await bench.run()
+  expect(first.error).toBeUndefined()
+  expect(first.told).toEqual(['hero: fresh (generated)', 'note: fresh (generated)'])
+  expect(bench.exists('assets/hero.png') && bench.exists('copy/note.txt')).toBe(true)
+  expect(Object.keys(bench.lock())).toEqual(['$about', 'hero', 'note', '$version'])
+  expect(bench.sandbox.created()).toBe(2)
+  const second = await bench.run()
+  expect(second.told).toEqual(['hero: fresh', 'note: fresh'])
+  expect(second.exit).toBe('ok')
+  expect(bench.sandbox.created()).toBe(2)
+  expect((await bench.run({ mode: 'check' })).exit).toBe('ok')
+})
+
+test('a missing file is restored from the store, and a renamed job or a moved output costs nothing', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  rmSync(bench.path('assets/hero.png'))
+  expect((await bench.run({ mode: 'check' })).exit).toBe('outdated')
+  expect((await bench.run({ mode: 'frozen' })).told).toEqual(['hero: fresh (restored)', 'note: fresh'])
+  bench.write('modelgate.yaml', two.replaceAll('hero', 'harbour'))
+  const { told, exit } = await bench.run()
+  expect(told).toEqual(['harbour: fresh (moved)', 'note: fresh'])
+  expect(exit).toBe('ok')
+  expect(bench.list('assets')).toEqual(['harbour.png'])
+  expect(Object.keys(bench.lock())).toEqual(['$about', 'harbour', 'note', '$version'])
+  expect(bench.sandbox.created()).toBe(2)
+})
+
+test('two outputs can change places', async () => {
+  const bench = await runBench({
+    'modelgate.yaml': `version: 1
+jobs:
+  a: { respond: { model: m, input: One }, out: one.txt }
+  b: { respond: { model: m, input: Two }, out: two.txt }
+`,
+  })
+  await bench.run()
+  const [one, other] = [bench.read('one.txt'), bench.read('two.txt')]
+  expect(one).not.toBe(other)
+  bench.write(
+    'modelgate.yaml',
+    bench
+      .read('modelgate.yaml')
+      .replace('one.txt', 'x.txt')
+      .replace('two.txt', 'one.txt')
+      .replace('x.txt', 'two.txt'),
+  )
+  const { told, exit } = await bench.run()
+  expect([told, exit]).toEqual([['a: fresh (moved)', 'b: fresh (moved)'], 'ok'])
+  expect([bench.read('two.txt'), bench.read('one.txt')]).toEqual([one, other])
+  expect(bench.sandbox.created()).toBe(2)
+})
+
+test('a changed prompt is made again, and what depends on it', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two }, { sandbox: { media: 'scenes' } })
+  await bench.run()
+  bench.write('modelgate.yaml', two.replace('A harbour', 'A harbour at night'))
+  const plan = await bench.run({ mode: 'plan' })
+  expect(plan.exit).toBe('ok')
+  expect(plan.told).toEqual(['hero: stale', 'note: pending'])
+  expect(plan.document!.instances[0]!.reasons.join(' ')).toContain('prompt')
+  expect(plan.document!.creates.planned).toBe(2)
+  expect((await bench.run()).told).toEqual(['hero: fresh (generated)', 'note: fresh (generated)'])
+  expect(bench.sandbox.created()).toBe(4)
+  // The words of before have a result already.
+  bench.write('modelgate.yaml', two)
+  expect((await bench.run()).told).toEqual(['hero: fresh (restored)', 'note: fresh (restored)'])
+  expect(bench.sandbox.created()).toBe(4)
+})
+
+test('a file that was edited is kept, and only --force goes on, with the edited file in the store', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  bench.write('copy/note.txt', 'Mine.')
+  const kept = await bench.run()
+  expect(kept.told).toEqual(['hero: fresh', 'note: changed (kept)'])
+  expect(kept.exit).toBe('outdated')
+  expect(bench.read('copy/note.txt')).toBe('Mine.')
+  const forced = await bench.run({ force: true })
+  expect([forced.told, forced.exit]).toEqual([['hero: fresh', 'note: fresh (restored)'], 'ok'])
+  expect(bench.read('copy/note.txt')).not.toBe('Mine.')
+  expect(bench.sandbox.created()).toBe(2)
+})
+
+test('a locked file that is gone everywhere is never made again by itself', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  rmSync(bench.path('assets/hero.png'))
+  rmSync(bench.path('.modelgate/store'), { recursive: true })
+  const lost = await bench.run()
+  expect(lost.told[0]).toBe('hero: lost')
+  expect(lost.exit).toBe('outdated')
+  expect(bench.sandbox.created()).toBe(2)
+  const again = await bench.run({ regenerate: ['hero'] })
+  expect(again.told[0]).toBe('hero: fresh (generated)')
+})
+
+test('candidates wait for a choice', async () => {
+  const bench = await runBench({
+    'modelgate.yaml': `version: 1
+jobs:
+  hero:
+    image create: { model: image-model-a, prompt: A harbour }
+    variants: 3
+    out: hero.png
+`,
+  })
+  const made = await bench.run()
+  expect([made.told, made.exit]).toEqual([['hero: awaiting (awaiting)'], 'outdated'])
+  expect(bench.list('.modelgate/candidates')).toHaveLength(3)
+  expect(bench.exists('hero.png')).toBe(false)
+  expect((await bench.run()).told).toEqual(['hero: awaiting'])
+  expect(bench.sandbox.created()).toBe(3)
+  bench.write(
+    'modelgate.yaml',
+    bench.read('modelgate.yaml').replace('variants: 3', 'variants: 3\n    pick: 2'),
+  )
+  const picked = await bench.run()
+  expect([picked.told, picked.exit]).toEqual([['hero: fresh (restored)'], 'ok'])
+  expect(bench.sandbox.created()).toBe(3)
+})
+
+test('a rejected result is kept and not made again; a loosened assert accepts it', async () => {
+  const manifest = (width: number) => `version: 1
+jobs:
+  hero:
+    image create: { model: image-model-a, prompt: A harbour, size: 1024x1024 }
+    out: hero.png
+    assert: { width: ${width} }
+`
+  const bench = await runBench({ 'modelgate.yaml': manifest(999) })
+  const made = await bench.run()
+  expect([made.told, made.exit]).toEqual([['hero: rejected (rejected)'], 'partial'])
+  expect((await bench.run()).exit).toBe('partial')
+  expect(bench.sandbox.created()).toBe(1)
+  bench.write('modelgate.yaml', manifest(1024))
+  const accepted = await bench.run()
+  expect([accepted.told, accepted.exit]).toEqual([['hero: fresh (accepted)'], 'ok'])
+  expect(bench.sandbox.created()).toBe(1)
+})
+
+test('identical requests are sent once', async () => {
+  const bench = await runBench({
+    'modelgate.yaml': `version: 1
+jobs:
+  a: { respond: { model: m, input: One }, out: one.txt }
+  b: { respond: { model: m, input: One }, out: two.txt }
+`,
+  })
+  const { told, exit } = await bench.run()
+  expect([told, exit]).toEqual([['a: fresh (generated)', 'b: fresh (generated)'], 'ok'])
+  expect(bench.read('one.txt')).toBe(bench.read('two.txt'))
+  expect(bench.sandbox.created()).toBe(1)
+})
+
+test('the budget ends a run in good order, and counts over its processes', async () => {
+  const bench = await runBench({
+    'modelgate.yaml': `version: 1
+budget: { creates: 2 }
+jobs:
+  a: { respond: { model: m, input: One }, out: one.txt }
+  b: { respond: { model: m, input: Two }, out: two.txt }
+  c: { respond: { model: m, input: Three }, out: three.txt }
+`,
+  })
+  const first = await bench.run()
+  expect(first.exit).toBe('limit')
+  expect(first.document!.creates).toEqual({ planned: 3, made: 2, limit: 2 })
+  expect(bench.sandbox.created()).toBe(2)
+  expect((await bench.run()).exit).toBe('limit')
+  expect(bench.sandbox.created()).toBe(2)
+  expect((await bench.run({ newRun: true })).exit).toBe('ok')
+  expect(bench.sandbox.created()).toBe(3)
+})
+
+test('a request of unknown outcome stops its job until it is regenerated', async () => {
+  const bench = await runBench(
+    { 'modelgate.yaml': two },
+    { sandbox: { faults: [{ endpoint: 'image-generations', times: 1, action: 'reset' }] } },
+  )
+  const first = await bench.run()
+  expect(first.told).toEqual(['hero: unknown (unknown)', 'note: blocked (skipped)'])
+  expect(first.exit).toBe('unknown')
+  const second = await bench.run()
+  expect([second.told, second.exit]).toEqual([['hero: unknown', 'note: blocked (skipped)'], 'unknown'])
+  const third = await bench.run({ regenerate: ['hero'] })
+  expect([third.told, third.exit]).toEqual([['hero: fresh (generated)', 'note: fresh (generated)'], 'ok'])
+})
+
+test('with a gateway that honours idempotency keys the same request is sent again, and creates nothing twice', async () => {
+  const bench = await runBench(
+    { 'modelgate.yaml': two },
+    {
+      sandbox: {
+        faults: [{ endpoint: 'image-generations', times: 2, action: 'reset', at: 'after-headers' }],
+      },
+      idempotencyHonoured: true,
+    },
+  )
+  const { told, exit, document } = await bench.run()
+  expect([told, exit]).toEqual([['hero: fresh (generated)', 'note: fresh (generated)'], 'ok'])
+  expect(bench.sandbox.created()).toBe(2)
+  expect(document!.creates.made).toBe(2)
+})
+
+test('a text of unknown outcome is asked for again, and counted again', async () => {
+  const bench = await runBench(
+    { 'modelgate.yaml': 'version: 1\njobs:\n  a: { respond: { model: m, input: One }, out: one.txt }\n' },
+    { sandbox: { faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }] } },
+  )
+  const { told, exit, document } = await bench.run()
+  expect([told, exit, document!.creates.made]).toEqual([['a: fresh (generated)'], 'ok', 2])
+})
+
+test('requests that the gateway refuses for a while are sent again, and those that failed are not', async () => {
+  const bench = await runBench(
+    { 'modelgate.yaml': two },
+    {
+      sandbox: {
+        faults: [
+          {
+            endpoint: 'image-generations',
+            times: 3,
+            action: 'status',
+            status: 429,
+            headers: { 'retry-after': '1' },
+          },
+          { endpoint: 'responses', times: 1, action: 'status', status: 400 },
+        ],
+      },
+    },
+  )
+  const { told, exit, events } = await bench.run()
+  expect([told, exit]).toEqual([['hero: fresh (generated)', 'note: new (failed)'], 'partial'])
+  expect(events.filter(({ type }) => type === 'lane-change').length).toBeGreaterThan(0)
+  expect(bench.sandbox.created()).toBe(1)
+  expect((await bench.run()).exit).toBe('ok')
+})
+
+test('shards leave parts that cover everything, and touch neither lock nor outputs', async () => {
+  const jobs = ['a', 'b', 'c', 'd', 'e'].map(
+    (name) => `  ${name}: { respond: { model: m, input: ${name} }, out: ${name}.txt }`,
+  )
+  const bench = await runBench({ 'modelgate.yaml': `version: 1\njobs:\n${jobs.join('\n')}\n` })
+  const first = await bench.run({ shard: { index: 1, total: 2 } })
+  const second = await bench.run({ shard: { index: 2, total: 2 } })
+  expect([...first.told, ...second.told].toSorted()).toEqual(
+    ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}: fresh (generated)`),
+  )
+  expect([first.exit, second.exit]).toEqual(['ok', 'ok'])
+  expect(bench.exists('modelgate.lock') || bench.exists('a.txt')).toBe(false)
+  expect(bench.list('.modelgate/parts')).toEqual(['1-of-2', '2-of-2'])
+})
