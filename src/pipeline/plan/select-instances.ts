@@ -32,8 +32,12 @@ export function matchInstances({ jobs, instances }: Manifest, patterns: readonly
  * @throws UsageError as `matchInstances` does
  */
 export function selectInstances(manifest: Manifest, patterns: readonly string[]): ReadonlySet<string> {
-  const { instances } = manifest
-  const needed = matchInstances(manifest, patterns)
+  return withNeeds(manifest, matchInstances(manifest, patterns))
+}
+
+/** Instances with all that they refer to, in the manifest's order. */
+export function withNeeds({ instances }: Manifest, ids: Iterable<string>): ReadonlySet<string> {
+  const needed = new Set(ids)
   // Each instance is behind those that it refers to: from the last to the first all that is needed is known.
   for (const [id, { references }] of [...instances].toReversed()) {
     if (!needed.has(id)) continue

@@ -1,5 +1,6 @@
 import type { Lock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
+import { foldedPath } from '../manifest/output-paths.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 
 /** All that the state of an instance depends on besides the instance. */
@@ -82,7 +83,7 @@ export interface World extends WorldParts {
   readonly lockedByPath: ReadonlyMap<string, readonly string[]>
   /** Locked ids by the digest of an output. */
   readonly lockedByDigest: ReadonlyMap<string, readonly string[]>
-  /** Whether an output of an instance belongs to this path. */
+  /** Whether an output of an instance belongs to this path, or to one that some systems take for the same. */
   isOutput(path: string): boolean
 }
 
@@ -99,7 +100,7 @@ export function createWorld(parts: WorldParts): World {
     }
   }
   let outputs: ReadonlySet<string> | undefined
-  const isOutput = (path: string) => (outputs ??= outputsOf(parts)).has(path)
+  const isOutput = (path: string) => (outputs ??= outputsOf(parts)).has(foldedPath(path))
   return { ...parts, lockedByKey, lockedByPath, lockedByDigest, isOutput }
 }
 
@@ -107,9 +108,10 @@ export function createWorld(parts: WorldParts): World {
 function outputsOf({ manifest, lock, now }: WorldParts): ReadonlySet<string> {
   const paths = new Set<string>()
   for (const [id, instance] of manifest.instances) {
-    for (const path of possiblePaths(instance, now).flat()) paths.add(path)
+    for (const path of possiblePaths(instance, now).flat()) paths.add(foldedPath(path))
     const block = lock.get(id)
-    if (block !== undefined) for (const { path } of placeOutputs(instance, block, now)) paths.add(path)
+    if (block !== undefined)
+      for (const { path } of placeOutputs(instance, block, now)) paths.add(foldedPath(path))
   }
   return paths
 }

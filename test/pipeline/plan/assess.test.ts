@@ -47,7 +47,8 @@ const rows: readonly Row[] = [
       await world.make('hero', 'one')
       world.remove('assets/hero.png')
       world.keep('one')
-      world.write({ [`.modelgate/store/${world.lock.get('hero')!.outputs[0]!.sha256}`]: 'planted' })
+      const { sha256 } = world.lock.get('hero')!.outputs[0]!
+      world.write({ [`.modelgate/store/${sha256.slice(0, 2)}/${sha256}`]: 'planted' })
     },
     state: 'lost',
   },

@@ -1,20 +1,17 @@
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHistory, type History } from '../../../src/pipeline/journal/history.ts'
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
 import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
-import {
-  createWorld,
-  type Candidate,
-  type Forced,
-  type World,
-  type WorldParts,
-} from '../../../src/pipeline/plan/world.ts'
+import { createWorld, type Forced, type World, type WorldParts } from '../../../src/pipeline/plan/world.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { digestOfBytes, digestOfFile, digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
+import { openStore, type BlobStore } from '../../../src/pipeline/store/blob-store.ts'
+import { openCandidates, type CandidateStore } from '../../../src/pipeline/store/candidate-store.ts'
+import { digestOfFile, digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 /** A project in a folder of its own whose manifest, lock and journal are made by the test. */
@@ -22,7 +19,8 @@ export interface SampleWorld {
   readonly folder: string
   readonly history: History
   readonly lock: Map<string, LockBlock>
-  readonly candidates: Map<string, Candidate>
+  readonly store: BlobStore
+  readonly candidates: CandidateStore
   /** Adds an instance, or puts another one in its place, in the same order. */
   define(id: string, changes?: Partial<Instance>): void
   /** Takes an instance out of the manifest. */
@@ -80,7 +78,14 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   const history = createHistory()
   const lock = new Map<string, LockBlock>()
-  const candidates = new Map<string, Candidate>()
+  const context = {
+    cwd: folder,
+    platform: 'linux',
+    clock: fakeClock(),
+    signal: new AbortController().signal,
+  } as const
+  const store = openStore(context, project)
+  const candidates = openCandidates(context, project)
   const instances = new Map<string, Instance>()
 
   function define(id: string, changes: Partial<Instance> = {}): void {
@@ -123,13 +128,8 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       manifest,
       lock,
       history,
-      candidates: { get: (key) => Promise.resolve(candidates.get(key)) },
-      store: {
-        async open(sha256) {
-          const path = join(folder, '.modelgate/store', sha256)
-          return (await digestOfBytes(path))?.sha256 === sha256 ? path : undefined
-        },
-      },
+      candidates,
+      store,
       outputDigest: async (path, isText) =>
         (await digestOfFile(join(project.outputFolder, path), isText))?.sha256,
       inputDigest: async (path) => (await digestOfInput(join(folder, path)))!.sha256,
@@ -164,6 +164,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     folder,
     history,
     lock,
+    store,
     candidates,
     define,
     undefine: (id) => void instances.delete(id),
@@ -173,7 +174,10 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       const full = join(project.outputFolder, path)
       return existsSync(full) ? readFileSync(full, 'utf8') : undefined
     },
-    keep: (bytes) => writeFiles(join(folder, '.modelgate/store'), { [hash('sha256', bytes)]: bytes }),
+    keep(bytes) {
+      const sha256 = hash('sha256', bytes)
+      writeFiles(join(project.stateFolder, 'store', sha256.slice(0, 2)), { [sha256]: bytes })
+    },
     async make(id, bytes, { variant = 1, ...changes } = {}) {
       const { fields, keys } = await assess(id)
       const outputs = outputsOf(id, bytes)
@@ -189,10 +193,10 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     },
     async offer(id, bytes, variant = 1) {
       const key = await keyOf(id, variant)
-      const path = join('.modelgate/candidates', key, '1.png')
-      writeFiles(folder, { [path]: bytes })
       const result = { ...nothing, outputs: [factsOf('1.png', bytes)] }
-      candidates.set(key, { result, files: [join(folder, path)] })
+      const source = join(temporaryFolder(), '1.png')
+      writeFileSync(source, bytes)
+      await candidates.add({ instance: id, key, variant, state: 'candidate', reasons: [], result }, [source])
       return key
     },
     keyOf,
