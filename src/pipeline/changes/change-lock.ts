@@ -1,0 +1,69 @@
+import type { OperationContext } from '../../operations/operation.ts'
+import type { History } from '../journal/history.ts'
+import type { LockBlock } from '../lock/lock-block.ts'
+import { writeLock } from '../lock/project-lock.ts'
+import { assess } from '../plan/assess.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import { withNeeds } from '../plan/select-instances.ts'
+import { upstreamOf } from '../plan/upstream-result.ts'
+import type { World } from '../plan/world.ts'
+import type { BlobStore } from '../store/blob-store.ts'
+import type { CandidateStore } from '../store/candidate-store.ts'
+
+/** What a change of lock, files and store works on. The caller owns the manifest as long as it lasts. */
+export interface ChangeScope {
+  readonly context: OperationContext
+  readonly world: World
+  readonly history: History
+  readonly store: BlobStore
+  readonly candidates: CandidateStore
+}
+
+/** An instance whose block was changed. */
+export interface ChangedInstance {
+  readonly id: string
+  readonly block: LockBlock
+}
+
+/**
+ * Assesses instances and what they refer to, one after another, so that a change of one counts for those behind it.
+ * @param change called for each of the instances; what it returns is what is locked now
+ * @throws FileError; what `change` throws
+ */
+export async function changeInstances(
+  { context, world }: Pick<ChangeScope, 'context' | 'world'>,
+  ids: ReadonlySet<string>,
+  change: (assessment: Assessment) => Promise<LockBlock | undefined>,
+): Promise<readonly ChangedInstance[]> {
+  const { manifest } = world
+  const assessments = new Map<string, Assessment>()
+  const changed: ChangedInstance[] = []
+  for (const id of withNeeds(manifest, ids)) {
+    context.signal.throwIfAborted()
+    const instance = manifest.instances.get(id)!
+    const found = await assess(instance, world, (one) => upstreamOf(one, assessments, world))
+    assessments.set(id, found)
+    const block = ids.has(id) ? await change(found) : undefined
+    if (block === undefined) continue
+    changed.push({ id, block })
+    assessments.set(id, { ...found, state: 'fresh', key: block.key, block, lockedAs: id, restore: null })
+  }
+  return changed
+}
+
+/**
+ * Writes the lock with other blocks in it. The block under a former name of an instance goes.
+ * @param formerNames of the instances that are changed
+ * @throws FileError
+ */
+export async function saveChanges(
+  { context, world }: Pick<ChangeScope, 'context' | 'world'>,
+  changed: readonly ChangedInstance[],
+  formerNames: readonly string[],
+): Promise<void> {
+  const { lock, manifest } = world
+  const current = new Map(lock)
+  for (const name of formerNames) if (!manifest.instances.has(name)) current.delete(name)
+  for (const { id, block } of changed) current.set(id, block)
+  await writeLock(context, manifest.project, current)
+}

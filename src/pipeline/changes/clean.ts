@@ -1,0 +1,230 @@
+import { readFile, rm, stat, unlink } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
+import type { RunCleanDocument } from '../../events/run-document.ts'
+import { writeError } from '../../files/file-error.ts'
+import { listRuns, runsFolder } from '../journal/history.ts'
+import type { JournalEvent } from '../journal/journal-event.ts'
+import { readLines } from '../journal/journal-line.ts'
+import type { LockBlock } from '../lock/lock-block.ts'
+import { writeLock } from '../lock/project-lock.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import type { Plan } from '../plan/plan-run.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { namesIn } from '../store/state-folder.ts'
+import type { ChangeScope } from './change-lock.ts'
+
+/** Something that can go, and how. */
+interface Garbage extends Omit<RunCleanDocument['items'][number], 'path'> {
+  /** Absolute. */
+  readonly path: string
+  remove(): Promise<void>
+}
+
+interface CleanOptions {
+  readonly isRemoving: boolean
+  /** Whether the outputs of instances that the manifest no longer has go as well. */
+  readonly outputs: boolean
+}
+
+/**
+ * Finds what neither the lock nor a later run needs, and removes it. What was paid for and can still become an output
+ * stays: candidates to pick from, rejected results, and all that a request of unknown outcome has left. Outputs only go
+ * if their bytes are as they were locked.
+ * @param plan of all instances
+ * @returns what was found, by kind
+ * @throws FileError
+ */
+export async function clean(
+  scope: ChangeScope,
+  plan: Plan,
+  { isRemoving, outputs }: CleanOptions,
+): Promise<Pick<RunCleanDocument, 'items' | 'bytes' | 'warnings'>> {
+  const warnings: string[] = []
+  const needs = needsOf(scope, plan)
+  const orphans = outputs ? await orphanOutputs(scope, plan, warnings) : []
+  const garbage = [
+    ...orphans,
+    ...(await unneededCandidates(scope, needs)),
+    ...(await unneededBlobs(scope, needs)),
+    ...(await leftWork(scope)),
+    ...(await endedJournals(scope, needs)),
+  ]
+  if (isRemoving) {
+    for (const { path, remove } of garbage) {
+      scope.context.signal.throwIfAborted()
+      await remove().catch((error: unknown) => {
+        throw writeError(error, path)
+      })
+    }
+    if (outputs) await forgetOrphans(scope, plan)
+  }
+  const { outputFolder } = scope.world.manifest.project
+  const items = garbage.map(({ path, kind, instance, bytes }) => ({
+    path: relative(outputFolder, path).replaceAll('\\', '/'),
+    kind,
+    instance,
+    bytes,
+  }))
+  return { items, bytes: items.reduce((sum, { bytes }) => sum + bytes, 0), warnings }
+}
+
+interface Needs {
+  /** Keys whose results may still become an output. */
+  readonly keys: ReadonlySet<string>
+  /** Instances of which the keys are not known. */
+  readonly unknown: ReadonlySet<string>
+}
+
+/** What is settled needs no other results: its output is locked, and is there. */
+function needsOf({ world }: ChangeScope, { assessments }: Plan): Needs {
+  const keys = new Set<string>()
+  const unknown = new Set<string>()
+  for (const { instance, state, keys: own } of assessments.values()) {
+    if (state === 'fresh') continue
+    if (own.length === 0) unknown.add(instance.id)
+    for (const key of own) keys.add(key)
+  }
+  for (const { references } of world.manifest.instances.values()) {
+    for (const reference of references) {
+      if (reference.kind !== 'instance' || reference.candidate === null) continue
+      const key = assessments.get(reference.instance)?.keys[reference.candidate - 1]
+      if (key === undefined) unknown.add(reference.instance)
+      else keys.add(key)
+    }
+  }
+  return { keys, unknown }
+}
+
+async function unneededCandidates({ candidates }: ChangeScope, { keys, unknown }: Needs): Promise<Garbage[]> {
+  const found = await candidates.list()
+  return found
+    .filter(({ key, instance }) => !keys.has(key) && !unknown.has(instance))
+    .map(({ key, instance, files, result }) => ({
+      kind: 'candidate',
+      path: join(files[0]!, '..'),
+      instance,
+      bytes: result.outputs.reduce((sum, { bytes }) => sum + bytes, 0),
+      remove: () => candidates.remove(key),
+    }))
+}
+
+async function unneededBlobs({ world, history, store }: ChangeScope, needs: Needs): Promise<Garbage[]> {
+  const needed = new Set(world.lockedByDigest.keys())
+  for (const { key, instance, result } of history.results.values()) {
+    if (!needs.keys.has(key) && !needs.unknown.has(instance)) continue
+    for (const { sha256 } of result.outputs) needed.add(sha256)
+  }
+  const root = join(world.manifest.project.stateFolder, 'store')
+  const blobs = await store.list()
+  return blobs
+    .filter(({ sha256 }) => !needed.has(sha256))
+    .map(({ sha256, bytes }) => ({
+      kind: 'blob',
+      path: join(root, sha256.slice(0, 2), sha256),
+      instance: null,
+      bytes,
+      remove: () => store.remove(sha256),
+    }))
+}
+
+/** Folders of requests that have come to an end. */
+async function leftWork({ world, history }: ChangeScope): Promise<Garbage[]> {
+  const root = join(world.manifest.project.stateFolder, 'work')
+  const garbage: Garbage[] = []
+  for (const key of await namesIn(root)) {
+    if (history.of(key)?.open != null) continue
+    const path = join(root, key)
+    const instance = history.results.get(key)?.instance ?? history.failures.get(key)?.instance ?? null
+    const remove = () => rm(path, { recursive: true, force: true })
+    garbage.push({ kind: 'work', path, instance, bytes: await sizeOf(path), remove })
+  }
+  return garbage
+}
+
+/** All files in a folder together. */
+async function sizeOf(path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return 0
+  if (!found.isDirectory()) return found.size
+  let bytes = 0
+  for (const name of await namesIn(path)) bytes += await sizeOf(join(path, name))
+  return bytes
+}
+
+/**
+ * The oldest journals, up to the first that is still needed: what is in a later one may take back what is in an earlier
+ * one.
+ */
+async function endedJournals({ world, history }: ChangeScope, needs: Needs): Promise<Garbage[]> {
+  const { project } = world.manifest
+  const folder = runsFolder(project)
+  const garbage: Garbage[] = []
+  for (const run of await listRuns(folder)) {
+    const path = join(folder, `${run}.jsonl`)
+    const bytes = await readFile(path)
+    const events: JournalEvent[] = []
+    for (const { event } of readLines(bytes)) {
+      // What cannot be read may be anything.
+      if (event === undefined) return garbage
+      events.push(event)
+    }
+    const [first] = events
+    if (first?.type === 'begin' && first.manifest !== basename(project.manifestPath)) continue
+    const isOver = first?.type === 'begin' && events.at(-1)?.type === 'end' && history.unfinished?.run !== run
+    const isNeeded = events.some((event) => {
+      if (!('key' in event)) return false
+      const isCurrent =
+        needs.keys.has(event.key) || ('instance' in event && needs.unknown.has(event.instance))
+      return isCurrent || history.of(event.key)?.open != null
+    })
+    if (!isOver || isNeeded) return garbage
+    garbage.push({ kind: 'journal', path, instance: null, bytes: bytes.length, remove: () => unlink(path) })
+  }
+  return garbage
+}
+
+async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: string[]): Promise<Garbage[]> {
+  if (plan.orphans.length === 0) return []
+  const waiting = [...plan.assessments.values()].find(isNameless)
+  if (waiting !== undefined) {
+    const { id } = waiting.instance
+    warnings.push(
+      `Outputs are kept as long as it is not known whether ${id} had another name: ${waiting.reasons.join(' ')}`,
+    )
+    return []
+  }
+  const { outputFolder } = world.manifest.project
+  const garbage: Garbage[] = []
+  for (const id of plan.orphans) {
+    for (const { path, sha256, media_type, bytes } of world.lock.get(id)!.outputs) {
+      if (world.isOutput(path)) continue
+      const file = join(outputFolder, path)
+      const found = await digestOfFile(file, isTextType(media_type)).catch(() => null)
+      if (found === undefined) continue
+      if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it is not as it was locked.`)
+      else garbage.push({ kind: 'output', path: file, instance: id, bytes, remove: () => unlink(file) })
+    }
+  }
+  return garbage
+}
+
+/** It may have been called otherwise before: its key is not known, and nothing is locked under its name. */
+function isNameless({ key, block }: Assessment): boolean {
+  return key === null && block === null
+}
+
+/** Takes the blocks out of the lock whose files are gone, or belong to others now. */
+async function forgetOrphans({ context, world }: ChangeScope, plan: Plan): Promise<void> {
+  if ([...plan.assessments.values()].some(isNameless)) return
+  const { project } = world.manifest
+  const isGone = async ({ outputs }: LockBlock) => {
+    for (const { path } of outputs) {
+      const isThere = await stat(join(project.outputFolder, path)).catch(() => undefined)
+      if (isThere !== undefined && !world.isOutput(path)) return false
+    }
+    return true
+  }
+  const lock = new Map(world.lock)
+  for (const id of plan.orphans) if (await isGone(lock.get(id)!)) lock.delete(id)
+  await writeLock(context, project, lock)
+}

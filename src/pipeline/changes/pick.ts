@@ -1,0 +1,134 @@
+import { unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import type { Assessment } from '../plan/assessment.ts'
+import { examineVariant } from '../plan/examine-variant.ts'
+import { placeOutputs, promptOf } from '../plan/output-places.ts'
+import { findResult, obstaclesOf } from '../plan/result-files.ts'
+import { matchInstances } from '../plan/select-instances.ts'
+import type { World } from '../plan/world.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { placeOutput } from '../store/place-output.ts'
+import { changeInstances, saveChanges, type ChangedInstance, type ChangeScope } from './change-lock.ts'
+
+/**
+ * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there goes
+ * to the store, if the lock or the candidates know it; another file is not touched.
+ * @param name of a job that has one instance, or the id of an instance
+ * @param variant number of the candidate, from 1
+ * @throws UsageError where there is no such choice; ModelgateError `output_changed` (exit 13); FileError
+ */
+export async function pick(scope: ChangeScope, name: string, variant: number): Promise<ChangedInstance> {
+  const { world } = scope
+  const id = chooseOne(world, name)
+  const instance = world.manifest.instances.get(id)!
+  checkChoice(instance, variant)
+  let formerName: string | null = null
+  const [changed] = await changeInstances(scope, new Set([id]), async (assessment) => {
+    formerName = assessment.lockedAs
+    return await pickFor(scope, assessment, variant)
+  })
+  await saveChanges(scope, [changed!], formerName === null ? [] : [formerName])
+  return changed!
+}
+
+function chooseOne({ manifest }: World, name: string): string {
+  const [id, ...others] = matchInstances(manifest, [name])
+  if (others.length === 0) return id!
+  const some = [id, ...others.slice(0, 2)].join(', ')
+  throw new UsageError(
+    `${JSON.stringify(name)} means ${others.length + 1} instances: name one of ${some}, …`,
+    {
+      code: 'several_instances',
+    },
+  )
+}
+
+/** @throws UsageError for a number that the manifest does not leave to choose */
+function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number): void {
+  const refuse = (message: string, hint?: string) => {
+    throw new UsageError(message, { code: 'no_choice', hint })
+  }
+  if (isFrozen) refuse(`${id} is frozen.`)
+  if (pick !== null) refuse(`The manifest picks candidate ${pick} of ${id}.`, 'Change `pick` there.')
+  if (variants === 1) refuse(`${id} has no candidates.`, 'Ask for some with `variants` in the manifest.')
+  if (variant > variants) refuse(`${id} has only candidates 1 to ${variants}.`)
+}
+
+async function pickFor(
+  { context, world, store }: ChangeScope,
+  { instance, keys, fields, block, reasons }: Assessment,
+  variant: number,
+): Promise<LockBlock> {
+  const { id } = instance
+  const key = keys[variant - 1]
+  if (key === undefined || fields === null) {
+    throw new UsageError(`Nothing of ${id} can be picked yet. ${reasons.join(' ')}`, { code: 'key_unknown' })
+  }
+  const result = await resultFor(instance, key, variant, world)
+  const outputs = placeOutputs(instance, result, world.now)
+  const obstacles = await obstaclesOf(instance, outputs, world)
+  if (obstacles.length > 0) throw inPlaceOf(id, obstacles)
+  const files = (await findResult(key, result, world))!
+  const { project } = world.manifest
+  for (const [at, { path, sha256, media_type }] of outputs.entries()) {
+    const isText = isTextType(media_type)
+    await store.add(files[at]!, isText)
+    const before = await digestOfFile(join(project.outputFolder, path), isText)
+    if (before !== undefined && before.sha256 !== sha256)
+      await store.putAside(join(project.outputFolder, path))
+    const mayReplace = before === undefined ? [] : [before.sha256]
+    await placeOutput(context, project, { source: files[at]!, sha256, isText, path, mayReplace })
+  }
+  if (block !== null) await removeFormer({ world, store }, block.outputs, outputs)
+  const { model, origin, request_id, job_id, usage, took_s } = result
+  const prompt = world.manifest.locksPrompts ? promptOf(instance) : null
+  const made = { outputs, model, origin, request_id, job_id, usage, took_s }
+  return { ...made, key, fields, picked: variant, adopted: null, prompt }
+}
+
+/** @throws UsageError unless the candidate is there and holds its asserts */
+async function resultFor(instance: Instance, key: string, variant: number, world: World): Promise<Result> {
+  const found = await examineVariant(instance, key, world)
+  if (found.kind === 'there') return found.result
+  const { id } = instance
+  if (found.kind === 'rejected') {
+    throw new UsageError(
+      `Candidate ${variant} of ${id} does not hold its asserts: ${found.reasons.join(' ')}`,
+      {
+        code: 'asserts_failed',
+        hint: 'Loosen `assert` in the manifest, or pick another one.',
+      },
+    )
+  }
+  throw new UsageError(`Candidate ${variant} of ${id} is not there: it was not made yet.`, {
+    code: 'no_candidate',
+  })
+}
+
+function inPlaceOf(id: string, paths: readonly string[]): ModelgateError {
+  const files = paths.length === 1 ? `${paths[0]} is` : `${paths.join(' and ')} are`
+  return new ModelgateError('outdated', 'output_changed', `${files} not as locked, and kept.`, {
+    phase: 'input',
+    billed: 'no',
+    hint: `Move it away, or lock it as it is: run adopt ${id}`,
+  })
+}
+
+/** Removes files of the former output that lie elsewhere and are as they were locked. */
+async function removeFormer(
+  { world, store }: Pick<ChangeScope, 'world' | 'store'>,
+  former: readonly OutputFacts[],
+  current: readonly OutputFacts[],
+): Promise<void> {
+  const { outputFolder } = world.manifest.project
+  for (const { path, sha256, media_type } of former) {
+    if (current.some((output) => output.path === path) || world.isOutput(path)) continue
+    const file = join(outputFolder, path)
+    if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) continue
+    await store.putAside(file)
+    await unlink(file)
+  }
+}
