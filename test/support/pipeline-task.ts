@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/context.ts'
-import type { Gateway } from '../../src/gateway/gateway.ts'
+import type { Prices } from '../../src/cost/prices.ts'
 import { createSpending } from '../../src/operations/spending.ts'
 import type { Task, UpstreamResult } from '../../src/pipeline/execute/task.ts'
 import type { ExecuteCall } from '../../src/pipeline/execute/task-run.ts'
@@ -56,8 +56,9 @@ const sourceOf = (text: string) => (text.startsWith('@') ? { reference: referenc
 /** A project in a folder of its own, and what runs its tasks on the gateway at this address. */
 export function taskBench(
   url: string,
-  { gateway = {}, clock = hurriedClock }: { gateway?: Partial<Gateway>; clock?: Clock } = {},
+  { prices = {}, maxCreates }: { readonly prices?: Prices; readonly maxCreates?: number } = {},
 ) {
+  const clock = hurriedClock
   const folder = temporaryFolder()
   const project: Project = projectOf(join(folder, 'modelgate.yaml'), false)
   const context = { ...testContext({ cwd: folder }), clock }
@@ -65,15 +66,15 @@ export function taskBench(
   const shared: ExecuteCall = {
     context,
     project,
-    gateway: { ...testGateway(url), clock, signal: context.signal, ...gateway },
+    gateway: { ...testGateway(url), clock, signal: context.signal },
     redactor: { text: (text) => text, document: (json) => json },
     newSpending() {
       const spending = createSpending({
         clock,
         stateFolder: join(folder, 'state'),
-        prices: {},
+        prices,
         isSandbox: false,
-        limits: undefined,
+        limits: maxCreates === undefined ? undefined : { all: maxCreates, since: 0, sinceText: 'ever' },
         warn() {},
         clean: (json) => json,
       })
@@ -85,7 +86,7 @@ export function taskBench(
         },
       }
     },
-    prices: {},
+    prices,
     families: {},
     profile: 'default',
     pollIntervalS: undefined,

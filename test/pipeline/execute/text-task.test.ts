@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
@@ -216,4 +216,48 @@ test('what an earlier attempt has left is moved aside', async () => {
   expect(readFileSync(join(task.folder, 'earlier-2', '1.txt'), 'utf8')).toBe('old')
   expect(readFileSync(join(task.folder, 'earlier-1', '1.txt'), 'utf8')).toBe('older')
   expect(readFileSync(join(task.folder, '1.txt'), 'utf8')).not.toBe('old')
+})
+
+test('a result costs what the prices of the user say, and nothing in the sandbox', async () => {
+  const sandbox = await runningSandbox()
+  const prices = { 'sandbox-text': { currency: 'EUR', input: 0, output: 1_000_000 } }
+  const { shared, taskOf } = taskBench(sandbox.url, { prices })
+  const { cost, result } = await executeTask(shared, taskOf(caption))
+  const tokens = BigInt(Number(result.usage!['output_tokens']))
+  expect(cost).toEqual({ amount: tokens * 10n ** 18n, currency: 'EUR' })
+  const project = { ...shared.project, isSandbox: true }
+  const free = await executeTask({ ...shared, project }, taskOf(caption))
+  expect([free.cost, free.result.origin]).toEqual([null, null])
+})
+
+test('the limits of the user hold for each task', async () => {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf } = taskBench(sandbox.url, { maxCreates: 1 })
+  await executeTask(shared, taskOf(caption))
+  await expect(executeTask(shared, taskOf(caption, { idempotencyKey: 'other' }))).rejects.toMatchObject({
+    exit: 'limit',
+    facts: { billed: 'no' },
+  })
+  expect(sandbox.requests()).toHaveLength(1)
+})
+
+test('what the gateway has refused does not count', async () => {
+  const sandbox = await runningSandbox({ faults: [{ times: 1, action: 'status', status: 429 }] })
+  const { shared, taskOf } = taskBench(sandbox.url, { maxCreates: 1 })
+  await expect(executeTask(shared, taskOf(caption))).rejects.toMatchObject({ exit: 'later' })
+  await executeTask(shared, taskOf(caption))
+  expect(sandbox.created()).toBe(1)
+})
+
+test('an answer that cannot be written is rescued', async () => {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf, folder } = taskBench(sandbox.url)
+  const task = taskOf(caption)
+  // The folder goes while the answer is on its way.
+  const stop = { ...shared.gateway, onSend: () => rmSync(task.folder, { recursive: true }) }
+  const error = await executeTask({ ...shared, gateway: stop }, task).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ exit: 'io', facts: { billed: 'yes' } })
+  const [path] = (error as ModelgateError).facts.rescued!
+  expect(dirname(path!)).toBe(join(folder, 'rescued'))
+  expect(readFileSync(path!, 'utf8')).toMatch(/\w/)
 })

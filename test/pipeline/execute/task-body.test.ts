@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkBody } from '../../../src/contract/field.ts'
+import { contractOf, bodyOfFields, creationOf, requestBody } from '../../../src/pipeline/execute/task-body.ts'
+import type { FieldValue } from '../../../src/pipeline/manifest/manifest.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { filesField, instanceOf, textField, textOfField, valueField } from '../../support/pipeline-task.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { mp4Bytes } from '../../support/video-bytes.ts'
+
+const png = pngBytes()
+const picture = { bytesBase64Encoded: png.toString('base64'), mimeType: 'image/png' }
+
+/** The body of an instance whose references all are to the file `up.png`. */
+function bodyOf(command: string, fields: Readonly<Record<string, FieldValue>>, model = 'm') {
+  const folder = temporaryFolder()
+  const clip = mp4Bytes()
+  writeFiles(folder, { 'a.png': png, 'b.png': png, 'up.png': png, 'clip.mp4': clip })
+  const files = [{ path: join(folder, 'up.png'), sha256: '', media_type: 'image/png' }]
+  const upstream = new Map([['@up', { files, jobId: null }]])
+  const context = testContext({ cwd: '/nowhere' })
+  return requestBody(context, instanceOf({ command, model, fields }), { folder, upstream })
+}
+
+test('content generation has its texts in messages, and flat fields in their objects', async () => {
+  const fields = {
+    prompt: textField('Name a river'),
+    system: textField('Be short'),
+    temperature: valueField(0.5),
+    generation_config: valueField({ topK: 3 }),
+    function_calling_mode: valueField('NONE'),
+    attach: filesField('a.png', '@up'),
+    schema: valueField({ type: 'object' }),
+  }
+  const image = { inlineData: { mimeType: 'image/png', data: png.toString('base64') } }
+  expect(await bodyOf('generate', fields)).toEqual({
+    contents: [{ role: 'user', parts: [image, image, { text: 'Name a river' }] }],
+    systemInstruction: { parts: [{ text: 'Be short' }] },
+    generationConfig: {
+      temperature: 0.5,
+      topK: 3,
+      responseMimeType: 'application/json',
+      responseJsonSchema: { type: 'object' },
+    },
+    toolConfig: { functionCallingConfig: { mode: 'NONE' } },
+  })
+})
+
+test('a response has its input as a text, unless something is attached', async () => {
+  expect(await bodyOf('respond', { input: textField('Hello'), verbosity: valueField('low') })).toEqual({
+    model: 'm',
+    input: 'Hello',
+    text: { verbosity: 'low' },
+  })
+  const earlier = [{ role: 'user', content: 'Hello' }]
+  expect(await bodyOf('respond', { input: valueField(earlier), attach: filesField('a.png') })).toEqual({
+    model: 'm',
+    input: [
+      ...earlier,
+      {
+        role: 'user',
+        content: [{ type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` }],
+      },
+    ],
+  })
+  // The manifest's own value stays as it is.
+  expect(earlier).toHaveLength(1)
+})
+
+test('the model of a body is that of the instance, unless the gateway chooses', async () => {
+  const image = instanceOf({ command: 'image create', fields: { prompt: textField('A kite') } })
+  expect(bodyOfFields(image)).toEqual({ prompt: 'A kite', model: 'sandbox-image' })
+  expect(bodyOfFields({ ...image, model: null })).toEqual({ prompt: 'A kite' })
+})
+
+test('a video has its pictures in their places', async () => {
+  const fields = {
+    prompt: textField('It opens'),
+    image: filesField('@up'),
+    last_frame: filesField('b.png'),
+    reference: {
+      kind: 'files',
+      files: [
+        { source: { path: 'a.png' }, role: 'style' },
+        { source: { path: 'b.png' }, role: null },
+      ],
+    } as const,
+    duration_seconds: valueField(4),
+  }
+  expect(await bodyOf('video generate', fields)).toEqual({
+    instances: [
+      {
+        prompt: 'It opens',
+        image: picture,
+        lastFrame: picture,
+        referenceImages: [
+          { image: picture, referenceType: 'style' },
+          { image: picture, referenceType: 'asset' },
+        ],
+      },
+    ],
+    parameters: { durationSeconds: 4 },
+  })
+  expect(await bodyOf('video generate', { video: filesField('clip.mp4') })).toEqual({
+    instances: [{ video: { encodedVideo: mp4Bytes().toString('base64'), encoding: 'video/mp4' } }],
+    parameters: {},
+  })
+})
+
+test('what is unknown or missing does not break the contract of a body', () => {
+  const broken = (command: string, fields: Readonly<Record<string, FieldValue>>) => {
+    const instance = instanceOf({ command, fields })
+    return checkBody(contractOf(instance).endpoint, bodyOfFields(instance))
+  }
+  expect(broken('generate', { prompt: textOfField('@up') })).toEqual([])
+  expect(broken('generate', { attach: filesField('@up') })).toEqual([])
+  expect(broken('image create', { prompt: textOfField('@up') })).toEqual([])
+  expect(broken('video generate', { image: filesField('@up') })).toEqual([])
+  expect(broken('generate', {})).toMatchObject([{ path: 'contents', kind: 'required' }])
+  expect(broken('image create', { prompt: textField('x'), n: valueField(11) })).toMatchObject([
+    { path: 'n', problem: 'must be from 1 to 10, not 11' },
+  ])
+})
+
+test('what is wrong with several files is told at once', async () => {
+  const fields = { image: filesField('x.png'), last_frame: filesField('y.png') }
+  await expect(bodyOf('video generate', fields)).rejects.toThrow(/x\.png[^]*y\.png/)
+})
+
+test('the creation of an instance is known from its fields alone', () => {
+  const prompt = textField('A kite')
+  expect(
+    creationOf(
+      instanceOf({ command: 'respond', fields: { input: prompt, max_output_tokens: valueField(9) } }),
+    ),
+  ).toEqual({
+    model: 'sandbox-text',
+    count: 1,
+    of: 'text',
+    body: { model: 'sandbox-text', input: 'A kite', max_output_tokens: 9 },
+    maxOutputTokens: 9,
+  })
+  expect(
+    creationOf(
+      instanceOf({ command: 'image create', count: 3, fields: { prompt, size: valueField('1024x1024') } }),
+    ),
+  ).toEqual({
+    model: 'sandbox-image',
+    count: 3,
+    of: 'image',
+    variant: { size: '1024x1024', quality: null },
+  })
+  expect(
+    creationOf(
+      instanceOf({
+        command: 'video generate',
+        fields: { prompt, duration_seconds: valueField(8), resolution: valueField('720p') },
+      }),
+    ),
+  ).toEqual({
+    model: 'sandbox-video',
+    count: 1,
+    of: 'video',
+    variant: { size: '720p', quality: null },
+    seconds: 8,
+  })
+})
