@@ -57,6 +57,8 @@ export interface History extends KeyHistories {
   readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
   /** What requests were estimated to cost. */
   readonly costs: ReadonlyMap<string, number>
+  /** Keys that the newest run has discarded and made again. */
+  readonly remade: ReadonlySet<string>
   /** The newest run, if it has not ended: the next one goes on with it. */
   readonly unfinished: { readonly run: string; readonly used: Spent } | null
   /** Lines that could not be read, each a sentence. */
@@ -74,6 +76,7 @@ export function createHistory(problems: readonly string[] = []): History {
   const picks = new Map<string, { key: string; variant: number }>()
   const costs = new Map<string, number>()
   const discarded = new Set<string>()
+  const remade = new Set<string>()
   /** The intents of the newest run that count, by their idempotency keys: one that is sent again creates nothing more. */
   const counted = new Map<string, OpenIntent>()
   let run = ''
@@ -89,6 +92,7 @@ export function createHistory(problems: readonly string[] = []): History {
         run = event.run
         hasEnded = false
         counted.clear()
+        remade.clear()
         return
       case 'intent': {
         const { instance, key, variant, idempotency_key: idempotencyKey, creates, cost } = event
@@ -107,7 +111,7 @@ export function createHistory(problems: readonly string[] = []): History {
         const { instance, key, variant, result, rejected } = event
         results.set(key, { instance, key, variant, result, rejected })
         failures.delete(key)
-        discarded.delete(key)
+        if (discarded.delete(key)) remade.add(key)
         close(key)
         return
       }
@@ -145,6 +149,7 @@ export function createHistory(problems: readonly string[] = []): History {
     failures,
     picks,
     costs,
+    remade,
     problems,
     note: apply,
     of(key) {

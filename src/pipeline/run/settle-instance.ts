@@ -47,8 +47,7 @@ async function settle(run: Run, now: Assessment): Promise<InstanceEnd> {
   if (toMake.length > 0) return run.options.mode === 'run' ? await make(run, now) : ended(now, 'skipped')
   switch (state) {
     case 'fresh':
-      noteFresh(run, now)
-      return ended(now, null)
+      return await settleFresh(run, now)
     case 'changed':
     case 'in_the_way':
       return ended(now, 'kept')
@@ -60,11 +59,22 @@ async function settle(run: Run, now: Assessment): Promise<InstanceEnd> {
   }
 }
 
-/** A block that stands under a former name, or that a killed run did not get to complete. */
-function noteFresh(run: Run, { instance, block, fields, lockedAs }: Assessment): void {
-  if (block === null || fields === null) return
+/**
+ * Completes what a killed process did not get to do: a block without its fields, one under a former name, and the same
+ * request made again whose result is not in its place yet.
+ */
+async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
+  const { instance, block, fields, key, lockedAs } = now
+  if (block === null || fields === null || key === null) return ended(now, null)
+  const { remade, results } = run.project.history
+  const other = remade.has(key) && instance.variants === 1 ? results.get(key) : undefined
+  const isPlaced = other?.result.outputs.every(({ sha256 }, at) => sha256 === block.outputs[at]?.sha256)
+  if (other !== undefined && other.rejected === null && !isPlaced) {
+    return ended(freshAs(now, await placeResult(run, now, other.result, null)), 'generated')
+  }
   const isComplete = Object.keys(block.fields).length > 0
   if (lockedAs !== instance.id || !isComplete) lockBlock(run, instance.id, { ...block, fields }, lockedAs)
+  return ended(now, null)
 }
 
 /** Puts a result in place that is there already, or makes it the output because it now holds its asserts. */

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { runBench } from './run-bench.ts'
 
@@ -266,4 +266,50 @@ test('shards leave parts that cover everything, and touch neither lock nor outpu
   expect([first.exit, second.exit]).toEqual(['ok', 'ok'])
   expect(bench.exists('modelgate.lock') || bench.exists('a.txt')).toBe(false)
   expect(bench.list('.modelgate/parts')).toEqual(['1-of-2', '2-of-2'])
+})
+
+/** Takes the last line off the newest journal, as if the process had been killed before it. */
+function forgetEnd(bench: Awaited<ReturnType<typeof runBench>>) {
+  const path = bench.path(`.modelgate/runs/${bench.list('.modelgate/runs').toSorted().at(-1)}`)
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  expect(lines.at(-1)).toContain('"type":"end"')
+  writeFileSync(path, `${lines.slice(0, -1).join('\n')}\n`)
+}
+
+test('a run that was killed before it wrote the lock is completed without a request', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  const lock = bench.read('modelgate.lock')
+  rmSync(bench.path('modelgate.lock'))
+  forgetEnd(bench)
+  const { told, exit } = await bench.run()
+  expect([told, exit]).toEqual([['hero: fresh', 'note: fresh'], 'ok'])
+  expect(bench.read('modelgate.lock')).toBe(lock)
+  expect(bench.sandbox.created()).toBe(2)
+})
+
+test('a run that was killed between a result and its place puts it there, also one that was made again', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two }, { sandbox: { media: 'scenes' } })
+  await bench.run()
+  const before = [bench.read('modelgate.lock'), readFileSync(bench.path('assets/hero.png'))] as const
+  bench.write('modelgate.yaml', two.replace('A harbour', 'A harbour at night'))
+  await bench.run({ jobs: ['hero'] })
+  const night = readFileSync(bench.path('assets/hero.png'))
+  const after = bench.read('modelgate.lock')
+  writeFileSync(bench.path('modelgate.lock'), before[0])
+  writeFileSync(bench.path('assets/hero.png'), before[1])
+  forgetEnd(bench)
+  expect((await bench.run({ jobs: ['hero'] })).told).toEqual(['hero: fresh (restored)'])
+  expect([bench.read('modelgate.lock'), readFileSync(bench.path('assets/hero.png'))]).toEqual([after, night])
+  const created = bench.sandbox.created()
+  await bench.run({ jobs: ['note'] })
+  const note = [bench.read('modelgate.lock'), bench.read('copy/note.txt')] as const
+  await bench.run({ jobs: ['note'], regenerate: ['note'] })
+  const again = [bench.read('modelgate.lock'), bench.read('copy/note.txt')] as const
+  writeFileSync(bench.path('modelgate.lock'), note[0])
+  writeFileSync(bench.path('copy/note.txt'), note[1])
+  forgetEnd(bench)
+  await bench.run({ jobs: ['note'] })
+  expect([bench.read('modelgate.lock'), bench.read('copy/note.txt')]).toEqual(again)
+  expect(bench.sandbox.created()).toBe(created + 2)
 })
