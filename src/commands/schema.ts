@@ -29,21 +29,33 @@ export const schemaNames = [
   'error',
 ] as const satisfies readonly OutputSchemaName[]
 
-/** `modelgate schema [name]`: describes what the program prints for programs. */
+/** That of the file that `modelgate run` reads, beside those of what the program prints. */
+const manifestName = 'manifest'
+type SchemaName = OutputSchemaName | typeof manifestName
+
+/** `modelgate schema [name]`: describes what the program prints for programs, and the manifest of `run`. */
 export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument(
       '[name]',
-      'output: --json of a text command; events: a line of --jsonl; error: --json when a command fails; the others: --json of the commands that they are named after',
+      'output: --json of a text command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run; the others: --json of the commands that they are named after',
     )
-    .choices(schemaNames)
+    .choices([...schemaNames, manifestName])
     .default('output')
-  command.addArgument(name).action((chosen: OutputSchemaName) => printSchema(context, chosen))
+  command.addArgument(name).action((chosen: SchemaName) => printSchema(context, chosen))
 }
 
 /** @throws what `Sink.drain` throws */
-async function printSchema({ stdout }: Context, name: OutputSchemaName): Promise<void> {
-  const { outputSchemas } = await import('../events/documents.ts')
-  stdout.write(`${JSON.stringify(outputSchemas[name], undefined, 2)}\n`)
+async function printSchema({ stdout }: Context, name: SchemaName): Promise<void> {
+  stdout.write(`${JSON.stringify(await schemaCalled(name), undefined, 2)}\n`)
   await stdout.drain()
+}
+
+async function schemaCalled(name: SchemaName): Promise<object> {
+  if (name === manifestName) {
+    const { manifestSchema } = await import('../pipeline/manifest/manifest-schema.ts')
+    return manifestSchema()
+  }
+  const { outputSchemas } = await import('../events/documents.ts')
+  return outputSchemas[name]
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { registerSchema, schemaNames } from '../../src/commands/schema.ts'
 import { outputSchemas, type OutputSchemaName } from '../../src/events/documents.ts'
 import { OutputClosed } from '../../src/errors.ts'
+import { manifestSchema } from '../../src/pipeline/manifest/manifest-schema.ts'
 import { testContext } from '../support/test-context.ts'
 import { runMain } from '../support/run-main.ts'
 
@@ -23,11 +24,17 @@ test.each<[string[], OutputSchemaName]>([
   expect(JSON.parse(await run(...argv))).toEqual(outputSchemas[name])
 })
 
+test('the schema of the manifest is printed, too', async () => {
+  expect(JSON.parse(await run('schema', 'manifest'))).toEqual(manifestSchema())
+})
+
 test('every schema can be asked for, and no other', async () => {
   expect(schemaNames).toEqual(Object.keys(outputSchemas))
   const { code, out, err } = await runMain(['schema', 'input'])
   expect({ code, out }).toEqual({ code: 2, out: '' })
-  expect(err).toContain(`modelgate: The name must be one of ${schemaNames.join(', ')}, not "input".\n`)
+  expect(err).toContain(
+    `modelgate: The name must be one of ${[...schemaNames, 'manifest'].join(', ')}, not "input".\n`,
+  )
 })
 
 test('a reader that has gone is reported', async () => {

@@ -6,7 +6,7 @@ import { mediaTypeOfName } from '../../files/media-type.ts'
 import { modelSegment } from '../../gateway/url.ts'
 import { videoCount } from '../../operations/video-request.ts'
 import { bodyOfFields } from '../execute/task-body.ts'
-import { manifestName } from './command-fields.ts'
+import { manifestName, nouns } from './command-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Instance } from './manifest.ts'
 import { memberOf, nodeAt } from './manifest-source.ts'
@@ -81,7 +81,10 @@ function reportMissing({ command, commandAt, fields }: JobDefinition, report: Re
   const missing = inputs.filter(({ name, required }) => required === true && !isGiven(name))
   for (const { name, about } of missing) report(commandAt, `${manifestName(name)} is missing: ${about}.`)
   if (!content.some(isGiven)) report(commandAt, `${prompt.name} is missing: ${prompt.about}.`)
-  if (model.isOptional || isGiven('model')) return
+  const written = fields.get('model')?.node
+  const isText = written?.kind === 'scalar' && typeof written.value === 'string' && written.value !== ''
+  if (written !== undefined && model.location === 'path' && !isText) report(written.at, 'model must be text.')
+  if (model.isOptional || written !== undefined) return
   report(
     commandAt,
     'model is missing: it stands here or in defaults, never in a configuration, so that it is the same on every machine.',
@@ -171,7 +174,7 @@ function formatProblem(
   if (promised === undefined || (kind ?? 'text') !== creates) {
     return promised === undefined || kind === undefined
       ? undefined
-      : `out names ${promised}, but ${command} makes ${creates}.`
+      : `out names ${promised}, but ${command} makes ${nouns[creates][1]}.`
   }
   const format = endpoint.fields['output_format']
   if (creates !== 'image' || format === undefined) return undefined

@@ -14,6 +14,13 @@ export type CommandField = {
   | { readonly kind: 'schema' | 'source' }
 )
 
+/** Results in messages: one of them, and many. */
+export const nouns = {
+  text: ['a text', 'texts'],
+  image: ['an image', 'images'],
+  video: ['a video', 'videos'],
+} as const
+
 /** The name that a flag has in a manifest. */
 export function manifestName(flag: string): string {
   return flag.replaceAll('-', '_')

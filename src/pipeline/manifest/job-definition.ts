@@ -2,7 +2,7 @@ import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
-import { exclusionOf, fieldsOf, manifestName, type CommandField } from './command-fields.ts'
+import { exclusionOf, fieldsOf, manifestName, nouns, type CommandField } from './command-fields.ts'
 import { memberOf, type YamlEntry, type YamlNode } from './manifest-source.ts'
 import { assertions, jobFields } from './manifest-shape.ts'
 import { readPart, readShape, unknownName, type Reading } from './reading.ts'
@@ -93,7 +93,7 @@ function readJob(reading: Reading, entry: YamlEntry, defaults: Defaults): JobDef
     const of: readonly string[] | undefined = assertions[assert.name]?.of
     const { creates } = creatingCommands[command]
     if (of !== undefined && !of.includes(creates)) {
-      report(assert.at, `${assert.name} is about ${of.join(' and ')}; ${command} makes ${creates}.`)
+      report(assert.at, `${assert.name} is not for ${nouns[creates][1]}, which ${command} makes.`)
     }
   }
   const given = readFields(reading, command, first.node, false)

@@ -26,7 +26,12 @@ const budget: Fields = {
 const concurrency: Fields = Object.fromEntries(
   lanes.map((lane): [Lane, Field] => [
     lane,
-    { type: 'integer', min: 1, max: 256, about: `requests for ${lane} at the same time` },
+    {
+      type: 'integer',
+      min: 1,
+      max: 256,
+      about: `requests at the same time that make a result of this kind: ${lane}`,
+    },
   ]),
 )
 
@@ -109,3 +114,6 @@ export const jobFields = {
 
 /** How many requests run at the same time in each lane. */
 export const defaultLanes: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }
+
+/** What environment variables are named. */
+export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/

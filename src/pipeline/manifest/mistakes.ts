@@ -6,7 +6,7 @@ import type { Position } from './manifest.ts'
 export interface Mistakes {
   /**
    * @param message a sentence
-   * @param instance where the mistake is that of one row: the same of other rows is told once
+   * @param instance where the mistake is that of one row: that of other rows in the same place is told once
    */
   add(at: Position, message: string, instance?: string): void
   /** Adds a mistake about a secret: no other one about the same place is shown, which could show the secret. */
@@ -49,7 +49,9 @@ export function createMistakes(secretIn: (text: string) => string | undefined, f
   }
   return {
     add(at, message, instance) {
-      const key = `${placeKey(at)}\0${message}`
+      // Those of other rows have other values in them.
+      const kind = instance === undefined ? message : message.replaceAll(/"(?:[^"\\]|\\.)*"|\d+/g, '…')
+      const key = `${placeKey(at)}\0${kind}`
       const known = found.get(key) ?? { at, message, instances: new Set<string>() }
       if (instance !== undefined) known.instances.add(instance)
       found.set(key, known)

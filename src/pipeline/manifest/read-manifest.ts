@@ -13,7 +13,7 @@ import { createInputFiles, readText } from './input-files.ts'
 import { readDefaults, readJobs } from './job-definition.ts'
 import type { Manifest } from './manifest.ts'
 import { memberOf, parseManifest, type YamlNode } from './manifest-source.ts'
-import { defaultLanes, manifestFields } from './manifest-shape.ts'
+import { defaultLanes, manifestFields, variableName } from './manifest-shape.ts'
 import { createLocator, createMistakes } from './mistakes.ts'
 import { readPart, readShape, type Reading } from './reading.ts'
 
@@ -81,7 +81,7 @@ export async function readManifest(
   const secretIn = (text: string) =>
     key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
   const mistakes = createMistakes(secretIn, shown(path))
-  const text = await readSource(context, path, shown(path))
+  const text = await readSource(context, shown(path))
   const placeOf = createLocator(shown(path), text)
   const root = await parseManifest(text, (at, message) => mistakes.add(placeOf(at), message))
   if (root === undefined) return mistakes.refuse()
@@ -95,6 +95,7 @@ export async function readManifest(
     families,
   }
   reportUnusable(reading, root)
+  reportVariables(reading, root)
   const top = readShape(reading, root, manifestFields, { what: 'the manifest' })
   if (root.kind !== 'mapping') return mistakes.refuse()
   const budget = readPart(reading, root, 'budget', manifestFields.budget.fields)
@@ -116,8 +117,8 @@ export async function readManifest(
 }
 
 /** @throws UsageError for a file that cannot be read, or is too large */
-async function readSource(context: FileContext, path: string, shown: string): Promise<string> {
-  const found = await readText(context, path, maxBytes)
+async function readSource(context: FileContext, shown: string): Promise<string> {
+  const found = await readText(context, shown, maxBytes)
   if (found.problem === undefined) return found.value
   const { line = 1, column = 1, problem } = found
   throw new UsageError(`${shown}:${line}:${column}: ${problem}`, { code: 'manifest_invalid' })
@@ -130,6 +131,18 @@ function readVariables(root: YamlNode, environment: ManifestOptions['env']): Rea
     list?.kind === 'list' ? list.items.map((item) => (item.kind === 'scalar' ? item.value : null)) : []
   const declared = names.filter((name) => typeof name === 'string')
   return { declared, variables: Object.fromEntries(declared.map((name) => [name, environment[name]])) }
+}
+
+function reportVariables({ mistakes, placeOf }: Reading, root: YamlNode): void {
+  const list = memberOf(root, 'env')?.node
+  for (const { at, ...item } of list?.kind === 'list' ? list.items : []) {
+    if (item.kind !== 'scalar' || typeof item.value !== 'string') continue
+    const name = JSON.stringify(item.value)
+    if (item.value === keyVariable) mistakes.add(placeOf(at), `${name} is the key to the gateway, no value.`)
+    else if (!variableName.test(item.value)) {
+      mistakes.add(placeOf(at), `${name} cannot be the name of a variable.`)
+    }
+  }
 }
 
 /** Reports secrets, and values that JSON does not have. */

@@ -1,5 +1,6 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { nearestName } from '../../nearest-name.ts'
+import { nouns } from './command-fields.ts'
 import { importedPath, type Import } from './imports.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Lane, Reference } from './manifest.ts'
@@ -45,7 +46,8 @@ export function resolveReference(
   }
   const { rows, definition } = target
   const makes = creatingCommands[definition.command].creates
-  if (wanted !== null && makes !== wanted) return `${shown} is ${makes}; what is wanted here is ${wanted}.`
+  if (wanted !== null && makes !== wanted)
+    return `${shown} is ${nouns[makes][0]}; here belongs ${nouns[wanted][0]}.`
   if (rows === null && row !== undefined)
     return `${shown}: the job ${job} has no rows, so it is just @${job}.`
   if (rows !== null && row === undefined) {
@@ -89,7 +91,7 @@ function importedResult(
     return `${shown}: the lock of ${found.path} has no ${id}${hint}`
   }
   const other = block.outputs.find(({ media_type: type }) => wanted !== null && laneOf(type) !== wanted)
-  if (other !== undefined) return `${shown} is ${other.media_type}; what is wanted here is ${wanted}.`
+  if (other !== undefined) return `${shown} is ${other.media_type}; here belongs ${nouns[wanted!][0]}.`
   const outputs = block.outputs.map(({ path, sha256, media_type: mediaType }) => ({
     path: importedPath(found, path),
     sha256,

@@ -1,0 +1,134 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { manifestSchema } from '../../../src/pipeline/manifest/manifest-schema.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { mistakesIn } from './manifest-files.ts'
+
+const validate = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false }).compile(
+  manifestSchema(),
+)
+
+const whole = (job: object, others: object = {}) => ({ version: 1, ...others, jobs: { a: job } })
+const picture = { 'image create': { prompt: 'x' }, out: 'a.png' }
+
+test.each<[what: string, manifest: object]>([
+  ['a job', whole(picture)],
+  ['a command with defaults alone', whole({ 'image create': null, out: 'a.png' })],
+  ['a prompt from a file', whole({ ...picture, 'image create': { prompt: { file: 'a.md' } } })],
+  ['one picture', whole({ 'image edit': { prompt: 'x', image: '@b', mask: 'm.png' }, out: 'a.png' })],
+  ['several', whole({ 'image edit': { prompt: 'x', image: ['@b[${id}]', 'masks/m.png'] }, out: 'a.png' })],
+  ['a number from a column', whole({ ...picture, 'image create': { prompt: 'x', n: '${n}' } })],
+  ['a word that is only known', whole({ ...picture, 'image create': { prompt: 'x', size: '100x100' } })],
+  ['a null', whole({ ...picture, 'image create': { prompt: 'x', quality: null } })],
+  [
+    'everything besides',
+    whole(
+      { ...picture, each: [{ id: 1 }], alt: 'x', variants: 2, pick: 1, frozen: true, on_unknown: 'retry' },
+      {
+        env: ['A_1'],
+        gateway: 'main',
+        imports: ['canon.yaml'],
+        budget: { creates: 1, cost: 0.5 },
+        lanes: { text: 1, image: 1, video: 1 },
+        lock_prompts: true,
+        defaults: { 'image create': { model: 'm' } },
+      },
+    ),
+  ],
+])('%s is taken', (_, manifest) => {
+  validate(manifest)
+  expect(validate.errors).toBeNull()
+})
+
+test.each<[what: string, manifest: object, path: string]>([
+  ['no version', { jobs: {} }, ''],
+  ['another version', { version: 2, jobs: {} }, '/version'],
+  ['an unknown field', { version: 1, jobs: {}, enf: [] }, ''],
+  ['an unknown command', whole({ 'image creat': {}, out: 'a.png' }), '/jobs/a'],
+  ['two commands', whole({ ...picture, respond: { input: 'x' } }), '/jobs/a'],
+  ['no command', whole({ out: 'a.png' }), '/jobs/a'],
+  ['no output', whole({ 'image create': { prompt: 'x' } }), '/jobs/a'],
+  ['a name in capitals', { version: 1, jobs: { A: picture } }, '/jobs'],
+  [
+    'an unknown field of a command',
+    whole({ ...picture, 'image create': { promt: 'x' } }),
+    '/jobs/a/image create',
+  ],
+  ['transport', whole({ ...picture, 'image create': { stream: true } }), '/jobs/a/image create'],
+  ['a limit', whole({ ...picture, 'image create': { n: 11 } }), '/jobs/a/image create/n'],
+  ['a closed word', whole({ respond: { truncation: 'no' }, out: 'a.txt' }), '/jobs/a/respond/truncation'],
+  ['a URL', whole({ 'image edit': { image: 'https://a.b/c.png' }, out: 'a' }), '/jobs/a/image edit/image'],
+  ['an absolute path', whole({ respond: { schema: '/a.json' }, out: 'a' }), '/jobs/a/respond/schema'],
+  ['a schema that is written out', whole({ respond: { schema: {} }, out: 'a' }), '/jobs/a/respond/schema'],
+  ['a list for one file', whole({ 'image edit': { mask: ['a'] }, out: 'a' }), '/jobs/a/image edit/mask'],
+  ['an unknown assertion', whole({ ...picture, assert: { widht: 1 } }), '/jobs/a/assert'],
+  ['a bad variable', { version: 1, env: ['A-B'], jobs: {} }, '/env/0'],
+])('%s is refused', (_, manifest, path) => {
+  expect(validate(manifest)).toBe(false)
+  expect(validate.errors!.map(({ instancePath }) => instancePath)).toContain(path)
+})
+
+test('every field is described, for editors', () => {
+  const { $defs, properties } = manifestSchema() as Record<string, Record<string, { properties?: object }>>
+  const { job, 'image-create': create, 'video-generate': video } = $defs!
+  const described = [properties, job!.properties, create!.properties, video!.properties].flatMap((fields) =>
+    Object.entries(fields as Record<string, { description?: string; $ref?: string }>),
+  )
+  const silent = described.filter(([, { description, $ref }]) => !description && !$ref)
+  expect(silent.map(([name]) => name)).toEqual([])
+})
+
+const value = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom<unknown>('x', '', 'auto', 'high', '1024x1024', '${id}', '@b', 'm.png'),
+  },
+  fc.constantFrom<unknown>(null, true, 0, 1, 2, 100, 0.5, -1, 1e30),
+  fc.constantFrom<unknown>([], ['x'], ['m.png', '@b'], {}, { file: 'm.md' }, { file: 5 }, { a: { b: [1] } }),
+)
+const fields = (...names: readonly string[]) =>
+  fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4, noNullPrototype: true })
+const command = fc.oneof(
+  fields('prompt', 'model', 'n', 'size', 'quality', 'stream', 'background', 'user').map((given) => ({
+    'image create': given,
+  })),
+  fields('prompt', 'image', 'mask', 'n', 'input_fidelity').map((given) => ({ 'image edit': given })),
+  fields(
+    'input',
+    'prompt',
+    'attach',
+    'schema',
+    'truncation',
+    'temperature',
+    'include',
+    'reasoning',
+    'tools',
+  ).map((given) => ({ respond: given })),
+  fields('prompt', 'model', 'reference', 'duration_seconds', 'instances', 'seed').map((given) => ({
+    'video generate': given,
+  })),
+)
+const job = fc
+  .tuple(
+    command,
+    fields('out', 'each', 'alt', 'variants', 'pick', 'assert', 'frozen', 'on_unknown'),
+    fc.boolean(),
+  )
+  .map(([one, own, hasOut]) => ({ ...(hasOut ? { out: 'out' } : {}), ...own, ...one }))
+
+test('what the schema refuses, the program refuses, too', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      job,
+      fields('env', 'gateway', 'imports', 'budget', 'lanes', 'lock_prompts'),
+      async (a, top) => {
+        const manifest = { version: 1, ...top, jobs: { a, b: picture } }
+        if (validate(manifest)) return
+        const found = await mistakesIn(JSON.stringify(manifest), { 'm.png': pngBytes(), 'm.md': 'x' })
+        expect(found).not.toEqual([])
+      },
+    ),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,342 @@
+import { expect, test } from 'vitest'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { mistakesIn, oneJob, read } from './manifest-files.ts'
+
+const image = 'image create: { model: gpt-image-2, prompt: x }'
+
+test('every mistake is told at once, in the order of the text', async () => {
+  const manifest = `version: 2
+enf: [BRAND]
+budget: { creates: -1, costs: 5 }
+defaults:
+  image creat: { model: gpt-image-2 }
+  image edit: { modle: gpt-image-2 }
+jobs:
+  hero:
+    image create: { promt: hi, n: 20, model: gpt-image-2, stream: true, variants: 3 }
+    out: ../x.png
+  other:
+    image create: { prompt: hi }
+    respond: { input: hi }
+    out: other.png
+`
+  expect(await mistakesIn(manifest)).toEqual([
+    'modelgate.yaml:1:10: version must be 1, not 2.',
+    'modelgate.yaml:2:1: "enf" is not a field of the manifest; did you mean env?',
+    'modelgate.yaml:3:20: creates must be at least 0, not -1.',
+    'modelgate.yaml:3:24: "costs" is not a field of budget; did you mean cost?',
+    'modelgate.yaml:5:3: "image creat" is not a command that creates something; did you mean "image create"?',
+    'modelgate.yaml:6:17: "modle" is not a field of image edit; did you mean model?',
+    'modelgate.yaml:9:5: prompt is missing: what to draw.',
+    'modelgate.yaml:9:21: "promt" is not a field of image create; did you mean prompt?',
+    'modelgate.yaml:9:35: n must be from 1 to 10, not 20.',
+    'modelgate.yaml:9:59: stream is not for a manifest. It says how a result travels, which is up to the run.',
+    'modelgate.yaml:9:73: "variants" belongs to the job, beside image create.',
+    'modelgate.yaml:10:10: "../x.png" is one name for 20 files: put {index} into it.',
+    'modelgate.yaml:13:5: A job has one command, and image create is one already: make another job of it.',
+  ])
+})
+
+test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>([
+  ['no command', ['out: a.png'], ['3:3: the job hero has no command.']],
+  ['no output', [image], ['4:5: out is missing.']],
+  [
+    'an output of another kind',
+    [image, 'out: a.mp4'],
+    ['5:10: out names video/mp4, but image create makes images.'],
+  ],
+  [
+    'an output of another format',
+    [image, 'out: a.webp'],
+    ['5:10: out names image/webp, but gpt-image-2 delivers png: set output_format to webp.'],
+  ],
+  [
+    'an output unlike the format that is asked for',
+    ['image create: { prompt: x, output_format: jpeg }', 'out: a.png'],
+    ['5:10: out names image/png, but output_format is "jpeg".'],
+  ],
+  [
+    'a limit of the model',
+    ['image create: { model: dall-e-3, prompt: x, quality: low, n: 2 }', 'out: "{index}.png"'],
+    [
+      '4:58: quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low".',
+      '4:66: n must be 1 for dall-e-3 (image-model-c), not 2.',
+    ],
+  ],
+  [
+    'a model of another command',
+    ['image edit: { model: dall-e-3, prompt: x, image: a.png }', 'out: b.png'],
+    ['4:26: dall-e-3 (image-model-c) is not for image edit, which takes models of image-model-a, '],
+  ],
+  [
+    'a rule of two fields',
+    [
+      'image create: { model: gpt-image-2, prompt: x, background: transparent, output_format: jpeg }',
+      'out: a.jpg',
+    ],
+    ['4:64: background needs output_format: a transparent background needs the output format png or webp.'],
+  ],
+  [
+    'a wrong type deep in a value',
+    ['generate: { model: m, prompt: x, safety_settings: [{ category: a, threshold: 5 }] }', 'out: a.txt'],
+    ['4:82: safety_settings.0.threshold must be text, not 5.'],
+  ],
+  [
+    'no model where it has to be named',
+    ['generate: { prompt: x }', 'out: a.txt'],
+    ['4:5: model is missing: '],
+  ],
+  [
+    'a model that is none',
+    ['generate: { prompt: x, model: null }', 'out: a.txt'],
+    ['4:35: model must be text.'],
+  ],
+  [
+    'a model that cannot be a part of a path',
+    ['generate: { prompt: x, model: "a/../b" }', 'out: a.txt'],
+    ['4:35: model "a/../b" '],
+  ],
+  [
+    'inputs that are missing',
+    ['image edit: { prompt: x }', 'out: a.png'],
+    ['4:5: image is missing: a picture to start from.'],
+  ],
+  [
+    'two fields of which one would override the other',
+    ['generate: { model: m, prompt: x, schema: s.json, response_schema: {} }', 'out: a.txt'],
+    ['4:71: schema and response_schema cannot be used together.'],
+  ],
+  [
+    'a field of transport',
+    ['respond: { input: x, background: true }', 'out: a.txt'],
+    ['4:26: background is not for a manifest. It says how a result travels, which is up to the run.'],
+  ],
+  [
+    'several answers',
+    ['generate: { model: m, prompt: x, candidate_count: 2 }', 'out: a.txt'],
+    [
+      '4:38: candidate_count is not for a manifest. A job makes one text; "variants" makes several to pick from.',
+    ],
+  ],
+  [
+    'assertions of another kind, and unknown ones',
+    [image, 'out: a.png', 'assert: { min_chars: 3, widht: 5, height: 0.5, schema: s.json }'],
+    [
+      '6:15: min_chars is not for images, which image create makes.',
+      '6:29: "widht" is not a field of assert; did you mean width?',
+      '6:47: height must be a whole number, not 0.5.',
+      '6:52: schema is not for images, which image create makes.',
+    ],
+  ],
+  [
+    'a pattern that is none',
+    ['respond: { input: x }', 'out: a.txt', 'assert: { matches: "(" }'],
+    ['6:24: matches is not a regular expression: '],
+  ],
+  [
+    'a pick beyond the variants',
+    [image, 'out: a.png', 'pick: 3', 'variants: 2'],
+    ['6:11: pick is 3, but variants is 2.'],
+  ],
+  [
+    'a misspelt word',
+    [image, 'out: a.png', 'on_unknown: again'],
+    ['6:17: on_unknown must be one of stop, retry, not "again".'],
+  ],
+  [
+    'a column without rows',
+    ['image create: { prompt: "${name}" }', 'out: a.png'],
+    ['4:29: `${name}` names a column, but the job has no `each`.'],
+  ],
+  ['a name that stands twice', [image, 'out: a.png', 'out: b.png'], ['6:5: "out" stands here twice.']],
+  ['a dangerous name', [image, 'out: a.png', '__proto__: 1'], ['6:5: "__proto__" is not allowed as a name.']],
+  [
+    'a merge key',
+    ['<<: { a: b }', image, 'out: a.png'],
+    ['4:5: Merge keys (<<) are not read; what jobs have in common goes into defaults.'],
+  ],
+  [
+    'a schema that is written out',
+    ['respond: { input: x, schema: { type: object } }', 'out: a.json'],
+    ['4:34: schema takes the path of a JSON Schema, not the schema itself.'],
+  ],
+  [
+    'a prompt of another type',
+    ['image create: { prompt: [x] }', 'out: a.png'],
+    ['4:29: prompt takes a text, { file: PATH } or { file: "@job" }.'],
+  ],
+  [
+    'an unknown token in a name',
+    [image, 'out: "{indx}.png"'],
+    ['5:10: "{indx}.png" has an unknown placeholder: {indx}.'],
+  ],
+  [
+    'half of a character',
+    ['image create: { prompt: "\\ud800" }', 'out: a.png'],
+    ['4:29: The text has half of a character in it.'],
+  ],
+  [
+    'no number',
+    ['image create: { prompt: x, n: .nan }', 'out: a.png'],
+    ['4:35: The number has no finite value.', '4:35: n must be '],
+  ],
+])('%s', async (_, lines, mistakes) => {
+  const files = { 'a.png': pngBytes(), 's.json': '{}' }
+  const found = await mistakesIn(oneJob(...lines), files)
+  expect(found).toEqual(mistakes.map((text) => expect.stringContaining(`modelgate.yaml:${text}`)))
+})
+
+test.each([
+  ['pick', 'A job cannot be named "pick", a subcommand of run.'],
+  ['Hero', '"Hero" cannot be the name of a job: '],
+  ['-a', '"-a" cannot be the name of a job: '],
+])('a job cannot be named %s', async (name, message) => {
+  const [found] = await mistakesIn(`version: 1\njobs: { ${name}: { ${image}, out: a.png } }\n`)
+  expect(found).toContain(`modelgate.yaml:2:9: ${message}`)
+})
+
+test.each<[what: string, field: string, mistake: string]>([
+  ['a URL', 'https://example.com/a.png', 'is a URL: download the file'],
+  ['an absolute path', '/tmp/a.png', "must be relative to the manifest's folder"],
+  ['a path of Windows', 'C:\\a.png', "must be relative to the manifest's folder"],
+  ['a backslash', 'masks\\a.png', 'has a backslash in it'],
+  ['a file that is not there', 'b.png', '"b.png" cannot be read: it does not exist.'],
+  ['a folder', 'masks', '"masks" cannot be read: it is a folder.'],
+  ['an empty file', 'empty.png', '"empty.png" is empty.'],
+  ['a text', 'a.txt', '"a.txt" is not a picture but text/plain.'],
+  [
+    'a Git LFS pointer',
+    'lfs.png',
+    '"lfs.png" is a Git LFS pointer in place of the file: fetch it with git lfs pull.',
+  ],
+  ['a misspelt reference', '@Hero', '"@Hero" is not a reference'],
+  ['no such job', '@heero', 'There is no job heero for "@heero"; did you mean @hero?'],
+  ['a text that another job makes', '@words', '"@words" is a text; here belongs an image.'],
+  ['a row of a job without rows', '@hero[1]', 'the job hero has no rows, so it is just @hero.'],
+  ['a job with rows', '@photos', 'the job photos has a result a row; name one, such as @photos[ID].'],
+  ['a row that is not there', '@photos[shoo]', 'the job photos has no row shoo; did you mean @photos[shoe]?'],
+  ['a candidate that is not there', '@hero#3', 'the job hero has 2 candidates.'],
+  [
+    'an import that is not there',
+    '@canon/hero',
+    'nothing is imported as canon; add its manifest to imports.',
+  ],
+  ['several files', '@several', '"@several" is 2 files; mask takes one.'],
+  ['itself', '@edited', 'The job needs itself: @edited needs @edited.'],
+])('a mask cannot be %s', async (_, field, mistake) => {
+  const manifest = `version: 1
+jobs:
+  hero: { image create: { prompt: x }, variants: 2, out: hero.png }
+  several: { image create: { prompt: x, n: 2 }, out: "s-{index}.png" }
+  words: { respond: { input: x }, out: words.txt }
+  photos: { each: [shoe, hat], image create: { prompt: "\${id}" }, out: "p/\${id}.png" }
+  edited:
+    image edit: { prompt: x, image: a.png, mask: ${JSON.stringify(field)} }
+    out: edited.png
+`
+  const found = await mistakesIn(manifest, {
+    'a.png': pngBytes(),
+    'masks/a.png': pngBytes(),
+    'empty.png': '',
+    'a.txt': 'text',
+    'lfs.png': 'version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 5\n',
+  })
+  expect(found).toHaveLength(1)
+  expect(found[0]).toMatch(/^modelgate\.yaml:(?:8:50|7:3): /)
+  expect(found[0]).toContain(mistake)
+})
+
+test('mistakes in other files have their place there', async () => {
+  const manifest = oneJob(
+    'each: data.csv',
+    'respond: { input: { file: prompt.md }, system: no, schema: s.json }',
+    'out: "${id}.txt"',
+  )
+  const found = await mistakesIn(manifest, {
+    'data.csv': 'id,name\na,b,c\n',
+    'prompt.md': Buffer.from('gr\u00fcn\nbl\xfc', 'latin1'),
+    's.json': '{\n"a": }',
+  })
+  expect(found).toEqual([
+    'modelgate.yaml:5:44: "system" is not a field of respond.',
+    'data.csv:2:5: The row has 3 values, but the header 2 columns; a value with a comma needs quotes.',
+  ])
+})
+
+test('a byte that is not UTF-8 is named with its line', async () => {
+  const manifest = oneJob('respond: { input: { file: prompt.md } }', 'out: a.txt')
+  expect(await mistakesIn(manifest, { 'prompt.md': Buffer.from('green\nbl\xfce', 'latin1') })).toEqual([
+    'prompt.md:2:3: "prompt.md" is not UTF-8: the byte 0xfc begins no character.',
+  ])
+  expect(await mistakesIn(Buffer.from('version: 1\n# \xfc', 'latin1'))).toEqual([
+    'modelgate.yaml:2:3: "modelgate.yaml" is not UTF-8: the byte 0xfc begins no character.',
+  ])
+  expect(await mistakesIn(Buffer.from('\ufeffversion: 1', 'utf16le'))).toEqual([
+    'modelgate.yaml:1:1: "modelgate.yaml" is UTF-16: save it as UTF-8.',
+  ])
+})
+
+test('a mistake of many rows is told once', async () => {
+  const manifest = oneJob('each: [a, b, c]', 'image create: { prompt: x, n: "${id}" }', 'out: "${id}.png"')
+  expect(await mistakesIn(manifest)).toEqual([
+    'modelgate.yaml:5:35: n must be a whole number, not "a". (hero[a] and 2 more)',
+  ])
+  const missing = oneJob('each: [a, b, c]', 'image create: { prompt: "${nme}" }', 'out: "${id}.png"')
+  expect(await mistakesIn(missing)).toEqual([
+    'modelgate.yaml:5:29: `${nme}` is not a column of the row: there are id. (hero[a] and 2 more)',
+  ])
+})
+
+test('a model of the configuration has the limits of its family', async () => {
+  const manifest = oneJob('image create: { model: ours, prompt: x, quality: low }', 'out: a.png')
+  const family = {
+    id: 'ours',
+    kind: 'image',
+    about: '',
+    endpoints: { 'image create': { quality: { values: ['fast'] } } },
+  } as const
+  expect(await mistakesIn(manifest)).toEqual([])
+  expect(await mistakesIn(manifest, {}, { families: { ours: family } })).toEqual([
+    'modelgate.yaml:4:54: quality must be one of fast for ours, not "low".',
+  ])
+})
+
+test('a secret is refused at its place, and never shown', async () => {
+  const key = 'sandbox-key-0123456789'
+  const manifest = `version: 1
+env: [TOKEN, MODELGATE_API_KEY]
+jobs:
+  a:
+    image create: { prompt: "use ${key}", quality: sk-abcdefghijklmnopqrst01234, n: "AIzaabcdefghijklmnopqrstuvwxyz012345678" }
+    out: a.png
+    alt: \${env:TOKEN}
+  b:
+    image create: { prompt: { file: b.md } }
+    out: b.png
+`
+  const found = await mistakesIn(
+    manifest,
+    { 'b.md': '-----BEGIN RSA PRIVATE KEY-----\n' },
+    { env: { MODELGATE_API_KEY: key, TOKEN: `x${key}` } },
+  )
+  expect(found).toEqual([
+    'modelgate.yaml:2:14: "MODELGATE_API_KEY" is the key to the gateway, no value.',
+    'modelgate.yaml:5:29: A manifest must not hold a secret, and here is the key to the gateway.',
+    'modelgate.yaml:5:68: A manifest must not hold a secret, and here is a key (sk-…).',
+    'modelgate.yaml:5:101: A manifest must not hold a secret, and here is a key (AIza…).',
+    'modelgate.yaml:7:10: alt has the key to the gateway in it.',
+    'modelgate.yaml:9:37: "b.md" has a private key in it.',
+  ])
+})
+
+test('warnings are no mistakes', async () => {
+  const manifest = `version: 1
+jobs:
+  a: { image create: { model: gpt-imag-2, prompt: x }, out: a.png }
+  b: { respond: { input: x, temperature: 1, top_p: 1 }, out: b.txt }
+`
+  expect((await read(manifest)).warnings).toEqual([
+    'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent as it is.',
+    'b: adjust temperature or top_p, not both.',
+  ])
+})
