@@ -154,7 +154,11 @@ export async function placeFile(
   }
 }
 
-async function linkOrReserve(context: FileContext, temporary: string, final: string): Promise<void> {
+/**
+ * Gives a finished temporary file a name that no file has.
+ * @throws the error of the system, `EEXIST` when there is one
+ */
+export async function linkOrReserve(context: FileContext, temporary: string, final: string): Promise<void> {
   try {
     await link(temporary, final)
   } catch (error) {
@@ -185,8 +189,12 @@ async function reserveAndReplace(context: FileContext, temporary: string, final:
 
 const renameTries = 6
 
-/** On Windows a virus scanner may hold the file for a moment. */
-async function replace(context: FileContext, temporary: string, final: string): Promise<void> {
+/**
+ * Gives a finished temporary file its name in place of the file that has it. On Windows a virus scanner may hold that for
+ * a moment.
+ * @throws the error of the system
+ */
+export async function replace(context: FileContext, temporary: string, final: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await rename(temporary, final)

@@ -4,7 +4,7 @@ import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
-import { makeFolder, placeFile, syncFolder } from '../../files/write-target.ts'
+import { linkOrReserve, makeFolder, replace } from '../../files/write-target.ts'
 import { isInnerPath } from '../lock/block-shape.ts'
 import type { Project } from '../project.ts'
 import { digestOfFile } from './file-digest.ts'
@@ -44,11 +44,12 @@ export async function placeOutput(context: FileContext, project: Project, placin
     // Again, because copying takes its time, and someone may be editing.
     const found = await digestIfAllowed(final, placing)
     if (found === sha256) return
-    const target = { kind: 'file', folder, name, mode: undefined, force: found !== undefined } as const
-    await placeFile(context, temporary, target, path).catch((error: unknown) => {
-      const isTaken = error instanceof ModelgateError && error.code === 'file_exists'
-      throw isTaken ? outputChanged(path) : error
-    })
+    // The folder is not synced: a name that is lost with the power is restored.
+    await (found === undefined ? linkOrReserve : replace)(context, temporary, final).catch(
+      (error: unknown) => {
+        throw systemCode(error) === 'EEXIST' ? outputChanged(path) : writeError(error, path)
+      },
+    )
   } finally {
     await unlink(temporary).catch(() => {})
   }
@@ -74,7 +75,6 @@ export async function moveOutput(project: Project, { from, ...moving }: Moving):
   } catch (error) {
     throw writeError(error, moving.path)
   }
-  await syncFolder(target.folder)
   return true
 }
 
@@ -128,6 +128,8 @@ async function findPlace(project: Project, path: string): Promise<Place> {
 }
 
 async function enterFolder(root: string, folder: string, path: string): Promise<string> {
+  const found = await lstat(folder).catch(() => undefined)
+  if (found?.isDirectory()) return folder
   await mkdir(folder).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })

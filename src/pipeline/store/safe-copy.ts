@@ -18,13 +18,15 @@ export function temporaryPath(folder: string, name: string): string {
  * @throws the error of the system, `EINVAL` when it is not a file; then there is no copy
  */
 export async function copyWhole(from: string, to: string, mode?: number): Promise<void> {
+  const found = await lstat(from)
   // A pipe would never end, and a link is not what was checked.
-  if (!(await lstat(from)).isFile()) throw Object.assign(new Error('it is not a file'), { code: 'EINVAL' })
+  if (!found.isFile()) throw Object.assign(new Error('it is not a file'), { code: 'EINVAL' })
   const usual = mode ?? (await modeOfNewFile(to))
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    // The copy has the permissions of its original.
+    if ((found.mode & 0o777) !== usual) await chmod(to, usual)
     await syncFile(to)
-    await chmod(to, usual)
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') await unlink(to).catch(() => {})
     throw error
@@ -33,7 +35,7 @@ export async function copyWhole(from: string, to: string, mode?: number): Promis
 
 /** Waits until the bytes of a file are on the disk. */
 export async function syncFile(path: string): Promise<void> {
-  // Windows syncs only what may be written; a copy has the permissions of its original, which may be read-only.
+  // Windows syncs only what may be written.
   const handle = await open(path, 'r+').catch(() => open(path, 'r'))
   try {
     await createFileSync(handle).finish()
