@@ -28,6 +28,11 @@ export interface BlobStore {
    * @throws FileError
    */
   add(source: string | Uint8Array, isText: boolean): Promise<FileDigest>
+  /**
+   * Stores a file by moving it, which saves a copy: for one that is nobody's, and whose bytes are on the disk.
+   * @throws FileError; then the file is where it was
+   */
+  take(path: string, isText: boolean): Promise<FileDigest>
   /** Stores a file that is about to be replaced, byte for byte. @throws FileError */
   putAside(path: string): Promise<FileDigest>
   /** All that is there, right or not, in the order of the digests. @throws FileError */
@@ -67,8 +72,17 @@ export function openStore(context: FileContext, project: Project): BlobStore {
     await syncFolder(root)
   }
 
+  /** What the system says is said of the store. */
+  async function storing<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      await (prepared ??= prepare())
+      return await work()
+    } catch (error) {
+      throw error instanceof ModelgateError ? error : writeError(error, root)
+    }
+  }
+
   async function add(source: string | Uint8Array, isText: boolean): Promise<FileDigest> {
-    await (prepared ??= prepare())
     const temporary = temporaryPath(root, 'blob')
     try {
       await copyTo(temporary, source, isText)
@@ -76,11 +90,19 @@ export function openStore(context: FileContext, project: Project): BlobStore {
       if (digest === undefined) throw new Error('it is gone')
       await keep(temporary, digest.sha256)
       return digest
-    } catch (error) {
-      throw error instanceof ModelgateError ? error : writeError(error, root)
     } finally {
       await unlink(temporary).catch(() => {})
     }
+  }
+
+  async function take(path: string, isText: boolean): Promise<FileDigest> {
+    const digest = await digestOfBytes(path)
+    const isStoredAsItIs = !isText || (await digestOfBytes(path, true))?.sha256 === digest?.sha256
+    const mayMove = digest !== undefined && isStoredAsItIs && (await isOnOneDisk(path, root))
+    if (mayMove) await keep(path, digest.sha256)
+    const stored = mayMove ? digest : await add(path, isText)
+    await unlink(path).catch(() => {})
+    return stored
   }
 
   async function keep(temporary: string, sha256: string): Promise<void> {
@@ -104,8 +126,9 @@ export function openStore(context: FileContext, project: Project): BlobStore {
   return {
     open: openBlob,
     has: async (sha256) => (await openBlob(sha256)) !== undefined,
-    add,
-    putAside: (path) => add(path, false),
+    add: (source, isText) => storing(() => add(source, isText)),
+    take: (path, isText) => storing(() => take(path, isText)),
+    putAside: (path) => storing(() => add(path, false)),
     async list() {
       const shelves = (await namesIn(root)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()
       const blobs: StoredBlob[] = []
@@ -125,6 +148,11 @@ export function openStore(context: FileContext, project: Project): BlobStore {
       })
     },
   }
+}
+
+/** Only there a file can be moved without copying it. */
+async function isOnOneDisk(one: string, other: string): Promise<boolean> {
+  return (await stat(one)).dev === (await stat(other)).dev
 }
 
 /** The bytes are on the disk when it returns. */

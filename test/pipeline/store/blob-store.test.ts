@@ -89,6 +89,28 @@ test('a text is stored with LF; what is put aside stays as it is', async () => {
   expect(readFileSync((await store.open(sha256))!, 'utf8')).toBe('One\r\nTwo\r\n')
 })
 
+test('a file is moved into the store, unless it has to change on the way', async () => {
+  const { folder, store, pathOf } = setUp()
+  writeFiles(folder, { a: 'One\nTwo\n', b: 'One\nTwo\n', c: 'One\r\nTwo\r\n' })
+  const { ino } = statSync(join(folder, 'a'))
+  expect(await store.take(join(folder, 'a'), true)).toEqual({ sha256: twoLines, bytes: 8 })
+  expect(statSync(pathOf(twoLines)).ino).toBe(ino)
+  expect(await store.take(join(folder, 'b'), false)).toEqual({ sha256: twoLines, bytes: 8 })
+  expect(await store.take(join(folder, 'c'), true)).toEqual({ sha256: twoLines, bytes: 8 })
+  expect(statSync(pathOf(twoLines)).ino).toBe(ino)
+  expect(readdirSync(folder)).toEqual(['.modelgate'])
+  expect(readdirSync(join(folder, '.modelgate/store'))).toEqual(['2f'])
+})
+
+test('a link is not moved; what it leads to is stored', async () => {
+  const { folder, store } = setUp()
+  writeFiles(folder, { a: 'One\nTwo\n' })
+  symlinkSync('a', join(folder, 'link'))
+  await store.take(join(folder, 'link'), false)
+  expect(await store.has(twoLines)).toBe(true)
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('One\nTwo\n')
+})
+
 test('a large text keeps its characters and loses every CR before LF', async () => {
   const { folder, store } = setUp()
   const text = 'ä\r\n'.repeat(100_000)
@@ -215,6 +237,7 @@ test.each([
   execFileSync('mkfifo', [join(folder, 'pipe')])
   for (const isText of [false, true]) {
     await expect(store.add(join(folder, name), isText)).rejects.toMatchObject({ exit: 'io', code })
+    await expect(store.take(join(folder, name), isText)).rejects.toMatchObject({ exit: 'io', code })
   }
   expect(await store.list()).toEqual([])
 })
