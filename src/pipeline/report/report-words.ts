@@ -4,7 +4,8 @@ import { byteText, roundedDuration } from '../../quantities.ts'
 import { stateWords, toneOf, type Tone } from './state-words.ts'
 
 /** What a file is, in short: `1536 × 1024`, `8 s`, `182 kB`. */
-export function fileFacts({ width, height, seconds, bytes }: ReportFile): string[] {
+export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>): string[] {
+  const { width, height, seconds, bytes } = file
   return [
     ...(width === null || height === null ? [] : [`${width} × ${height}`]),
     ...(seconds === null ? [] : [tookText(seconds)]),
