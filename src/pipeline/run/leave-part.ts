@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { billedOf } from '../../errors.ts'
 import { runsFolder } from '../journal/history.ts'
 import { findBytes } from '../plan/result-files.ts'
 import { writePart } from '../shards/part-folder.ts'
@@ -32,11 +33,21 @@ export async function leavePart(
     shard,
     jobs: [...options.jobs],
     exit: exitOfRun(exitsOf(ends, options.mode, run.reason())),
-    instances: ends.map((end) => ({ id: end.assessment.instance.id, outcome: outcomeOf(end) })),
+    instances: ends.map((end) => reportOf(call, end)),
     locks: { before: project.lock, after: lock.lock },
     journal: run.hasBegun() ? journalPath : null,
     candidates: kept.filter((candidate) => candidate !== undefined),
   })
+}
+
+function reportOf({ redactor }: Run['call'], end: InstanceEnd): PartInstance {
+  const { assessment, error } = end
+  const { id } = assessment.instance
+  const outcome = outcomeOf(end)
+  if (error === null || outcome !== 'failed') return { id, outcome }
+  const { code, message } = error
+  const exit = exitOfRun([error.exit])
+  return { id, outcome, error: { exit, code, message: redactor.text(message), billed: billedOf(error) } }
 }
 
 function outcomeOf({ assessment: { state }, action, error }: InstanceEnd): PartInstance['outcome'] {

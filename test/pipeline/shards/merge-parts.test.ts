@@ -1,0 +1,125 @@
+import { cpSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { ManifestCall } from '../../../src/pipeline/run/manifest-call.ts'
+import { mergeParts } from '../../../src/pipeline/shards/merge-parts.ts'
+import { runBench } from '../run/run-bench.ts'
+
+const files = {
+  'modelgate.yaml': `version: 1
+jobs:
+  hero:
+    image create: { model: image-model-a, prompt: A harbour }
+    out: assets/hero.png
+  note:
+    respond: { model: sandbox-text, input: What is this?, attach: "@hero" }
+    out: copy/note.txt
+  words:
+    each: [one, two, three]
+    respond: { model: sandbox-text, input: "Say \${id}" }
+    out: copy/\${id}.txt
+  choice:
+    image create: { model: image-model-a, prompt: A flag }
+    variants: 2
+    out: assets/flag.png
+`,
+}
+type Bench = Awaited<ReturnType<typeof runBench>>
+type BenchOptions = Parameters<typeof runBench>[1]
+
+/** Runs each part on a machine of its own, and brings the parts to another one. */
+async function runParts(
+  total: number,
+  options: BenchOptions = {},
+): Promise<Bench & { readonly created: number }> {
+  const target = await runBench(files)
+  let created = 0
+  for (let index = 1; index <= total; index++) {
+    const bench = await runBench(files, options)
+    await bench.run({ shard: { index, total } })
+    expect([bench.exists('modelgate.lock'), bench.exists('assets')]).toEqual([false, false])
+    created += bench.sandbox.created()
+    cpSync(bench.path('.modelgate/parts'), target.path('parts'), { recursive: true })
+  }
+  return { ...target, created }
+}
+
+async function merge({ context }: Bench, folders: readonly string[] = ['parts']) {
+  const call: ManifestCall = {
+    context,
+    env: {},
+    families: {},
+    redactor: { text: (text) => text, document: (json) => json },
+    file: undefined,
+    isSandbox: false,
+    next: (...words) => ['modelgate', 'run', ...words],
+  }
+  const outcome = await mergeParts(call, folders)
+  const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+  const told = (outcome.document?.instances ?? []).map(
+    ({ instance, state, action }) => `${instance}: ${state}${action === null ? '' : ` (${action})`}`,
+  )
+  return { document: outcome.document, error, exit: error?.exit ?? 'ok', told }
+}
+
+/** What of a lock does not depend on when and where it was made. */
+function lockedBy(bench: Bench) {
+  const { $about: _, $version: __, ...blocks } = bench.lock()
+  return Object.entries(blocks).map(([id, { key, outputs }]) => [id, key, outputs])
+}
+
+test.each([1, 2, 7])('%i parts come to what one run comes to', async (total) => {
+  const whole = await runBench(files)
+  await whole.run()
+  const target = await runParts(total)
+  expect(target.created).toBe(whole.sandbox.created())
+  const { told, exit, document } = await merge(target)
+  expect(told).toEqual([
+    'hero: fresh (restored)',
+    'note: fresh (restored)',
+    'words[one]: fresh (restored)',
+    'words[two]: fresh (restored)',
+    'words[three]: fresh (restored)',
+    'choice: awaiting (awaiting)',
+  ])
+  expect([exit, document!.command]).toEqual(['outdated', 'run merge'])
+  expect(lockedBy(target)).toEqual(lockedBy(whole))
+  expect(target.read('copy/two.txt')).toBe(whole.read('copy/two.txt'))
+  // Nothing is made again here, and the candidates have come along.
+  expect((await target.run()).told).toEqual((await whole.run()).told)
+  expect(target.sandbox.created()).toBe(0)
+})
+
+test('what failed and what nobody knows are known behind the merge', async () => {
+  const target = await runParts(2, {
+    sandbox: {
+      faults: [
+        { endpoint: 'image-generations', action: 'reset' },
+        { endpoint: 'responses', action: 'status', status: 400 },
+      ],
+    },
+  })
+  const { told, exit, document } = await merge(target)
+  expect(told).toEqual([
+    'hero: unknown (unknown)',
+    'note: blocked',
+    'words[one]: new (failed)',
+    'words[two]: new (failed)',
+    'words[three]: new (failed)',
+    'choice: unknown (unknown)',
+  ])
+  expect(exit).toBe('unknown')
+  expect(document!.instances[2]!.error).toMatchObject({ exit_code: 12, billed: 'no' })
+  const next = await target.run({ jobs: ['hero', 'choice'] })
+  expect(next.exit).toBe('unknown')
+  expect(target.sandbox.created()).toBe(0)
+})
+
+test('parts that do not fit are refused, and nothing is written', async () => {
+  const target = await runParts(2)
+  const { error, document } = await merge(target, ['parts/1-of-2'])
+  expect(error).toMatchObject({ exit: 'usage', code: 'parts_mismatch' })
+  expect(document).toBeUndefined()
+  expect(target.exists('modelgate.lock') || target.exists('assets') || target.exists('copy')).toBe(false)
+  target.write('modelgate.yaml', files['modelgate.yaml'].replace('A harbour', 'A bay'))
+  expect((await merge(target)).error!.message).toContain('was made from another manifest')
+})
