@@ -111,7 +111,7 @@ describe('no text becomes markup, a link or a mention', () => {
     const filled = (text: string) =>
       JSON.parse(JSON.stringify(ordinary), (name, value: unknown) =>
         typeof value === 'string' &&
-        ['id', 'name', 'manifest', 'path', 'stored', 'model', 'message', 'currency'].includes(name)
+        ['id', 'name', 'manifest', 'path', 'stored', 'model', 'message'].includes(name)
           ? text
           : value,
       ) as AssetReport
@@ -125,6 +125,12 @@ describe('no text becomes markup, a link or a mention', () => {
       }),
       { numRuns: 100, examples: attacks.map((attack) => [attack]) },
     )
+  })
+
+  test('not even of the currency', async () => {
+    const { sums, ...rest } = await report(assets)
+    const markdown = markdownReport({ ...rest, sums: { ...sums, currency: '@team' } })
+    expect(markdown.replaceAll(/<code>(?:[^<]|<wbr>)*<\/code>/g, '')).not.toContain('@')
   })
 
   test('in the summary of a run', () => {
