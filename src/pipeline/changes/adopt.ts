@@ -11,7 +11,13 @@ import { failedAsserts } from '../plan/examine-variant.ts'
 import { placeOutputs, possiblePaths, promptOf } from '../plan/output-places.ts'
 import { matchInstances } from '../plan/select-instances.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { changeInstances, saveChanges, type ChangedInstance, type ChangeScope } from './change-lock.ts'
+import {
+  changeInstances,
+  keyUnknown,
+  saveChanges,
+  type ChangedInstance,
+  type ChangeScope,
+} from './change-lock.ts'
 
 /**
  * Locks files that are there already as the outputs of their instances, with the keys of the manifest as it is. What is
@@ -55,15 +61,13 @@ export async function adopt(
 /** The block of an instance with its files as they are; undefined when there is something wrong with them. */
 async function blockOf(
   { context, world }: ChangeScope,
-  { instance, keys, fields, block, reasons }: Assessment,
+  { instance, keys, fields, block }: Assessment,
   by: string,
   problems: ProblemList,
 ): Promise<LockBlock | undefined> {
   const { id, variants, pick } = instance
   const key = keys[(pick ?? 1) - 1]
-  if (key === undefined || fields === null) {
-    throw new UsageError(`${id} cannot be adopted yet. ${reasons.join(' ')}`, { code: 'key_unknown' })
-  }
+  if (key === undefined || fields === null) throw keyUnknown(instance)
   const { outputFolder } = world.manifest.project
   const place = { ...context, cwd: outputFolder }
   const outputs: OutputFacts[] = []

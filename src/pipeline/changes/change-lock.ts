@@ -1,6 +1,8 @@
-import type { OperationContext } from '../../operations/operation.ts'
+import type { FileContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
 import type { History } from '../journal/history.ts'
 import type { LockBlock } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import { assess } from '../plan/assess.ts'
 import type { Assessment } from '../plan/assessment.ts'
@@ -12,7 +14,7 @@ import type { CandidateStore } from '../store/candidate-store.ts'
 
 /** What a change of lock, files and store works on. The caller owns the manifest as long as it lasts. */
 export interface ChangeScope {
-  readonly context: OperationContext
+  readonly context: FileContext
   readonly world: World
   readonly history: History
   readonly store: BlobStore
@@ -66,4 +68,15 @@ export async function saveChanges(
   for (const name of formerNames) if (!manifest.instances.has(name)) current.delete(name)
   for (const { id, block } of changed) current.set(id, block)
   await writeLock(context, manifest.project, current)
+}
+
+/** An instance whose key is not known: what it refers to is still to be made, or to be picked. */
+export function keyUnknown({ id, references }: Instance): UsageError {
+  const names = [...new Set(references.map(({ text }) => text))].join(', ')
+  return new UsageError(
+    `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`,
+    {
+      code: 'key_unknown',
+    },
+  )
 }

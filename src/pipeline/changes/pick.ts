@@ -11,7 +11,13 @@ import { matchInstances } from '../plan/select-instances.ts'
 import type { World } from '../plan/world.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
-import { changeInstances, saveChanges, type ChangedInstance, type ChangeScope } from './change-lock.ts'
+import {
+  changeInstances,
+  keyUnknown,
+  saveChanges,
+  type ChangedInstance,
+  type ChangeScope,
+} from './change-lock.ts'
 
 /**
  * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there goes
@@ -59,18 +65,15 @@ function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number
 
 async function pickFor(
   { context, world, store }: ChangeScope,
-  { instance, keys, fields, block, reasons }: Assessment,
+  { instance, keys, fields, block }: Assessment,
   variant: number,
 ): Promise<LockBlock> {
-  const { id } = instance
   const key = keys[variant - 1]
-  if (key === undefined || fields === null) {
-    throw new UsageError(`Nothing of ${id} can be picked yet. ${reasons.join(' ')}`, { code: 'key_unknown' })
-  }
+  if (key === undefined || fields === null) throw keyUnknown(instance)
   const result = await resultFor(instance, key, variant, world)
   const outputs = placeOutputs(instance, result, world.now)
   const obstacles = await obstaclesOf(instance, outputs, world)
-  if (obstacles.length > 0) throw inPlaceOf(id, obstacles)
+  if (obstacles.length > 0) throw inPlaceOf(instance.id, obstacles)
   const files = (await findResult(key, result, world))!
   const { project } = world.manifest
   for (const [at, { path, sha256, media_type }] of outputs.entries()) {

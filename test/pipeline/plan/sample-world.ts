@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FileContext } from '../../../src/context.ts'
 import { createHistory, type History } from '../../../src/pipeline/journal/history.ts'
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
@@ -17,7 +18,9 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 /** A project in a folder of its own whose manifest, lock and journal are made by the test. */
 export interface SampleWorld {
   readonly folder: string
+  readonly context: FileContext
   readonly history: History
+  /** As the test has made it; what is changed is on the disk. */
   readonly lock: Map<string, LockBlock>
   readonly store: BlobStore
   readonly candidates: CandidateStore
@@ -26,7 +29,7 @@ export interface SampleWorld {
   /** Takes an instance out of the manifest. */
   undefine(id: string): void
   /** Writes files, relative to the folder. */
-  write(files: Readonly<Record<string, string>>): void
+  write(files: Readonly<Record<string, string | Uint8Array>>): void
   remove(path: string): void
   read(path: string): string | undefined
   /** Puts bytes into the store. */
@@ -158,10 +161,12 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     return [factsOf(output.replace('{ext}', 'png'), bytes, lane)]
   }
   const keyOf = async (id: string, variant = 1) => (await assess(id)).keys[variant - 1]!
-  const write = (files: Readonly<Record<string, string>>) => writeFiles(project.outputFolder, files)
+  const write = (files: Readonly<Record<string, string | Uint8Array>>) =>
+    writeFiles(project.outputFolder, files)
 
   return {
     folder,
+    context,
     history,
     lock,
     store,

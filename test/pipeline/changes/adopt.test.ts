@@ -1,0 +1,172 @@
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { adopt } from '../../../src/pipeline/changes/adopt.ts'
+import { openJournal } from '../../../src/pipeline/journal/journal.ts'
+import { readHistory } from '../../../src/pipeline/journal/history.ts'
+import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+
+const text = { lane: 'text', command: 'generate', output: 'copy/hero.txt' } as const
+
+function adoptIn(world: SampleWorld, ...patterns: string[]) {
+  const { context, history, store, candidates } = world
+  return adopt({ context, world: world.world(), history, store, candidates }, patterns, 'Ada')
+}
+
+async function lockOf(world: SampleWorld) {
+  return await readLock(world.context, world.world().manifest.project)
+}
+
+test('a file that was there already is locked with the key of the manifest, and who said so', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  const bytes = pngBytes({ width: 3, height: 2 })
+  world.write({ 'assets/hero.png': bytes })
+  const [changed] = await adoptIn(world, 'hero')
+  expect(changed).toMatchObject({
+    id: 'hero',
+    block: {
+      key: await world.keyOf('hero'),
+      outputs: [
+        {
+          path: 'assets/hero.png',
+          sha256: hash('sha256', bytes),
+          media_type: 'image/png',
+          width: 3,
+          height: 2,
+        },
+      ],
+      model: null,
+      origin: null,
+      picked: null,
+      adopted: 'Ada',
+      prompt: null,
+    },
+  })
+  const lock = await lockOf(world)
+  expect(lock.get('hero')).toEqual(changed!.block)
+  world.lock.set('hero', lock.get('hero')!)
+  expect((await world.assess('hero')).state).toBe('fresh')
+  // What is adopted can be restored.
+  world.remove('assets/hero.png')
+  expect((await world.assess('hero')).state).toBe('restorable')
+})
+
+test('a text is locked as it is with LF', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  world.write({ 'copy/hero.txt': 'one\r\ntwo\r\n' })
+  const [changed] = await adoptIn(world, 'hero')
+  expect(changed!.block.outputs).toEqual([factsOf('copy/hero.txt', 'one\ntwo\n', 'text')])
+})
+
+test('a file that was changed by hand is locked instead of the generated one', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  await world.make('hero', 'one')
+  world.write({ 'copy/hero.txt': 'by hand' })
+  const [changed] = await adoptIn(world, 'hero')
+  expect(changed!.block).toMatchObject({ model: null, request_id: null, adopted: 'Ada' })
+})
+
+test('the old result is right for a new prompt: it keeps where it came from', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  await world.make('hero', 'one')
+  world.define('hero', { ...text, fields: textFields({ prompt: 'Another text' }) })
+  const [changed] = await adoptIn(world, 'hero')
+  expect(changed!.block).toMatchObject({ model: 'gpt-image-2', request_id: 'req_1', adopted: 'Ada' })
+  expect(changed!.block.key).toBe(await world.keyOf('hero'))
+})
+
+test('what is fresh stays as it is', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  await world.make('hero', 'one')
+  expect(await adoptIn(world, 'hero')).toEqual([])
+})
+
+test('two that depend on each other are adopted in one go', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  world.define('banner', { ...text, output: 'copy/banner.txt', fields: { attach: fileField('@hero') } })
+  world.write({ 'copy/hero.txt': 'one', 'copy/banner.txt': 'wide' })
+  expect((await adoptIn(world, '*')).map(({ id }) => id)).toEqual(['hero', 'banner'])
+  for (const [id, block] of await lockOf(world)) world.lock.set(id, block)
+  expect((await world.plan()).states).toMatchObject({ fresh: 2 })
+})
+
+test('one that depends on what is still to be made cannot be adopted', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  world.define('banner', { ...text, output: 'copy/banner.txt', fields: { attach: fileField('@hero') } })
+  world.write({ 'copy/banner.txt': 'wide' })
+  await expect(adoptIn(world, 'banner')).rejects.toThrow(
+    'Nothing of banner can be locked yet: it needs @hero, not all of which is settled.',
+  )
+})
+
+test('everything that is wrong is told at once, and nothing is locked', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  world.define('logo')
+  world.define('text', { ...text, asserts: { min_chars: 5 } })
+  world.define('good', { ...text, output: 'copy/good.txt' })
+  world.write({ 'assets/logo.png': 'not a picture', 'copy/hero.txt': 'bad one', 'copy/good.txt': 'good' })
+  await expect(adoptIn(world, '*')).rejects.toThrow(
+    [
+      '"assets/hero.png" cannot be read: it does not exist.',
+      'assets/logo.png is not an image.',
+      'text does not hold its asserts: It is bad. Change the file, or `assert` in the manifest.',
+    ].join('\n'),
+  )
+  expect(await lockOf(world)).toEqual(new Map())
+})
+
+test('of candidates, the file is the first, or the one that the manifest picks', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { ...text, variants: 3 })
+  world.define('logo', { ...text, output: 'copy/logo.txt', variants: 3, pick: 2 })
+  world.write({ 'copy/hero.txt': 'one', 'copy/logo.txt': 'two' })
+  const changed = await adoptIn(world, 'hero', 'logo')
+  expect(changed.map(({ block }) => block.picked)).toEqual([1, 2])
+  for (const { id, block } of changed) world.lock.set(id, block)
+  expect((await world.plan()).states).toMatchObject({ fresh: 2 })
+})
+
+test('a file of another type than {ext} stands for is found', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { ...text, output: 'copy/hero.{ext}' })
+  world.write({ 'copy/hero.json': '{}' })
+  const [changed] = await adoptIn(world, 'hero')
+  expect(changed!.block.outputs[0]!.path).toBe('copy/hero.json')
+})
+
+test('what became of a request no longer matters', async () => {
+  const world = createSampleWorld()
+  world.define('hero', text)
+  const key = await world.keyOf('hero')
+  const { project } = world.world().manifest
+  const options = { clock: world.context.clock, version: '1', unfinished: null }
+  const journal = await openJournal(project, options)
+  const intent = {
+    type: 'intent',
+    instance: 'hero',
+    key,
+    variant: 1,
+    idempotency_key: 'i',
+    creates: 1,
+    cost: null,
+  } as const
+  await journal.append(intent)
+  await journal.close()
+  const history = await readHistory(project)
+  expect(history.of(key)?.open).toEqual({ job: null })
+  world.write({ 'copy/hero.txt': 'one' })
+  const { context, store, candidates } = world
+  await adopt({ context, world: world.world({ history }), history, store, candidates }, ['hero'], 'Ada')
+  const later = await readHistory(project)
+  expect(later.of(key)?.open ?? null).toBeNull()
+  expect(later.unfinished?.run).toBe(journal.run)
+})

@@ -1,0 +1,202 @@
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { clean } from '../../../src/pipeline/changes/clean.ts'
+import { listRuns, readHistory, runsFolder } from '../../../src/pipeline/journal/history.ts'
+import { openJournal } from '../../../src/pipeline/journal/journal.ts'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
+import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+
+const edited = { fields: textFields({ prompt: 'Another picture' }) }
+
+async function cleanIn(world: SampleWorld, options: { isRemoving?: boolean; outputs?: boolean } = {}) {
+  const { context, store, candidates } = world
+  const { project } = world.world().manifest
+  const history = await readHistory(project)
+  const current = world.world({ history })
+  const plan = await world.plan()
+  const scope = { context, world: current, history, store, candidates }
+  const found = await clean(scope, plan, { isRemoving: false, outputs: false, ...options })
+  return { ...found, items: found.items.map(({ kind, instance, path }) => `${kind} ${instance} ${path}`) }
+}
+
+/** A run with these events, and its end. */
+async function writeRun(
+  world: SampleWorld,
+  events: readonly JournalEvent[],
+  hasEnded = true,
+): Promise<string> {
+  const { clock } = world.context
+  const journal = await openJournal(world.world().manifest.project, { clock, version: '1', unfinished: null })
+  for (const event of events) await journal.append(event)
+  if (hasEnded) await journal.append({ type: 'end', run: journal.run })
+  await journal.close()
+  return journal.run
+}
+
+const intentOf = (instance: string, key: string): JournalEvent => ({
+  type: 'intent',
+  instance,
+  key,
+  variant: 1,
+  idempotency_key: key,
+  creates: 1,
+  cost: null,
+})
+
+const blobPath = (bytes: string) => {
+  const sha256 = hash('sha256', bytes)
+  return `.modelgate/store/${sha256.slice(0, 2)}/${sha256}`
+}
+
+test('bytes that the lock does not name are listed, and removed with --yes', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  await world.make('hero', 'two')
+  world.keep('one')
+  world.keep('two')
+  expect(await cleanIn(world)).toEqual({ items: [`blob null ${blobPath('one')}`], bytes: 3, warnings: [] })
+  expect(existsSync(join(world.folder, blobPath('one')))).toBe(true)
+  await cleanIn(world, { isRemoving: true })
+  expect(existsSync(join(world.folder, blobPath('one')))).toBe(false)
+  expect(existsSync(join(world.folder, blobPath('two')))).toBe(true)
+})
+
+test('bytes of a result that can be restored stay', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  const key = await world.record('hero', 'one')
+  world.keep('one')
+  const result = { type: 'result', instance: 'hero', key, variant: 1, rejected: null } as const
+  await writeRun(world, [
+    intentOf('hero', key),
+    { ...result, result: world.history.results.get(key)!.result },
+  ])
+  expect((await cleanIn(world)).items).toEqual([])
+})
+
+test('candidates stay until one is picked, or the prompt is another one', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { variants: 2 })
+  const first = await world.offer('hero', 'one', 1)
+  const second = await world.offer('hero', 'two', 2)
+  expect((await cleanIn(world)).items).toEqual([])
+  await world.make('hero', 'two', { variant: 2, picked: 2 })
+  const both = [first, second].toSorted().map((key) => `candidate hero .modelgate/candidates/${key}`)
+  expect((await cleanIn(world)).items).toEqual(both)
+  world.lock.clear()
+  world.define('hero', { variants: 2, ...edited })
+  expect((await cleanIn(world)).items).toEqual(both)
+  await cleanIn(world, { isRemoving: true })
+  expect(await world.candidates.list()).toEqual([])
+})
+
+test('rejected results stay', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { asserts: { width: 1 } })
+  await world.offer('hero', 'bad one')
+  expect((await world.assess('hero')).state).toBe('rejected')
+  expect((await cleanIn(world, { isRemoving: true })).items).toEqual([])
+  expect(await world.candidates.list()).toHaveLength(1)
+})
+
+test('a candidate stays that another job refers to', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { variants: 2 })
+  world.define('banner', { fields: { image: fileField('@hero#1') } })
+  await world.offer('hero', 'one', 1)
+  const second = await world.offer('hero', 'two', 2)
+  await world.make('hero', 'two', { variant: 2, picked: 2 })
+  expect((await cleanIn(world)).items).toEqual([`candidate hero .modelgate/candidates/${second}`])
+})
+
+test('candidates stay while their keys are not known', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  world.define('banner', { variants: 2, fields: { image: fileField('@hero') } })
+  await world.make('hero', 'one')
+  await world.offer('banner', 'wide', 1)
+  world.define('hero', edited)
+  expect((await world.assess('banner')).state).toBe('pending')
+  expect((await cleanIn(world)).items.filter((item) => item.startsWith('candidate'))).toEqual([])
+})
+
+test('what a request has left goes, unless its outcome is unknown', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  const key = await world.keyOf('hero')
+  const over = 'a'.repeat(64)
+  world.write({ [`.modelgate/work/${key}/1.png`]: 'half', [`.modelgate/work/${over}/1.png`]: 'half' })
+  await writeRun(world, [intentOf('hero', key)])
+  expect((await cleanIn(world, { isRemoving: true })).items).toEqual([`work null .modelgate/work/${over}`])
+  expect(world.read(`.modelgate/work/${key}/1.png`)).toBe('half')
+})
+
+test('journals go from the oldest on, until one is needed', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  await world.make('hero', 'one')
+  const done = await world.keyOf('hero')
+  const old = await writeRun(world, [intentOf('hero', done), { type: 'discard', key: done }])
+  const open = await writeRun(world, [intentOf('gone', 'b'.repeat(64))])
+  const newest = await writeRun(world, [intentOf('hero', done), { type: 'discard', key: done }])
+  expect((await cleanIn(world)).items).toEqual([`journal null .modelgate/runs/${old}.jsonl`])
+  await cleanIn(world, { isRemoving: true })
+  expect(await listRuns(runsFolder(world.world().manifest.project))).toEqual([open, newest])
+})
+
+test('the journal of an unfinished run, and one that cannot be read, stay', async () => {
+  const world = createSampleWorld()
+  const run = await writeRun(world, [], true)
+  const path = `.modelgate/runs/${run}.jsonl`
+  world.write({ [path]: `${world.read(path)}damaged\n` })
+  expect((await cleanIn(world)).items).toEqual([])
+  const other = createSampleWorld()
+  await writeRun(other, [{ type: 'discard', key: 'a' }], false)
+  expect((await cleanIn(other)).items).toEqual([])
+})
+
+test('outputs of jobs that are gone go when that is asked for, if they are as they were locked', async () => {
+  const world = createSampleWorld()
+  for (const id of ['old', 'edited', 'shared', 'missing']) {
+    world.define(id)
+    await world.make(id, id)
+  }
+  world.define('hero', { output: 'assets/shared.png' })
+  for (const id of ['old', 'edited', 'shared', 'missing']) world.undefine(id)
+  world.write({ 'assets/edited.png': 'by hand' })
+  world.remove('assets/missing.png')
+  expect((await cleanIn(world)).items).toEqual([])
+  expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
+    items: ['output old assets/old.png'],
+    bytes: 3,
+    warnings: ['assets/edited.png of edited is kept: it is not as it was locked.'],
+  })
+  expect(world.read('assets/old.png')).toBeUndefined()
+  expect(world.read('assets/edited.png')).toBe('by hand')
+  expect(world.read('assets/shared.png')).toBe('shared')
+  const lock = await readLock(world.context, world.world().manifest.project)
+  expect([...lock.keys()]).toEqual(['edited'])
+})
+
+test('outputs stay as long as one of them may belong to a job that was renamed', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  world.define('wide', { output: 'wide.png', fields: { image: fileField('@hero') } })
+  await world.make('hero', 'one')
+  await world.make('wide', 'wide')
+  world.undefine('wide')
+  world.define('banner', { output: 'wide.png', fields: { image: fileField('@hero') } })
+  world.define('hero', edited)
+  expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
+    items: [],
+    bytes: 0,
+    warnings: [
+      'Outputs are kept as long as it is not known whether banner had another name: It needs @hero, which is to be made first.',
+    ],
+  })
+  expect(world.lock.get('wide')!.outputs).toEqual([factsOf('wide.png', 'wide')])
+  expect(world.read('wide.png')).toBe('wide')
+})

@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { pick } from '../../../src/pipeline/changes/pick.ts'
+import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { createSampleWorld, textFields, type SampleWorld } from '../plan/sample-world.ts'
+
+async function createChoice(): Promise<SampleWorld> {
+  const world = createSampleWorld()
+  world.define('hero', { variants: 3 })
+  await world.offer('hero', 'one', 1)
+  await world.offer('hero', 'two', 2)
+  return world
+}
+
+async function pickIn(world: SampleWorld, name: string, variant: number) {
+  const { context, history, store, candidates } = world
+  const changed = await pick({ context, world: world.world(), history, store, candidates }, name, variant)
+  const lock = await readLock(context, world.world().manifest.project)
+  expect(lock.get(changed.id)).toEqual(changed.block)
+  world.lock.clear()
+  for (const [id, block] of lock) world.lock.set(id, block)
+  return changed
+}
+
+test('a candidate becomes the output, and the others are not made any more', async () => {
+  const world = await createChoice()
+  const { block } = await pickIn(world, 'hero', 2)
+  expect(block).toMatchObject({
+    key: await world.keyOf('hero', 2),
+    picked: 2,
+    model: 'gpt-image-2',
+    adopted: null,
+    outputs: [{ path: 'assets/hero.png', sha256: hash('sha256', 'two') }],
+  })
+  expect(world.read('assets/hero.png')).toBe('two')
+  expect(await world.assess('hero')).toMatchObject({ state: 'fresh', toMake: [] })
+  // The folder of the candidate may go.
+  expect(await world.store.has(hash('sha256', 'two'))).toBe(true)
+})
+
+test('another one is picked: the former output is put aside', async () => {
+  const world = await createChoice()
+  await pickIn(world, 'hero', 2)
+  await world.store.remove(hash('sha256', 'two'))
+  await pickIn(world, 'hero', 1)
+  expect(world.read('assets/hero.png')).toBe('one')
+  expect(await world.store.has(hash('sha256', 'two'))).toBe(true)
+})
+
+test('the output has another place now: the former file goes', async () => {
+  const world = await createChoice()
+  await pickIn(world, 'hero', 2)
+  world.define('hero', { variants: 3, output: 'new/hero.png' })
+  await pickIn(world, 'hero', 1)
+  expect(world.read('new/hero.png')).toBe('one')
+  expect(world.read('assets/hero.png')).toBeUndefined()
+})
+
+test('a killed pick is picked again', async () => {
+  const world = await createChoice()
+  world.write({ 'assets/hero.png': 'two' })
+  await pickIn(world, 'hero', 2)
+  expect((await world.assess('hero')).state).toBe('fresh')
+})
+
+test('another prompt makes the pick void', async () => {
+  const world = await createChoice()
+  await pickIn(world, 'hero', 2)
+  world.define('hero', { variants: 3, fields: textFields({ prompt: 'Another picture' }) })
+  expect((await world.assess('hero')).toMake).toHaveLength(3)
+})
+
+test('what was the only result before is the first candidate', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  await world.make('hero', 'one')
+  world.define('hero', { variants: 2 })
+  await pickIn(world, 'hero', 1)
+  expect(await world.assess('hero')).toMatchObject({ state: 'fresh' })
+})
+
+test.each<[string, (world: SampleWorld) => unknown, number, string]>([
+  [
+    'the manifest picks',
+    (world) => world.define('hero', { variants: 3, pick: 1 }),
+    2,
+    'The manifest picks candidate 1 of hero.',
+  ],
+  ['there is only one', (world) => world.define('hero'), 1, 'hero has no candidates.'],
+  ['there are not so many', () => {}, 4, 'hero has only candidates 1 to 3.'],
+  ['it was not made', () => {}, 3, 'Candidate 3 of hero is not there: it was not made yet.'],
+  [
+    'it does not hold its asserts',
+    async (world) => {
+      world.define('hero', { variants: 3, asserts: { width: 1 } })
+      await world.offer('hero', 'bad three', 3)
+    },
+    3,
+    'Candidate 3 of hero does not hold its asserts: It is bad.',
+  ],
+  ['it is frozen', (world) => world.define('hero', { variants: 3, isFrozen: true }), 2, 'hero is frozen.'],
+  [
+    'the output was changed by hand',
+    async (world) => {
+      await pickIn(world, 'hero', 1)
+      world.write({ 'assets/hero.png': 'painted over' })
+    },
+    2,
+    'assets/hero.png is not as locked, and kept.',
+  ],
+])('refused: %s', async (_, arrange, variant, message) => {
+  const world = await createChoice()
+  await arrange(world)
+  const before = world.read('assets/hero.png')
+  await expect(pickIn(world, 'hero', variant)).rejects.toThrow(message)
+  expect(world.read('assets/hero.png')).toBe(before)
+})
+
+test('a job with several instances is not one', async () => {
+  const world = createSampleWorld()
+  world.define('photos[a]', { variants: 2 })
+  world.define('photos[b]', { variants: 2 })
+  await expect(pickIn(world, 'photos', 1)).rejects.toThrow(
+    '"photos" means 2 instances: name one of photos[a], photos[b], …',
+  )
+})
