@@ -1,6 +1,8 @@
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
+import type { RunChangeDocument } from '../../events/run-document.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { mediaFacts, textFacts } from '../execute/result-facts.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -10,6 +12,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { failedAsserts } from '../plan/examine-variant.ts'
 import { placeOutputs, possiblePaths, promptOf } from '../plan/output-places.ts'
 import { matchInstances } from '../plan/select-instances.ts'
+import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import {
   changeInstances,
@@ -18,6 +21,29 @@ import {
   type ChangedInstance,
   type ChangeScope,
 } from './change-lock.ts'
+import { changeProject } from './change-project.ts'
+
+/**
+ * `run adopt`: locks files that are there already.
+ * @param by who says that they are right; by default whoever is logged in
+ * @throws as `adopt` does, and what reading the project throws
+ */
+export async function adoptJobs(
+  call: ManifestCall,
+  patterns: readonly string[],
+  by = loginName(),
+): Promise<RunChangeDocument> {
+  return await changeProject(call, 'run adopt', (scope) => adopt(scope, patterns, by))
+}
+
+/** In a container the user may have no name. */
+function loginName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'unknown'
+  }
+}
 
 /**
  * Locks files that are there already as the outputs of their instances, with the keys of the manifest as it is. What is

@@ -1,5 +1,6 @@
 import { readFile, rm, stat, unlink } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
+import { outputVersion } from '../../events/output-schema.ts'
 import type { RunCleanDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
 import { listRuns, runsFolder } from '../journal/history.ts'
@@ -8,10 +9,12 @@ import { readLines } from '../journal/journal-line.ts'
 import type { LockBlock } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import type { Assessment } from '../plan/assessment.ts'
-import type { Plan } from '../plan/plan-run.ts'
+import { planRun, type Plan } from '../plan/plan-run.ts'
+import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { namesIn } from '../store/state-folder.ts'
 import type { ChangeScope } from './change-lock.ts'
+import { withProject } from './change-project.ts'
 
 /** Something that can go, and how. */
 interface Garbage extends Omit<RunCleanDocument['items'][number], 'path'> {
@@ -24,6 +27,25 @@ interface CleanOptions {
   readonly isRemoving: boolean
   /** Whether the outputs of instances that the manifest no longer has go as well. */
   readonly outputs: boolean
+}
+
+/** `run clean`: lists or removes what is not needed. @throws as `clean` does, and what reading the project throws */
+export async function cleanProject(call: ManifestCall, options: CleanOptions): Promise<RunCleanDocument> {
+  const { signal } = call.context
+  return await withProject(call, options.isRemoving, async (scope, { manifest, shownManifest, history }) => {
+    const estimate = () => ({ creates: 0, cost: null })
+    const plan = await planRun(scope.world, new Set(manifest.instances.keys()), { estimate, signal })
+    const found = await clean(scope, plan, options)
+    return {
+      version: outputVersion,
+      command: 'run clean',
+      manifest: shownManifest,
+      folder: manifest.project.outputFolder,
+      removed: options.isRemoving,
+      ...found,
+      warnings: [...manifest.warnings, ...history.problems, ...found.warnings],
+    }
+  })
 }
 
 /**

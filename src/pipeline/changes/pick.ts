@@ -1,6 +1,7 @@
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
+import type { RunChangeDocument } from '../../events/run-document.ts'
 import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
@@ -9,6 +10,7 @@ import { placeOutputs, promptOf } from '../plan/output-places.ts'
 import { findResult, obstaclesOf } from '../plan/result-files.ts'
 import { matchInstances } from '../plan/select-instances.ts'
 import type { World } from '../plan/world.ts'
+import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
 import {
@@ -18,6 +20,16 @@ import {
   type ChangedInstance,
   type ChangeScope,
 } from './change-lock.ts'
+import { changeProject } from './change-project.ts'
+
+/** `run pick`: makes a candidate the output. @throws as `pick` does, and what reading the project throws */
+export async function pickCandidate(
+  call: ManifestCall,
+  name: string,
+  variant: number,
+): Promise<RunChangeDocument> {
+  return await changeProject(call, 'run pick', async (scope) => [await pick(scope, name, variant)])
+}
 
 /**
  * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there goes
