@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { readdir, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
+import { mediaTypeOfName } from '../../files/media-type.ts'
 import { makeFolder } from '../../files/write-target.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import { creationOf } from './task-body.ts'
 import { refuseChanged } from './task-inputs.ts'
 import type { Task, TaskResult } from './task.ts'
@@ -44,10 +46,19 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
     },
     files: outputs.map(({ path }) => join(task.folder, path)),
     cost: await costOf(shared, task, made.document),
-    warnings: made.warnings,
+    warnings: [...made.warnings, ...nameWarnings(task.instance, outputs)],
   }
   writeRecord(task, done, shared.redactor)
   return done
+}
+
+/** What the name of an output promises, and the result is not, each a sentence. */
+function nameWarnings({ lane, output }: Instance, outputs: TaskResult['result']['outputs']): string[] {
+  // The words of a model can be called anything.
+  const promised = lane === 'text' ? undefined : mediaTypeOfName(extname(output))
+  const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
+  if (promised === undefined || other === undefined) return []
+  return [`${output} is ${other.media_type}, although its name says ${promised}.`]
 }
 
 /** Each kind is loaded by the first task of it. */

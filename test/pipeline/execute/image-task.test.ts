@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ModelgateError } from '../../../src/errors.ts'
+import { Interrupted, type ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { images, red, blue } from '../../program/images/replies.ts'
 import { localServer } from '../../support/local-server.ts'
 import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
+import { runningSandbox, until } from '../../support/running-sandbox.ts'
 import type { ServerReply } from '../../support/server-replies.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { maskPng, testImages } from '../../support/test-images.ts'
@@ -156,6 +156,22 @@ test('a damaged image is an error, and kept under a name that is no result', asy
   expect(readdirSync(task.folder)).toEqual(['1.damaged.png'])
 })
 
+test('a name that promises another format is a warning', async () => {
+  for (const [output, warnings] of [
+    ['assets/hero.webp', ['assets/hero.webp is image/png, although its name says image/webp.']],
+    ['assets/hero.{ext}', []],
+    ['assets/hero.png', []],
+  ] as const) {
+    const { outcome } = await answered(images(red), hero({ output }))
+    expect(outcome).toMatchObject({ warnings })
+  }
+})
+
+const edited = {
+  command: 'image edit',
+  fields: { image: filesField('in.png'), mask: filesField('mask.png') },
+}
+
 test.for<[string, Partial<Instance>, FaultRule[], object]>([
   ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { httpStatus: 429 } }],
   [
@@ -165,15 +181,32 @@ test.for<[string, Partial<Instance>, FaultRule[], object]>([
     { exit: 'unknown', facts: { billed: 'maybe' } },
   ],
   ['a cut reply', {}, [{ action: 'close', at: 'mid-event' }], { exit: 'unknown' }],
+  ['a reply that ends too early', {}, [{ action: 'cut', at: 'mid-event' }], { exit: 'unknown' }],
+  ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
+  ['an error under status 200', {}, [{ action: 'error-200' }], { exit: 'failed' }],
   ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
   ['a failed generation', { model: 'sandbox-failure' }, [], {}],
 ])('%s is an error, sent once', async ([, overrides, faults, expected]) => {
-  const sandbox = await runningSandbox({ faults })
-  const { outcome, task } = await runOn(sandbox.url, hero(overrides))
-  expect(outcome).toMatchObject(expected)
-  expect(outcome).toBeInstanceOf(Error)
-  expect(sandbox.requests()).toHaveLength(1)
-  expect(existsSync(join(task.folder, '1.png'))).toBe(false)
+  for (const command of [{}, edited]) {
+    const sandbox = await runningSandbox({ faults })
+    const bench = taskBench(sandbox.url)
+    writeFiles(bench.folder, { 'in.png': (await testImages(64)).png, 'mask.png': await maskPng(64) })
+    const task = bench.taskOf(hero({ ...command, ...overrides }))
+    const outcome = await executeTask(bench.shared, task).catch((error: unknown) => error)
+    expect(outcome).toMatchObject(expected)
+    expect(outcome).toBeInstanceOf(Error)
+    expect(sandbox.requests()).toHaveLength(1)
+    expect(existsSync(join(task.folder, '1.png'))).toBe(false)
+  }
+})
+
+test('Ctrl-C ends a request that may have been paid for', async () => {
+  const sandbox = await runningSandbox({ faults: [{ action: 'stall', at: 'mid-event' }] })
+  const { context, shared, taskOf } = taskBench(sandbox.url)
+  const running = executeTask(shared, taskOf(hero())).catch((error: unknown) => error)
+  await until(() => sandbox.firedFaults().length > 0)
+  context.abort(new Interrupted('interrupt'))
+  expect(await running).toMatchObject({ exit: 'interrupt', facts: { billed: 'maybe' } })
 })
 
 test('an image behind a URL is fetched, again after a failure that passes', async () => {

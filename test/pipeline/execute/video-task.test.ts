@@ -4,10 +4,11 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
+import { startedJobs } from '../../../src/pipeline/execute/started-jobs.ts'
 import type { Task } from '../../../src/pipeline/execute/task.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
-import { clip, film, finished, operation } from '../../program/videos/video-replies.ts'
+import { clip, film, finished, operation, started } from '../../program/videos/video-replies.ts'
 import { localServer } from '../../support/local-server.ts'
 import { end, head, readAll, write } from '../../support/server-replies.ts'
 import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
@@ -149,6 +150,44 @@ test('fewer videos than asked are an error that keeps what came, also in a later
   })
 })
 
+test('of fewer videos than asked what came is kept', async () => {
+  const instance = teaser({ model: 'sandbox-fewer', count: 2, fields: { sample_count: valueField(2) } })
+  const { outcome, task } = await runOn({ instance })
+  expect(outcome).toMatchObject({
+    exit: 'partial',
+    facts: { billed: 'yes', rescued: [join(task.folder, '1.mp4')] },
+  })
+  expect(existsSync(join(task.folder, 'result.json'))).toBe(false)
+})
+
+test('a damaged video is an error, and kept under a name that is no result', async () => {
+  const cut = film(clip.subarray(0, -100))
+  // It is fetched again once, in case that it was damaged on its way.
+  const server = await localServer([started, finished(['/1.mp4']), cut, cut])
+  const bench = taskBench(server.url)
+  const task = bench.taskOf(teaser())
+  await expect(executeTask(bench.shared, task)).rejects.toMatchObject({
+    exit: 'contract',
+    code: 'damaged_video',
+    facts: { billed: 'yes', remoteId: operation },
+  })
+  expect(readdirSync(task.folder)).toEqual(['1.damaged.mp4'])
+})
+
+test('a job that goes on when its time is over says so', async () => {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf, context, project } = taskBench(sandbox.url)
+  const task = taskOf(teaser({ model: 'sandbox-stuck' }))
+  const error = await executeTask({ ...shared, timeoutMs: 300 }, task).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ exit: 'running', facts: { billed: 'yes', next: ['modelgate', 'run'] } })
+  expect((await startedJobs(context, project, shared.redactor)).size).toBe(1)
+})
+
+const remix = {
+  command: 'video remix',
+  fields: { prompt: textField('Make it night'), source: valueField('video_sandbox_source') },
+}
+
 test.for<[string, Partial<Instance>, FaultRule[], object]>([
   ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { billed: 'no' } }],
   [
@@ -157,6 +196,7 @@ test.for<[string, Partial<Instance>, FaultRule[], object]>([
     [{ action: 'status', status: 500 }],
     { exit: 'unknown', facts: { billed: 'maybe' } },
   ],
+  ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
   ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
   ['a failed job', { model: 'sandbox-failure' }, [], { exit: 'failed', code: 'job_failed' }],
   ['withheld videos', { model: 'sandbox-filtered' }, [], { exit: 'failed' }],
@@ -166,12 +206,17 @@ test.for<[string, Partial<Instance>, FaultRule[], object]>([
     [],
     { code: 'result_expired', facts: { billed: 'yes' } },
   ],
-])('%s is an error, and the request is sent once', async ([, overrides, faults, expected]) => {
-  const { outcome, sandbox, task } = await runOn({ instance: teaser(overrides), faults })
-  expect(outcome).toMatchObject(expected)
-  expect(outcome).toBeInstanceOf(Error)
-  expect(sandbox.requests().filter(({ method }) => method === 'POST')).toHaveLength(1)
-  expect(existsSync(join(task.folder, '1.mp4'))).toBe(false)
+])('%s is an error, and the request is sent once', async ([, overrides, rules, expected]) => {
+  for (const command of [{}, remix]) {
+    const endpoint = command === remix ? 'video-remix' : 'video-operations'
+    const faults = rules.map((rule) => ({ ...rule, endpoint }) as const)
+    const instance = teaser({ ...command, ...overrides })
+    const { outcome, sandbox, task } = await runOn({ instance, faults })
+    expect(outcome).toMatchObject(expected)
+    expect(outcome).toBeInstanceOf(Error)
+    expect(sandbox.requests().filter(({ method }) => method === 'POST')).toHaveLength(1)
+    expect(existsSync(join(task.folder, '1.mp4'))).toBe(false)
+  }
 })
 
 test('look-ups and downloads that fail for the moment are repeated', async () => {
