@@ -40,7 +40,7 @@ export function createMistakes(secretIn: (text: string) => string | undefined, f
       const [one, ...others] = instances
       const more = others.length === 0 ? '' : ` and ${others.length} more`
       const text = one === undefined ? message : `${message} (${one}${more})`
-      const safe = secretIn(text) === undefined ? text : 'There is a mistake in a value that is not shown.'
+      const safe = secretIn(text) === undefined ? oneLine(text) : hiddenMessage
       return new UsageError(`${at.file}:${at.line}:${at.column}: ${safe}`, { code: 'manifest_invalid' })
     })
     const left = sorted.length - shown.length
@@ -66,6 +66,16 @@ export function createMistakes(secretIn: (text: string) => string | undefined, f
       throw new UsageError(`${first}:1:1: This is not a manifest.`, { code: 'manifest_invalid' })
     },
   }
+}
+
+const hiddenMessage = 'There is a mistake in a value that is not shown.'
+
+/** Names may hold anything; what would end the line, or turn its direction, is shown as its code. */
+function oneLine(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 const placeKey = ({ file, line, column }: Position) => `${file}\0${line}\0${column}`

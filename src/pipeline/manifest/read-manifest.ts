@@ -130,7 +130,8 @@ function readVariables(root: YamlNode, environment: ManifestOptions['env']): Rea
   const names =
     list?.kind === 'list' ? list.items.map((item) => (item.kind === 'scalar' ? item.value : null)) : []
   const declared = names.filter((name) => typeof name === 'string')
-  return { declared, variables: Object.fromEntries(declared.map((name) => [name, environment[name]])) }
+  const set = declared.filter((name) => Object.hasOwn(environment, name))
+  return { declared, variables: Object.fromEntries(set.map((name) => [name, environment[name]])) }
 }
 
 function reportVariables({ mistakes, placeOf }: Reading, root: YamlNode): void {
