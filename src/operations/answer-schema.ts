@@ -88,6 +88,8 @@ export async function openSchemaChecker(
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memory },
   })
+  // One that ends while nobody waits for it is noticed by the next check.
+  worker.on('error', () => {})
   const close = () => void worker.terminate()
   const compiled = await reply(context, worker)
   if (compiled.kind !== 'compiled') {
@@ -156,6 +158,7 @@ async function reply(context: Pick<Context, 'clock' | 'signal'>, worker: Worker)
     timer.cancel()
     patternTimer?.cancel()
     worker.off('message', onMessage)
+    worker.off('error', onError)
     signal.removeEventListener('abort', onAbort)
     worker.unref()
   }
