@@ -3,7 +3,7 @@ import type { Provenance, Result } from '../lock/lock-block.ts'
 import type { FieldValue, InputFile, Instance } from '../manifest/manifest.ts'
 import type { Assessment, State } from '../plan/assessment.ts'
 import type { ReportFiles } from './report-files.ts'
-import type { Candidates } from '../plan/world.ts'
+import type { CandidateStore } from '../store/candidate-store.ts'
 import type { PastRuns } from './report-history.ts'
 
 /** What all assets of a report are described with. */
@@ -11,7 +11,7 @@ export interface AssetSources {
   readonly past: PastRuns
   /** Results that were outputs at some time, the newest first, by their instances. */
   readonly earlier: ReadonlyMap<string, readonly Result[]>
-  readonly candidates: Candidates
+  readonly candidates: Pick<CandidateStore, 'get'>
   readonly files: ReportFiles
   /** The words of a call of `modelgate run` for this manifest. */
   next(...words: string[]): readonly string[]
@@ -89,7 +89,7 @@ async function candidatesOf(sources: AssetSources, assessment: Assessment): Prom
     const found = await candidates.get(key)
     if (found === undefined) continue
     const number = index + 1
-    const reasons = past.results.get(key)?.rejected ?? (instance.variants === 1 ? assessment.reasons : [])
+    const { reasons } = found
     const isPicked = block?.key === key && state !== 'awaiting'
     const isAwaiting = reasons.length === 0 && !isPicked
     described.push({

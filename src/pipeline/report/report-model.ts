@@ -6,7 +6,8 @@ import { outputVersion } from '../../events/output-schema.ts'
 import type { AssetReport, ReportAsset } from '../../events/run-report.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import type { Assessment, State } from '../plan/assessment.ts'
-import type { Blobs, Candidates } from '../plan/world.ts'
+import type { Blobs } from '../plan/world.ts'
+import type { CandidateStore } from '../store/candidate-store.ts'
 import { describeAsset } from './report-asset.ts'
 import { createReportFiles } from './report-files.ts'
 import { earlierOutputs, type PastRuns } from './report-history.ts'
@@ -20,7 +21,7 @@ export interface ReportSources {
   /** How many results are to be created. */
   readonly creates: number
   readonly past: PastRuns
-  readonly candidates: Candidates
+  readonly candidates: Pick<CandidateStore, 'get'>
   readonly store: Blobs
   /** Of the user's prices. */
   readonly currency: string | null

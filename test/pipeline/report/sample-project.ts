@@ -4,6 +4,7 @@ import type { ReportSources } from '../../../src/pipeline/report/report-model.ts
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { FieldValue, Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
+import type { StoredCandidate } from '../../../src/pipeline/store/candidate-store.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 
@@ -41,7 +42,7 @@ export function sampleProject(folder: string, assets: readonly SampleAsset[]): R
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const blobs = new Map<string, string>()
   const past = { results: new Map(), failures: new Map(), picks: new Map(), costs: new Map<string, number>() }
-  const candidates = new Map<string, { result: Result; files: string[] }>()
+  const candidates = new Map<string, StoredCandidate>()
   const assessments = assets.map((asset) => {
     const instance = instanceOf(asset)
     const result = asset.locked && resultOf(asset, asset.locked, instance.output)
@@ -69,8 +70,16 @@ export function sampleProject(folder: string, assets: readonly SampleAsset[]): R
       const name = `.modelgate/candidates/${keys[index]}/1.bin`
       writeFiles(folder, { [name]: candidate.bytes })
       const made = resultOf(asset, candidate, '1.bin')
-      candidates.set(keys[index]!, { result: made, files: [join(folder, name)] })
       const rejected = candidate.rejected ?? null
+      candidates.set(keys[index]!, {
+        instance: asset.id,
+        key: keys[index]!,
+        variant: index + 1,
+        state: rejected === null ? 'candidate' : 'rejected',
+        reasons: rejected ?? [],
+        result: made,
+        files: [join(folder, name)],
+      })
       past.results.set(keys[index]!, {
         instance: asset.id,
         key: keys[index],

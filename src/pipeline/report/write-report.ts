@@ -1,0 +1,104 @@
+import { dirname, resolve } from 'node:path'
+import type { RunReportDocument } from '../../events/run-document.ts'
+import type { AssetReport } from '../../events/run-report.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import { openTextFile, type TextFile } from '../../files/text-file.ts'
+import { creationOf } from '../execute/task-body.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { planRun } from '../plan/plan-run.ts'
+import { matchInstances, withNeeds } from '../plan/select-instances.ts'
+import type { ManifestCall } from '../run/manifest-call.ts'
+import { openProject, type OpenProject } from '../run/open-project.ts'
+import { lockWithUnfinished } from '../run/take-up.ts'
+import { contactSheet } from './contact-sheet.ts'
+import { markdownReport } from './markdown-report.ts'
+import { buildReport } from './report-model.ts'
+
+export interface ReportOptions {
+  /** Names of jobs or ids of instances, with wildcards; none for all. */
+  readonly jobs: readonly string[]
+  /** Paths relative to the working directory. */
+  readonly files: readonly { readonly path: string; readonly format: 'html' | 'markdown' | 'json' }[]
+  /** Files that are there are replaced. */
+  readonly isForced: boolean
+  /** Of the user's prices. */
+  readonly currency: string | null
+}
+
+/**
+ * Writes how the assets of a manifest stand into files; nothing else is changed, and nothing is sent.
+ * @throws UsageError for mistakes in the manifest or the lock, and for jobs that there are not; FileError
+ */
+export async function writeReports(call: ManifestCall, options: ReportOptions): Promise<RunReportDocument> {
+  const { context } = call
+  const project = await openProject(call, false)
+  const opened: TextFile[] = []
+  try {
+    // Prompts and messages may hold what the program knows as a secret.
+    const json = call.redactor.document(JSON.stringify(await reportOf(call, project, options)))
+    const report = JSON.parse(json) as AssetReport
+    const files: RunReportDocument['files'][number][] = []
+    for (const { path, format } of options.files) {
+      const file = await openTextFile(context, path, { force: options.isForced })
+      opened.push(file)
+      const place = {
+        folder: project.manifest.project.folder,
+        sheetFolder: dirname(resolve(context.cwd, path)),
+      }
+      for await (const piece of piecesOf(report, format, place)) {
+        file.write(piece)
+        await file.flush()
+        context.signal.throwIfAborted()
+      }
+      const { path: saved, bytes } = await file.commit()
+      files.push({ path: saved, format, bytes })
+    }
+    return {
+      version: outputVersion,
+      command: 'run report',
+      manifest: project.shownManifest,
+      states: report.sums.states,
+      files,
+      warnings: [...project.manifest.warnings, ...project.history.problems],
+    }
+  } finally {
+    for (const file of opened) await file.discard()
+    await project.close()
+  }
+}
+
+function piecesOf(
+  report: AssetReport,
+  format: ReportOptions['files'][number]['format'],
+  place: { readonly folder: string; readonly sheetFolder: string },
+): AsyncIterable<string> | Iterable<string> {
+  if (format === 'html') return contactSheet(report, place)
+  return [format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : markdownReport(report)]
+}
+
+async function reportOf(
+  call: ManifestCall,
+  project: OpenProject,
+  options: ReportOptions,
+): Promise<AssetReport> {
+  const { context, next } = call
+  const { manifest, history, candidates, store } = project
+  const now = context.clock.now()
+  const shown = matchInstances(manifest, options.jobs)
+  const world = project.world({ lock: await lockWithUnfinished(project, now) })
+  const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
+  const plan = await planRun(world, withNeeds(manifest, shown), { estimate, signal: context.signal })
+  // In the order of the manifest, not in that of their references.
+  const order = manifest.jobs.flatMap(({ instances }) => instances)
+  return buildReport(context, {
+    manifest,
+    assessments: order.flatMap((id) => (shown.has(id) ? plan.assessments.get(id)! : [])),
+    creates: plan.creates,
+    past: history,
+    candidates,
+    store,
+    currency: options.currency,
+    now,
+    next,
+  })
+}
