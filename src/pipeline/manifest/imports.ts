@@ -3,7 +3,7 @@ import type { FileContext } from '../../context.ts'
 import { isProblem } from '../../problems.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { readLock } from '../lock/project-lock.ts'
-import { projectOf } from '../project.ts'
+import { projectOf, type Project } from '../project.ts'
 import { memberOf, type YamlNode } from './manifest-source.ts'
 import type { Reading } from './reading.ts'
 
@@ -21,8 +21,9 @@ export async function readImports(
   context: FileContext,
   { mistakes, placeOf }: Reading,
   root: YamlNode,
-  folder: string,
+  { manifestPath, folder }: Project,
 ): Promise<ReadonlyMap<string, Import>> {
+  const own = projectOf(manifestPath, false)
   const found = new Map<string, Import>()
   const list = memberOf(root, 'imports')?.node
   for (const node of list?.kind === 'list' ? list.items : []) {
@@ -30,18 +31,18 @@ export async function readImports(
     const path = node.value
     const name = basename(path, extname(path))
     const report = (message: string) => mistakes.add(placeOf(node.at), message)
+    const project = projectOf(resolve(folder, path), false)
     if (isAbsolute(path)) report(`${JSON.stringify(path)} must be relative to the manifest's folder.`)
+    else if (project.lockPath === own.lockPath) report('A manifest cannot import itself.')
     else if (found.has(name)) report(`${found.get(name)!.path} is imported as @${name} already.`)
     else {
-      const project = projectOf(resolve(folder, path), false)
       try {
-        const lock = await readLock({ ...context, cwd: folder }, project)
+        const lock = await readLock(context, project)
         found.set(name, { path, folder: project.outputFolder, lock })
-        if (lock.size === 0)
-          report(`${JSON.stringify(path)} has nothing locked: run modelgate run -f ${path}.`)
+        if (lock.size === 0) report(`Nothing is locked of ${path}: run modelgate run -f ${path} first.`)
       } catch (error) {
         if (!isProblem(error)) throw error
-        report(error.message)
+        for (const { message } of error.facts.problems ?? [error]) report(message)
       }
     }
   }

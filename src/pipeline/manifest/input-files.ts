@@ -1,10 +1,13 @@
 import type { FileContext } from '../../context.ts'
+import type { ModelFamilies } from '../../contract/known-models.ts'
 import { ModelgateError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, describeInputFile, readInputFile } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 import { parseJson } from '../../files/parse-json.ts'
+import { checkInputs } from '../execute/check-inputs.ts'
 import { plainText } from './csv.ts'
+import type { Instance } from './manifest.ts'
 
 /** Why a file cannot be used: a sentence, and for a place in the file itself line and column, from 1. */
 export interface FileProblem {
@@ -60,6 +63,29 @@ function once<Value>(read: (path: string) => Promise<Value>): (path: string) => 
   return (path) => {
     const found = known.get(path) ?? read(path)
     known.set(path, found)
+    return found
+  }
+}
+
+/**
+ * Checks the pictures of an edit that are there against the limits of its model's family, each set of pictures once.
+ * Nothing is said of those that other instances make.
+ * @returns finds what is wrong, each a sentence that begins with the field
+ */
+export function createSourceCheck(
+  context: FileContext,
+  folder: string,
+  families: ModelFamilies,
+): (instance: Instance) => Promise<readonly string[]> {
+  const known = new Map<string, Promise<readonly string[]>>()
+  return async (instance) => {
+    const { command, fields, model, references } = instance
+    // The file of an import may be restored later.
+    const isImported = references.some(({ kind }) => kind === 'import')
+    if (command !== 'image edit' || isImported) return []
+    const key = JSON.stringify([model, fields['image'], fields['mask']])
+    const found = known.get(key) ?? checkInputs(context, instance, { folder, upstream: new Map() }, families)
+    known.set(key, found)
     return found
   }
 }

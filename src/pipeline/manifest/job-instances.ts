@@ -102,6 +102,10 @@ async function readInstance(
     at: reading.placeOf(job.at),
   }
   const named = depends ? place.instance : undefined
+  for (const problem of isWhole ? await reading.checkSources(instance) : []) {
+    const field = job.fields.get(problem.startsWith('mask ') ? 'mask' : 'image')
+    reading.mistakes.add(reading.placeOf(field?.node.at ?? job.commandAt), problem, named)
+  }
   const { count, warnings } = checkInstance(reading, job, instance, { isWhole, named, now })
   return isWhole && typeof output === 'string' ? { instance: { ...instance, count }, warnings } : undefined
 }

@@ -9,7 +9,7 @@ import { keyFormIn } from '../../redact/key-forms.ts'
 import { projectOf } from '../project.ts'
 import { assembleInstances } from './assemble-instances.ts'
 import { readImports } from './imports.ts'
-import { createInputFiles, readText } from './input-files.ts'
+import { createInputFiles, createSourceCheck, readText } from './input-files.ts'
 import { readDefaults, readJobs } from './job-definition.ts'
 import type { Manifest } from './manifest.ts'
 import { memberOf, parseManifest, type YamlNode } from './manifest-source.ts'
@@ -87,6 +87,7 @@ export async function readManifest(
   if (root === undefined) return mistakes.refuse()
   const reading: Reading = {
     files: createInputFiles(context, folder),
+    checkSources: createSourceCheck(context, folder, families),
     mistakes,
     placeOf,
     placeIn: (file, line, column) => ({ file: shown(resolve(folder, file)), line, column }),
@@ -101,7 +102,7 @@ export async function readManifest(
   const budget = readPart(reading, root, 'budget', manifestFields.budget.fields)
   const concurrency = readPart(reading, root, 'lanes', manifestFields.lanes.fields)
   const jobs = readJobs(reading, root, readDefaults(reading, root))
-  const imports = await readImports(context, reading, root, folder)
+  const imports = await readImports(context, reading, root, project)
   const found = await assembleInstances(context, reading, { jobs, imports, manifest: relative(folder, path) })
   mistakes.throwIfAny()
   const { gateway, lock_prompts: locksPrompts } = top

@@ -3,7 +3,7 @@ import type { ModelFamilies } from '../../contract/known-models.ts'
 import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import type { InputFiles } from './input-files.ts'
-import type { Position } from './manifest.ts'
+import type { Instance, Position } from './manifest.ts'
 import { memberOf, nodeAt, valueOf, type YamlNode } from './manifest-source.ts'
 import type { Mistakes } from './mistakes.ts'
 import type { Scope } from './substitute.ts'
@@ -11,6 +11,8 @@ import type { Scope } from './substitute.ts'
 /** What every part of reading a manifest needs. */
 export interface Reading {
   readonly files: InputFiles
+  /** As `createSourceCheck` does. */
+  readonly checkSources: (instance: Instance) => Promise<readonly string[]>
   readonly mistakes: Mistakes
   /** Where an offset of the manifest's text is, in UTF-16 units. */
   placeOf(at: number): Position

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pngBytes } from '../../support/image-bytes.ts'
+import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
 import { mistakesIn, oneJob, read } from './manifest-files.ts'
 
 const image = 'image create: { model: gpt-image-2, prompt: x }'
@@ -338,5 +338,34 @@ jobs:
   expect((await read(manifest)).warnings).toEqual([
     'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent as it is.',
     'b: adjust temperature or top_p, not both.',
+  ])
+})
+
+test('pictures that the model does not take are refused', async () => {
+  const manifest = `version: 1
+jobs:
+  a:
+    image edit:
+      model: dall-e-2
+      prompt: x
+      image: [wide.png, square.png]
+      mask: wide.png
+    out: a.png
+  b:
+    image edit:
+      model: gpt-image-2
+      prompt: x
+      image: ["@a", photo.gif]
+    out: b.png
+`
+  const files = {
+    'wide.png': pngBytes({ width: 2, height: 1 }),
+    'square.png': pngBytes(),
+    'photo.gif': gifBytes(),
+  }
+  expect(await mistakesIn(manifest, files)).toEqual([
+    'modelgate.yaml:7:14: image may be given once for dall-e-2 (image-model-b), not 2 times.',
+    'modelgate.yaml:7:14: image "wide.png" is 2x1; dall-e-2 (image-model-b) takes only square pictures.',
+    'modelgate.yaml:14:14: image "photo.gif" is image/gif; gpt-image-2 takes image/png, image/webp, image/jpeg.',
   ])
 })
