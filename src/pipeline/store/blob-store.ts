@@ -29,7 +29,7 @@ export interface BlobStore {
    */
   add(source: string | Uint8Array, isText: boolean): Promise<FileDigest>
   /**
-   * Stores a file by moving it, which saves a copy: for one that is nobody's, and whose bytes are on the disk.
+   * Stores a file by moving it, which saves a copy: for one that is nobody's. Its bytes are on the disk when this returns.
    * @throws FileError; then the file is where it was
    */
   take(path: string, isText: boolean): Promise<FileDigest>
@@ -99,7 +99,11 @@ export function openStore(context: FileContext, project: Project): BlobStore {
     const digest = await digestOfBytes(path)
     const isStoredAsItIs = !isText || (await digestOfBytes(path, true))?.sha256 === digest?.sha256
     const mayMove = digest !== undefined && isStoredAsItIs && (await isOnOneDisk(path, root))
-    if (mayMove) await keep(path, digest.sha256)
+    if (mayMove) {
+      // It costs little where they are on the disk already.
+      await syncFile(path)
+      await keep(path, digest.sha256)
+    }
     const stored = mayMove ? digest : await add(path, isText)
     await unlink(path).catch(() => {})
     return stored
