@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { readError, systemCode } from '../../files/file-error.ts'
+import { readError, systemCode, writeError } from '../../files/file-error.ts'
 import { decodeText, invalidTextClause } from '../../files/input-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
@@ -50,7 +50,9 @@ export async function writeLock(context: FileContext, project: Project, lock: Lo
   const found = await readFile(project.lockPath, 'utf8').catch(() => undefined)
   // A checkout on Windows may have other line breaks.
   if (found === undefined ? lock.size === 0 : found.replaceAll('\r\n', '\n') === text) return
-  await makeFolder(dirname(project.lockPath))
+  await makeFolder(dirname(project.lockPath)).catch((error: unknown) => {
+    throw writeError(error, shownLock(context, project))
+  })
   const file = await openAtomicFile(context, project.lockPath, { force: true })
   try {
     await file.write(text)

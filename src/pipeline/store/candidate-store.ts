@@ -3,7 +3,7 @@ import { basename, extname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
-import { shownPath, writeError } from '../../files/file-error.ts'
+import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
@@ -139,7 +139,9 @@ function isSame(found: StoredCandidate, record: CandidateRecord): boolean {
 /** Gives what is there another name: `KEY.1`, `KEY.2`, … A folder without a record was never whole. */
 async function putAside(root: string, key: string): Promise<void> {
   const path = join(root, key)
-  const found = await lstat(path).catch(() => undefined)
+  const found = await lstat(path).catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw error
+  })
   if (found === undefined || (found.isDirectory() && !(await namesIn(path)).includes(recordName))) return
   const numbers = (await namesIn(root)).flatMap((name) =>
     name.startsWith(`${key}.`) ? [Number(name.slice(key.length + 1))] : [],

@@ -2,6 +2,7 @@ import { lstat, mkdir, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
+import { removeLeftovers } from '../../files/atomic-file.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { linkOrReserve, makeFolder, replace } from '../../files/write-target.ts'
@@ -34,6 +35,7 @@ export async function placeOutput(context: FileContext, project: Project, placin
   const { folder, name } = await findPlace(project, path)
   const final = join(folder, name)
   if ((await digestIfAllowed(final, placing)) === sha256) return
+  await tidy(folder, context.clock.now())
   const temporary = temporaryPath(folder, name)
   try {
     await copyWhole(source, temporary, await modeOf(final)).catch((error: unknown) => {
@@ -55,6 +57,15 @@ export async function placeOutput(context: FileContext, project: Project, placin
   }
 }
 
+const tidied = new Set<string>()
+
+/** Removes what killed processes left in a folder; once, because there may be many outputs in it. */
+async function tidy(folder: string, now: number): Promise<void> {
+  if (tidied.has(folder)) return
+  tidied.add(folder)
+  await removeLeftovers(folder, now)
+}
+
 export interface Moving extends Omit<Placing, 'source'> {
   /** Where the file is now: relative to the output folder, with `/`. */
   readonly from: string
@@ -69,11 +80,11 @@ export async function moveOutput(project: Project, { from, ...moving }: Moving):
   const [source, target] = [await findPlace(project, from), await findPlace(project, moving.path)]
   const [here, there] = [join(source.folder, source.name), join(target.folder, target.name)]
   if ((await digestOfFile(here, moving.isText))?.sha256 !== moving.sha256) return false
-  if (!(await isSameFile(here, there))) await digestIfAllowed(there, moving)
   try {
+    if (!(await isSameFile(here, there))) await digestIfAllowed(there, moving)
     await rename(here, there)
   } catch (error) {
-    throw writeError(error, moving.path)
+    throw error instanceof ModelgateError ? error : writeError(error, moving.path)
   }
   return true
 }
@@ -95,7 +106,7 @@ async function modeOf(path: string): Promise<number | undefined> {
 }
 
 async function isSameFile(one: string, other: string): Promise<boolean> {
-  const [first, second] = await Promise.all([one, other].map((path) => lstat(path).catch(() => undefined)))
+  const [first, second] = await Promise.all([one, other].map(look))
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
@@ -116,7 +127,7 @@ async function findPlace(project: Project, path: string): Promise<Place> {
     let folder = root
     for (const each of names) folder = await enterFolder(root, join(folder, each), path)
     const final = join(folder, name)
-    if (!(await isLink(final))) return { folder, name }
+    if (!(await look(final))?.isSymbolicLink()) return { folder, name }
     // The file that it leads to is the output; one that leads nowhere is in the way.
     const real = await realpath(final)
     const at = real.lastIndexOf(sep)
@@ -128,22 +139,21 @@ async function findPlace(project: Project, path: string): Promise<Place> {
 }
 
 async function enterFolder(root: string, folder: string, path: string): Promise<string> {
-  const found = await lstat(folder).catch(() => undefined)
-  if (found?.isDirectory()) return folder
+  if ((await look(folder))?.isDirectory()) return folder
   await mkdir(folder).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })
-  if (!(await isLink(folder))) return folder
+  if (!(await look(folder))?.isSymbolicLink()) return folder
   const real = await realpath(folder)
   if (!isBelow(root, real)) throw outsideFolder(path, folder)
   return real
 }
 
-async function isLink(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  )
+/** What is at a path, which may be a link; undefined when nothing is. */
+async function look(path: string) {
+  return await lstat(path).catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw error
+  })
 }
 
 /** Also not in the folders of Git and of this program. */

@@ -205,6 +205,15 @@ test.each(['../hero.png', '/tmp/hero.png', 'art/../../hero.png', '.git/config', 
   },
 )
 
+test('what a killed process left is removed after a day', async () => {
+  const { folder, place } = setUp()
+  const left = join(folder, 'art/.hero.png.0123456789abcdef.mgpart')
+  writeFiles(folder, { 'art/.hero.png.0123456789abcdef.mgpart': 'ne' })
+  utimesSync(left, 1, 1)
+  await place()
+  expect(readdirSync(join(folder, 'art'))).toEqual(['hero.png'])
+})
+
 test('the longest name has room', async () => {
   const { folder, place } = setUp()
   const name = `${'ä'.repeat(125)}.png`

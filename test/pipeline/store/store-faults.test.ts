@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ModelgateError } from '../../../src/errors.ts'
+import type { LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { projectOf } from '../../../src/pipeline/project.ts'
+import { openStore } from '../../../src/pipeline/store/blob-store.ts'
+import { openCandidates, type CandidateRecord } from '../../../src/pipeline/store/candidate-store.ts'
+import { placeOutput } from '../../../src/pipeline/store/place-output.ts'
+import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+
+const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
+const [old, fresh] = [digestOf('old'), digestOf('new')]
+
+const block = (sha256: string): LockBlock => ({
+  key: 'a'.repeat(64),
+  outputs: [
+    {
+      path: 'hero.png',
+      sha256,
+      bytes: 3,
+      media_type: 'image/png',
+      width: null,
+      height: null,
+      seconds: null,
+      credentials: false,
+    },
+  ],
+  fields: {},
+  model: null,
+  origin: null,
+  request_id: null,
+  job_id: null,
+  usage: null,
+  took_s: null,
+  picked: null,
+  adopted: null,
+  prompt: null,
+})
+
+const recordOf = (sha256: string): CandidateRecord => {
+  const { key, outputs, model, origin, request_id, job_id, usage, took_s } = block(sha256)
+  const result = { outputs, model, origin, request_id, job_id, usage, took_s }
+  return { instance: 'hero', key, variant: 1, state: 'candidate', reasons: [], result }
+}
+
+/** A project with an older output, lock and candidate, and a file with a new result. */
+async function setUp() {
+  const folder = temporaryFolder()
+  const project = projectOf(join(folder, 'modelgate.yaml'), false)
+  const context = testContext({ cwd: folder })
+  writeFiles(folder, { 'work/new': 'new', 'work/old': 'old', 'art/hero.png': 'old' })
+  const work = join(folder, 'work/new')
+  const store = () => openStore(context, project)
+  const candidates = () => openCandidates(context, project)
+  await candidates().add(recordOf(old), [join(folder, 'work/old')])
+  await writeLock(context, project, new Map([['hero', block(old)]]))
+  const placing = { source: work, sha256: fresh, isText: false, path: 'art/hero.png', mayReplace: [old] }
+  return {
+    folder,
+    work,
+    store,
+    candidates,
+    add: () => store().add(work, false),
+    take: () => store().take(work, false),
+    keep: () => candidates().add(recordOf(fresh), [work]),
+    place: () => placeOutput(context, project, placing),
+    lock: () => writeLock(context, project, new Map([['hero', block(fresh)]])),
+    locked: async () => (await readLock(context, project)).get('hero')?.outputs[0]?.sha256,
+  }
+}
+
+type Setting = Awaited<ReturnType<typeof setUp>>
+
+const actions: Readonly<
+  Record<
+    string,
+    {
+      run(setting: Setting): Promise<unknown>
+      /** What must hold, however the action ended. */
+      check(setting: Setting): Promise<void>
+      /** What must hold when it is done, also at the second time. */
+      done(setting: Setting): Promise<void>
+    }
+  >
+> = {
+  'a blob is added': {
+    run: ({ add }) => add(),
+    check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
+    done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
+  },
+  'a file is moved into the store': {
+    run: ({ take, work }) => (existsSync(work) ? take() : Promise.resolve()),
+    check: async ({ work, store }) =>
+      expect((await store().has(fresh)) || readFileSync(work, 'utf8') === 'new').toBe(true),
+    done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
+  },
+  'an output is placed': {
+    run: ({ place }) => place(),
+    check: async ({ folder, work }) => {
+      expect(readFileSync(work, 'utf8')).toBe('new')
+      expect(['old', 'new']).toContain(readFileSync(join(folder, 'art/hero.png'), 'utf8'))
+    },
+    done: async ({ folder }) => expect(readFileSync(join(folder, 'art/hero.png'), 'utf8')).toBe('new'),
+  },
+  'a candidate is kept in place of another': {
+    run: ({ keep }) => keep(),
+    check: async ({ folder, candidates }) => {
+      expect([undefined, old, fresh]).toContain(
+        (await candidates().get(recordOf(old).key))?.result.outputs[0]?.sha256,
+      )
+      const root = join(folder, '.modelgate/candidates')
+      const kept = readdirSync(root).map((name) => join(root, name, '1-hero.png'))
+      expect(kept.filter(existsSync).map((path) => readFileSync(path, 'utf8'))).toContain('old')
+    },
+    done: async ({ candidates }) => {
+      expect((await candidates().get(recordOf(old).key))?.result.outputs[0]?.sha256).toBe(fresh)
+    },
+  },
+  'the lock is written': {
+    run: ({ lock }) => lock(),
+    check: async ({ locked }) => expect([old, fresh]).toContain(await locked()),
+    done: async ({ locked }) => expect(await locked()).toBe(fresh),
+  },
+}
+
+async function withFault(name: string, fault: FsFault) {
+  const setting = await setUp()
+  const { run, check, done } = actions[name]!
+  let failure: unknown
+  const { steps, value } = await withFsFault(fault, async () => {
+    try {
+      await run(setting)
+      return 'done'
+    } catch (error) {
+      failure = error
+      return 'failed'
+    }
+  })
+  await check(setting)
+  return { setting, steps, value, failure, run, done }
+}
+
+test.each(Object.keys(actions))(
+  '%s: killed at any step, nothing is lost or torn, and again it works',
+  async (name) => {
+    const { steps, setting, value, done: isDone } = await withFault(name, { step: -1, fault: 'none' })
+    expect(value).toBe('done')
+    await isDone(setting)
+    expect(steps.length).toBeGreaterThan(3)
+    for (const step of steps.keys()) {
+      for (const fault of ['stop before', 'stop after']) {
+        const { setting: left, run, done } = await withFault(name, { step, fault })
+        await run(left)
+        await done(left)
+      }
+    }
+  },
+)
+
+test.each(Object.keys(actions))(
+  '%s: a disk that refuses any step is told, and again it works',
+  async (name) => {
+    const { steps } = await withFault(name, { step: -1, fault: 'none' })
+    for (const step of steps.keys()) {
+      for (const fault of ['ENOSPC', 'EIO']) {
+        const { setting, value, failure, run, done } = await withFault(name, { step, fault })
+        // What is done for tidiness alone may fail.
+        const outcome = failure instanceof ModelgateError ? failure.exit : value
+        expect(['done', 'io'], `${steps[step]} ${fault}: ${String(failure)}`).toContain(outcome)
+        if (value === 'done') await done(setting)
+        await run(setting)
+        await done(setting)
+      }
+    }
+  },
+)
