@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import type { Prices } from '../../cost/prices.ts'
+import type { ModelgateError } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
+import { shownPath } from '../../files/file-error.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Call, OperationContext, Outcome, Redactor } from '../../operations/operation.ts'
 import type { Spending } from '../../operations/spending.ts'
@@ -95,9 +97,21 @@ export function beginRun(shared: ExecuteCall, task: Task): TaskRun {
  */
 export function wholeResult<
   Document extends OutputDocument & { readonly files: readonly { readonly path: string }[] },
->({ folder }: Task, outcome: Outcome<Document>): Document {
+>(task: Task, outcome: Outcome<Document>): Document {
   const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
   if (error === undefined) return outcome.document!
-  const kept = outcome.document?.files.map(({ path }) => resolve(folder, path)) ?? []
-  throw kept.length === 0 ? error : error.amend({ rescued: [...(error.facts.rescued ?? []), ...kept] })
+  throw withKept(task, error, outcome.document?.files ?? [])
+}
+
+/** Adds to an error what has been saved all the same, and where: it has been paid for. */
+export function withKept(
+  { folder }: Task,
+  error: ModelgateError,
+  files: readonly { readonly path: string }[],
+): ModelgateError {
+  if (files.length === 0) return error
+  const { rescued = [], hint } = error.facts
+  const all = [...rescued, ...files.map(({ path }) => resolve(folder, path))]
+  const where = `What has come is kept in ${shownPath(folder, Infinity)}.`
+  return error.amend({ rescued: all, ...(hint === undefined ? { hint: where } : {}) })
 }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { JobKind, VideoDocument } from '../../events/video.ts'
 import { nextCommand } from '../../files/next-command.ts'
@@ -10,7 +9,7 @@ import { waitForVideo } from '../../operations/wait-for-video.ts'
 import { requestBody } from './task-body.ts'
 import { fileTemplate, mediaFacts } from './result-facts.ts'
 import type { Task } from './task.ts'
-import { wholeResult, type Made, type TaskRun } from './task-run.ts'
+import { wholeResult, withKept, type Made, type TaskRun } from './task-run.ts'
 import { sourceOf } from './task-inputs.ts'
 
 /**
@@ -96,12 +95,8 @@ function remixed({ instance, upstream }: Task): NamedJob {
 }
 
 /** Of a job without a record the operation does not know how many videos it was asked for. */
-function tooFew({ instance, folder }: Task, { files, id }: VideoDocument): ModelgateError {
-  const message = `The gateway sent only ${files.length} of ${instance.count} videos.`
-  return new ModelgateError('partial', 'some_videos_failed', message, {
-    phase: 'result',
-    billed: 'yes',
-    remoteId: id,
-    rescued: files.map(({ path }) => resolve(folder, path)),
-  })
+function tooFew(task: Task, { files, id }: VideoDocument): ModelgateError {
+  const message = `The gateway sent only ${files.length} of ${task.instance.count} videos.`
+  const facts = { phase: 'result', billed: 'yes', remoteId: id } as const
+  return withKept(task, new ModelgateError('partial', 'some_videos_failed', message, facts), files)
 }

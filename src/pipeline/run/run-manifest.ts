@@ -101,6 +101,7 @@ async function prepare(run: Run): Promise<Run> {
     gateway: { ...shared.gateway, signal: stop.signal },
     context: { ...call.context, signal: stop.signal },
     project: project.manifest.project,
+    inputDigest: run.world.inputDigest,
     redactor: call.redactor,
     timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
   }

@@ -135,7 +135,11 @@ test('fewer images than asked are an error that keeps what came', async () => {
   const { outcome, task } = await answered(images(red), hero({ count: 2, fields: { n: valueField(2) } }))
   expect(outcome).toMatchObject({
     exit: 'partial',
-    facts: { billed: 'yes', rescued: [join(task.folder, '1.png')] },
+    facts: {
+      billed: 'yes',
+      rescued: [join(task.folder, '1.png')],
+      hint: `What has come is kept in "${task.folder}".`,
+    },
   })
   expect(readFileSync(join(task.folder, '1.png')).equals(red)).toBe(true)
   expect(existsSync(join(task.folder, 'result.json'))).toBe(false)
