@@ -1,4 +1,4 @@
-import { countOf, isObject, type JsonObject } from '../../json.ts'
+import { countOf, isDeeperThan, isObject, maxJsonDepth, type JsonObject } from '../../json.ts'
 import type { LockBlock, OutputFacts, Result } from './lock-block.ts'
 
 /** Takes what is wrong with a value, as a clause: `key is missing`. */
@@ -88,7 +88,11 @@ const flag: Kind<boolean> = {
   name: 'true or false',
 }
 
-const object: Kind<JsonObject> = { is: isObject, name: 'an object' }
+/** Deeper ones could not be written again. */
+const object: Kind<JsonObject> = {
+  is: (value): value is JsonObject => isObject(value) && !isDeeperThan(value, maxJsonDepth),
+  name: 'an object of usual depth',
+}
 
 const digest: Kind<string> = {
   is: (value): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),

@@ -79,7 +79,7 @@ export function parseLock(text: string, file: string): Lock {
     }
     if (problems.isFull) break
   }
-  for (const { id, line } of repeatedIds(text, lock.size)) {
+  for (const { id, line } of repeatedIds(text, Object.keys(members).length)) {
     complain(line, `${JSON.stringify(id)} stands in the lock twice`)
   }
   problems.throwIfAny()
@@ -102,20 +102,24 @@ function parseMembers(text: string, file: string): JsonObject {
 }
 
 /** In JSON the last of several members of one name counts: a merge by hand may have left both sides. */
-function* repeatedIds(text: string, blocks: number): Iterable<{ id: string; line: number }> {
-  const names = [...text.matchAll(/^ {2}("(?:[^"\\\n]|\\.)*"): \{/gm)]
-  if (names.length <= blocks) return
+function* repeatedIds(text: string, members: number): Iterable<{ id: string; line: number }> {
+  let lines = 0
+  for (let at = text.indexOf(memberStart); at !== -1; at = text.indexOf(memberStart, at + 1)) lines++
+  if (lines <= members) return
   const seen = new Set<string>()
-  for (const { 1: name, index } of names) {
+  for (const { 1: name, index } of text.matchAll(/^ {2}("(?:[^"\\\n]|\\.)*"):/gm)) {
     const id = JSON.parse(name!) as string
     if (seen.has(id)) yield { id, line: lineAt(text, index) }
     seen.add(id)
   }
 }
 
+/** As each member of the lock begins in the form in which it is written. */
+const memberStart = '\n  "'
+
 /** Where a block begins, in the form in which locks are written. */
 function lineOf(text: string, id: string): number {
-  const at = text.indexOf(`\n  ${JSON.stringify(id)}:`)
+  const at = text.indexOf(`${memberStart}${JSON.stringify(id).slice(1)}:`)
   return at === -1 ? 1 : lineAt(text, at + 1)
 }
 

@@ -239,6 +239,13 @@ describe('is refused:', () => {
     })
   })
 
+  test('a usage that is too deep to be written again', () => {
+    const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+    expect(refusal(written.replace('"total_tokens":110', `"total_tokens":${deep}`))).toMatchObject({
+      message: 'modelgate.lock:3: "hero": usage is not an object of usual depth.',
+    })
+  })
+
   test('outputs that are none', () => {
     const value = JSON.parse(written) as { hero: { outputs: unknown } }
     for (const outputs of [[], {}, 'x']) {
