@@ -1,11 +1,12 @@
 import type { FileContext } from '../../context.ts'
-import type { ModelFamilies } from '../../contract/known-models.ts'
+import { modelCalled, type ModelFamilies } from '../../contract/known-models.ts'
 import { ModelgateError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, describeInputFile, readInputFile } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { checkInputs } from '../execute/check-inputs.ts'
+import { readImageFile, sourceProblems, type ImageSource } from '../../operations/image-sources.ts'
+import { isProblem } from '../../problems.ts'
 import { plainText } from './csv.ts'
 import type { Instance } from './manifest.ts'
 
@@ -68,8 +69,8 @@ function once<Value>(read: (path: string) => Promise<Value>): (path: string) => 
 }
 
 /**
- * Checks the pictures of an edit that are there against the limits of its model's family, each set of pictures once.
- * Nothing is said of those that other instances make.
+ * Checks the pictures of an edit that are there against the limits of its model's family. Nothing is said of those that
+ * other instances make. Each picture is read once, and each mask for each size of picture: reading one takes long.
  * @returns finds what is wrong, each a sentence that begins with the field
  */
 export function createSourceCheck(
@@ -77,18 +78,43 @@ export function createSourceCheck(
   folder: string,
   families: ModelFamilies,
 ): (instance: Instance) => Promise<readonly string[]> {
-  const known = new Map<string, Promise<readonly string[]>>()
-  return async (instance) => {
-    const { command, fields, model, references } = instance
-    // The file of an import may be restored later.
-    const isImported = references.some(({ kind }) => kind === 'import')
-    if (command !== 'image edit' || isImported) return []
-    const key = JSON.stringify([model, fields['image'], fields['mask']])
-    const found = known.get(key) ?? checkInputs(context, instance, { folder, upstream: new Map() }, families)
-    known.set(key, found)
+  const inFolder: FileContext = { ...context, cwd: folder }
+  const sourceReader = (field: 'image' | 'mask') =>
+    once((path) => readImageFile(inFolder, { field, name: field }, path))
+  const readers = { image: sourceReader('image'), mask: sourceReader('mask') }
+  const masks = new Map<string, Promise<readonly string[]>>()
+  const checkMask = (mask: ImageSource, first: ImageSource | undefined, model: CheckedModel) => {
+    const { width, height } = first?.info ?? {}
+    const key = JSON.stringify([mask.label, width, height, model.id])
+    const found = masks.get(key) ?? sourceProblems(first === undefined ? [] : [first], mask, model)
+    masks.set(key, found)
     return found
   }
+  return async ({ command, fields, model: id }) => {
+    if (command !== 'image edit') return []
+    const model = { id: id ?? '', family: id === null ? undefined : modelCalled(id, families).family }
+    const read = async (field: 'image' | 'mask') => {
+      const value = fields[field]
+      const files = value?.kind === 'files' ? value.files : []
+      const paths = files.flatMap(({ source }) => ('path' in source ? [source.path] : []))
+      const sources = await Promise.all(paths.map(readers[field]))
+      return { sources, isWhole: paths.length === files.length }
+    }
+    try {
+      const [images, masked] = [await read('image'), await read('mask')]
+      const [mask] = masked.sources
+      const together = images.isWhole ? [images.sources] : images.sources.map((image) => [image])
+      const found = await Promise.all(together.map((some) => sourceProblems(some, undefined, model)))
+      const first = images.isWhole ? images.sources[0] : undefined
+      return [...found.flat(), ...(mask === undefined ? [] : await checkMask(mask, first, model))]
+    } catch (error) {
+      if (!isProblem(error)) throw error
+      return [error.message]
+    }
+  }
 }
+
+type CheckedModel = Parameters<typeof sourceProblems>[2]
 
 function textOf(path: string, bytes: Uint8Array): Found<string> {
   if (isPointer(bytes)) return { problem: pointerProblem(path) }

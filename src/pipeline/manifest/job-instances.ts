@@ -3,7 +3,7 @@ import { literalTemplate } from '../../files/output-plan.ts'
 import { checkInstance } from './check-instance.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Asserts, FieldValue, InputFile, Instance, Reference } from './manifest.ts'
-import { memberOf, nodeAt } from './manifest-source.ts'
+import { memberOf, nodeAt, type YamlNode } from './manifest-source.ts'
 import type { Reading } from './reading.ts'
 import { isTemplated, readSchema, resolveField, resolveString, type Place } from './resolve-field.ts'
 import type { Targets } from './resolve-reference.ts'
@@ -16,6 +16,19 @@ export interface ReadInstance {
   readonly warnings: readonly string[]
 }
 
+/** Rows that are read at the same time: most of it is waiting for files. */
+const batch = 64
+
+/** What all rows of a job share. */
+interface SharedParts {
+  /** What does not depend on the row, by name: it is read, and its mistakes are told, once. */
+  readonly constants: Map<string, Promise<unknown>>
+  readonly settings: Settings
+  readonly now: number
+}
+
+type Settings = Pick<Instance, 'variants' | 'pick' | 'isFrozen' | 'onUnknown' | 'at'>
+
 /**
  * The instances of a job, one a row; those with mistakes are left out.
  * @param now milliseconds since 1970, for models that retire
@@ -26,88 +39,110 @@ export async function readInstances(
   rows: readonly Row[] | null,
   { targets, now }: { readonly targets: Targets; readonly now: number },
 ): Promise<ReadInstance[]> {
-  const found: ReadInstance[] = []
-  const constants = new Map<string, unknown>()
-  for (const row of rows ?? [undefined]) {
-    const id = row === undefined ? job.name : `${job.name}[${row.id}]`
+  const shared: SharedParts = { constants: new Map(), settings: readSettings(reading, job), now }
+  const readRow = (row: Row | null) => {
+    const instance = row === null ? undefined : `${job.name}[${row.id}]`
     const scope: Scope = { columns: row?.columns ?? null, ...reading.variables }
-    const place: Place = { reading, job, scope, targets, instance: row === undefined ? undefined : id }
-    const instance = await readInstance(place, id, constants, now)
-    if (instance !== undefined) found.push(instance)
+    return readInstance({ reading, job, scope, targets, instance }, shared)
+  }
+  const found: ReadInstance[] = []
+  const all = rows ?? [null]
+  for (let at = 0; at < all.length; at += batch) {
+    const read = await Promise.all(all.slice(at, at + batch).map(readRow))
+    found.push(...read.filter((instance) => instance !== undefined))
   }
   return found
 }
 
-async function readInstance(
-  place: Place,
-  id: string,
-  constants: Map<string, unknown>,
-  now: number,
-): Promise<ReadInstance | undefined> {
-  const { reading, job } = place
-  const { own, command } = job
-  /** What does not depend on the row is read, and told, once for all. */
-  const once = async <Value>(name: string, depends: boolean, read: (at: Place) => Promise<Value>) => {
-    if (depends) return read(place)
-    if (!constants.has(name)) constants.set(name, await read({ ...place, instance: undefined }))
-    return constants.get(name) as Value
+function readSettings({ mistakes, placeOf }: Reading, { own, node, command, at }: JobDefinition): Settings {
+  const {
+    variants = 1,
+    pick = null,
+    on_unknown: onUnknown,
+  } = own as {
+    variants?: number
+    pick?: number
+    on_unknown?: Instance['onUnknown']
   }
-  const fields: Record<string, FieldValue> = {}
-  let isWhole = true
-  let depends = false
-  for (const [name, written] of job.fields) {
-    const isOfRow = isTemplated(written.node)
-    depends ||= isOfRow
-    const value = await once(`field ${name}`, isOfRow, (at) => resolveField(at, written))
-    if (value === undefined) isWhole = false
-    else fields[name] = value
-  }
-  const own1 = (name: string) => memberOf(job.node, name)?.node
-  const text = async (name: string, at: Place): Promise<string | null | undefined> => {
-    const node = own1(name)
-    return node === undefined || own[name] === undefined ? null : resolveString(at, name, node)
-  }
-  const output = await text('out', withLiteralBraces(place))
-  const alt = await text('alt', place)
-  const assertNode = own1('assert')
-  const asserts = await once('assert', assertNode !== undefined && isTemplated(assertNode), (at) =>
-    readAsserts(at),
-  )
-  const pick = typeof own['pick'] === 'number' ? own['pick'] : null
-  const variants = typeof own['variants'] === 'number' ? own['variants'] : 1
   if (pick !== null && pick > variants) {
-    const at = reading.placeOf(own1('pick')!.at)
-    reading.mistakes.add(at, `pick is ${pick}, but variants is ${variants}.`)
+    const place = placeOf(memberOf(node, 'pick')!.node.at)
+    mistakes.add(place, `pick is ${pick}, but variants is ${variants}.`)
   }
-  const { creates } = creatingCommands[command]
+  const usual = creatingCommands[command].creates === 'text' ? 'retry' : 'stop'
+  const isFrozen = own['frozen'] === true
+  return { variants, pick, isFrozen, onUnknown: onUnknown ?? usual, at: placeOf(at) }
+}
+
+async function readInstance(place: Place, shared: SharedParts): Promise<ReadInstance | undefined> {
+  const { reading, job } = place
+  const { fields, isWhole, isOfRow } = await readFields(place, shared)
+  const output = readOwn(withLiteralBraces(place), 'out')
+  const asserts = await readAsserts(place, shared)
+  const alt = readOwn(place, 'alt')
   const model = fields['model']?.kind === 'value' ? fields['model'].value : undefined
-  const onUnknown = own['on_unknown']
   const instance: Instance = {
-    id,
+    id: place.instance ?? job.name,
     job: job.name,
-    command,
-    lane: creates,
+    command: job.command,
+    lane: creatingCommands[job.command].creates,
     model: typeof model === 'string' ? model : null,
     fields,
     references: referencesIn(fields),
     output: output ?? '',
     count: 1,
-    variants,
-    pick,
     alt: alt ?? null,
     asserts,
-    isFrozen: own['frozen'] === true,
-    onUnknown:
-      onUnknown === 'stop' || onUnknown === 'retry' ? onUnknown : creates === 'text' ? 'retry' : 'stop',
-    at: reading.placeOf(job.at),
+    ...shared.settings,
   }
-  const named = depends ? place.instance : undefined
+  const named = isOfRow ? place.instance : undefined
   for (const problem of isWhole ? await reading.checkSources(instance) : []) {
     const field = job.fields.get(problem.startsWith('mask ') ? 'mask' : 'image')
     reading.mistakes.add(reading.placeOf(field?.node.at ?? job.commandAt), problem, named)
   }
-  const { count, warnings } = checkInstance(reading, job, instance, { isWhole, named, now })
-  return isWhole && typeof output === 'string' ? { instance: { ...instance, count }, warnings } : undefined
+  const { count, warnings } = checkInstance(reading, job, instance, { isWhole, named, now: shared.now })
+  return isWhole && output !== undefined ? { instance: { ...instance, count }, warnings } : undefined
+}
+
+interface ReadFields {
+  readonly fields: Readonly<Record<string, FieldValue>>
+  /** Whether there is no mistake in any of them. */
+  readonly isWhole: boolean
+  /** Whether one depends on the row, or on variables. */
+  readonly isOfRow: boolean
+}
+
+async function readFields(place: Place, shared: SharedParts): Promise<ReadFields> {
+  const fields: Record<string, FieldValue> = {}
+  let isWhole = true
+  let isOfRow = false
+  for (const [name, written] of place.job.fields) {
+    const depends = isTemplated(written.node)
+    isOfRow ||= depends
+    const value = depends
+      ? await resolveField(place, written)
+      : await once(place, shared, name, (at) => resolveField(at, written))
+    if (value === undefined) isWhole = false
+    else fields[name] = value
+  }
+  return { fields, isWhole, isOfRow }
+}
+
+function once<Value>(
+  place: Place,
+  { constants }: SharedParts,
+  name: string,
+  read: (place: Place) => Promise<Value>,
+): Promise<Value> {
+  const found = constants.get(name) ?? read({ ...place, instance: undefined })
+  constants.set(name, found)
+  return found as Promise<Value>
+}
+
+/** A text of the job itself; undefined where there is none, or a mistake in it. */
+function readOwn(place: Place, name: string): string | undefined {
+  const { own, node } = place.job
+  const entry = own[name] === undefined ? undefined : memberOf(node, name)
+  return entry && resolveString(place, name, entry.node)
 }
 
 /** Braces in what is put into an output are no words of its template. */
@@ -144,12 +179,19 @@ function referenceOf({ source }: InputFile): Reference[] {
 }
 
 /** The assertions of a job for one row; those with mistakes are left out. */
-async function readAsserts(place: Place): Promise<Asserts> {
-  const { reading, job } = place
-  const node = memberOf(job.node, 'assert')?.node
+async function readAsserts(place: Place, shared: SharedParts): Promise<Asserts> {
+  const node = memberOf(place.job.node, 'assert')?.node
+  if (node === undefined) return {}
+  // No field is named so.
+  return isTemplated(node)
+    ? resolveAsserts(place, node)
+    : once(place, shared, 'assert:', (at) => resolveAsserts(at, node))
+}
+
+async function resolveAsserts(place: Place, node: YamlNode): Promise<Asserts> {
+  const { mistakes, placeOf } = place.reading
   const found: Record<string, unknown> = {}
-  if (node === undefined) return found
-  for (const [name, value] of Object.entries(job.asserts)) {
+  for (const [name, value] of Object.entries(place.job.asserts)) {
     const inner = nodeAt(node, [name])
     if (name === 'schema') {
       const read = await readSchema(place, name, inner)
@@ -158,7 +200,7 @@ async function readAsserts(place: Place): Promise<Asserts> {
     }
     const text = typeof value === 'string' ? resolveString(place, name, inner) : undefined
     const problem = name === 'matches' && text !== undefined ? patternProblem(text) : undefined
-    if (problem !== undefined) reading.mistakes.add(reading.placeOf(inner.at), problem, place.instance)
+    if (problem !== undefined) mistakes.add(placeOf(inner.at), problem, place.instance)
     found[name] = text ?? value
   }
   return found
