@@ -61,10 +61,16 @@ ${next === null ? nothing : commandToCopy(next)}
 </div>`
 }
 
+/** In characters. A longer prompt is shown by its beginning. */
+const maxPromptLength = 20_000
+
 function promptBlock({ prompt_file, kind }: ReportAsset, prompt: string): Markup {
   const label = kind === 'text' ? 'Input' : 'Prompt'
   const from = prompt_file === null ? nothing : markup` <span class="quiet" data-find>${prompt_file}</span>`
-  return markup`<div class="block"><h4>${label}${from}</h4><p class="prompt" dir="auto" data-find>${prompt}</p></div>`
+  const left = prompt.length - maxPromptLength
+  const rest = left > 0 ? markup`<p class="quiet">${left} more characters</p>` : nothing
+  return markup`<div class="block"><h4>${label}${from}</h4>
+<p class="prompt" dir="auto" data-find>${prompt.slice(0, maxPromptLength)}</p>${rest}</div>`
 }
 
 /** Longer values of fields say nothing in a list. */

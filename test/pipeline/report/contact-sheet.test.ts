@@ -258,6 +258,11 @@ test('texts are set readably, and a long one by its beginning', async () => {
   )
 })
 
+test('a prompt without end is shown by its beginning', async () => {
+  const html = await sheet([{ id: 'hero', state: 'new', prompt: 'a'.repeat(20_003) }])
+  expect(html).toContain(`data-find>${'a'.repeat(20_000)}</p><p class="quiet">3 more characters</p>`)
+})
+
 test('a candidate has its command, quoted for a shell', async () => {
   const html = await sheet([
     {

@@ -62,6 +62,8 @@ export function startLoading(): void {
   )
   for (const media of all<Media>('[data-media]')) near.observe(media)
   startPlaying()
+  // The browser's own command: what is not decoded in time is missing, which the button of the page prevents.
+  window.addEventListener('beforeprint', () => all<Media>('.asset:not([hidden]) [data-media]').forEach(load))
   const retry = window.setInterval(() => waiting.forEach(load), 100)
   const stop = () => {
     waiting.forEach(load)

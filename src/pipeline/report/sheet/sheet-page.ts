@@ -17,7 +17,7 @@ function startComparisons(): void {
     }
     const split = compare.querySelector<HTMLInputElement>('.split')
     split?.addEventListener('input', () => {
-      find('.pair', compare).style.setProperty('--split', `${split.value}%`)
+      find('.pair', compare).style.setProperty('--split', String(split.valueAsNumber / 100))
     })
   }
 }
