@@ -90,7 +90,6 @@ const runFile = define(
 )
 
 /** Why an instance failed. */
-export type RunFailure = Infer<typeof runFailure.schema>
 const runFailure = define(
   'run_failure',
   object({

@@ -1,5 +1,8 @@
 import { basename, dirname, extname, join } from 'node:path'
 
+/** What a manifest is called, unless it is named. */
+export const manifestName = 'modelgate.yaml'
+
 /** Where the files of a manifest lie. All paths are absolute. */
 export interface Project {
   readonly manifestPath: string

@@ -1,4 +1,5 @@
-import { constants, open, type FileHandle } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { randomHex, type Clock } from '../../context.ts'
 import type { FileError } from '../../errors.ts'

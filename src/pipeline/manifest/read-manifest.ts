@@ -6,7 +6,7 @@ import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
 import { numberOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
-import { projectOf } from '../project.ts'
+import { manifestName, projectOf } from '../project.ts'
 import { assembleInstances } from './assemble-instances.ts'
 import { readImports } from './imports.ts'
 import { createInputFiles, createSourceCheck, readText } from './input-files.ts'
@@ -35,8 +35,6 @@ const minKeyLength = 8
 /** Largest manifest, in bytes. */
 const maxBytes = 8 * 1024 * 1024
 
-const defaultName = 'modelgate.yaml'
-
 /**
  * The absolute path of the manifest: the one that is given, else the nearest `modelgate.yaml`, from the working directory
  * upwards.
@@ -45,11 +43,11 @@ const defaultName = 'modelgate.yaml'
 export async function findManifest({ cwd }: FileContext, given: string | undefined): Promise<string> {
   if (given !== undefined) return resolve(cwd, given)
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, defaultName)
+    const path = join(folder, manifestName)
     if (await isFile(path)) return path
     if (dirname(folder) === folder) break
   }
-  throw new UsageError(`There is no ${defaultName} here, nor in a folder above.`, {
+  throw new UsageError(`There is no ${manifestName} here, nor in a folder above.`, {
     code: 'manifest_missing',
     hint: 'Write one, or name another manifest with -f FILE.',
   })

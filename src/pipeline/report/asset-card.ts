@@ -1,4 +1,4 @@
-import type { ReportAsset } from '../../events/run-report.ts'
+import type { ReportAsset } from '../../events/asset-report.ts'
 import { assetStage, commandToCopy } from './asset-stage.ts'
 import { markup, nothing, type Markup } from './markup.ts'
 import { costText, fileFacts, stateLabel, tookText } from './report-words.ts'

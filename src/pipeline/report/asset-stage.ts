@@ -1,4 +1,4 @@
-import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/run-report.ts'
+import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText } from '../../quantities.ts'
 import { markup, nothing, type Markup } from './markup.ts'

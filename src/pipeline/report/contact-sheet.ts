@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AssetReport, ReportAsset } from '../../events/run-report.ts'
+import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import { assetCard } from './asset-card.ts'
 import { markup, nothing, type Markup } from './markup.ts'
 import { counted, sectionsOf, stateLabel, sumFacts, timeText } from './report-words.ts'

@@ -1,4 +1,4 @@
-import type { AssetReport, ReportAsset, ReportFile } from '../../events/run-report.ts'
+import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { createMarkdownPage, literal } from './markdown-page.ts'
 import { costText, fileFacts, sectionsOf, stateLabel, sumFacts, timeText, tookText } from './report-words.ts'

@@ -1,4 +1,4 @@
-import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/run-report.ts'
+import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
 import type { Provenance, Result } from '../lock/lock-block.ts'
 import type { FieldValue, InputFile, Instance } from '../manifest/manifest.ts'
 import type { Assessment, State } from '../plan/assessment.ts'

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { Context } from '../../context.ts'
-import type { ReportFile } from '../../events/run-report.ts'
+import type { ReportFile } from '../../events/asset-report.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Blobs } from '../plan/world.ts'

@@ -1,5 +1,5 @@
 import { amountOf, shownAmount } from '../../cost/amount.ts'
-import type { AssetReport, ReportAsset, ReportFile } from '../../events/run-report.ts'
+import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { byteText, roundedDuration } from '../../quantities.ts'
 import { stateWords, toneOf, type Tone } from './state-words.ts'
 

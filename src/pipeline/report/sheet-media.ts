@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import type { AssetReport, ReportFile } from '../../events/run-report.ts'
+import type { AssetReport, ReportFile } from '../../events/asset-report.ts'
 
 /** Where a contact sheet finds files, and where it will lie itself. Absolute paths. */
 export interface SheetPlace {

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { RunReportDocument } from '../../events/run-document.ts'
-import type { AssetReport } from '../../events/run-report.ts'
+import type { AssetReport } from '../../events/asset-report.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import { openTextFile, type TextFile } from '../../files/text-file.ts'
 import { creationOf } from '../execute/task-body.ts'

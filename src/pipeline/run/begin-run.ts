@@ -15,7 +15,7 @@ import { createRunBudget, type RunBudget } from '../schedule/run-budget.ts'
 import { partition } from '../shards/partition.ts'
 import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
-import type { Run, RunCall, RunOptions } from './run.ts'
+import type { Run, RunCall, RunOptions } from './run-call.ts'
 import { stopWithGrace } from './stop-run.ts'
 import { lockWithUnfinished, takeUpReplies } from './take-up.ts'
 

@@ -16,7 +16,7 @@ import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
 import { exitOfRun } from './run-exit.ts'
 import { runFile } from './run-file.ts'
-import type { InstanceEnd } from './run.ts'
+import type { InstanceEnd } from './run-call.ts'
 import { whatIsLeft } from './what-is-left.ts'
 
 /** What of a document does not follow from the instances. */
@@ -34,7 +34,6 @@ export function runDocument(
 ): RunDocument {
   const { project } = manifest
   const instances = ends.map((end) => describeEnd(call, project, end))
-  const generating = facts.mode === 'run' ? [] : ['--generate']
   return {
     version: outputVersion,
     command: 'run',
@@ -44,7 +43,7 @@ export function runDocument(
     instances,
     states: countStates(ends.map(({ assessment }) => assessment)),
     cost: sumOf(ends),
-    left: whatIsLeft(instances, call.next, generating),
+    left: whatIsLeft(instances, call.next, call.generating),
     ...facts,
   }
 }

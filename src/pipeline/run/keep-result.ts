@@ -5,7 +5,7 @@ import type { RecordedResult } from '../journal/history.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { outputPaths } from '../plan/output-places.ts'
 import { isTextType } from '../store/file-digest.ts'
-import type { Run } from './run.ts'
+import type { Run } from './run-call.ts'
 
 /** The folder in which the files of a request are saved. */
 export function workFolder(stateFolder: string, key: string): string {

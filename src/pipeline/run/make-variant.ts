@@ -7,7 +7,7 @@ import type { Task, TaskResult, UpstreamResult } from '../execute/task.ts'
 import type { Assessment, Variant } from '../plan/assessment.ts'
 import { upstreamFiles } from '../plan/upstream-result.ts'
 import { keepResult, workFolder } from './keep-result.ts'
-import type { MadeVariant, Run } from './run.ts'
+import type { MadeVariant, Run } from './run-call.ts'
 
 /** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
 export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {

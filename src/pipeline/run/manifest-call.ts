@@ -16,4 +16,6 @@ export interface ManifestCall {
   readonly isSandbox: boolean
   /** The words of a command for the same manifest: `next('pick', 'hero', '2')` is `modelgate run pick hero 2`. */
   next(...words: string[]): readonly string[]
+  /** What makes such a command generate where it would not by itself: `--generate` in CI. */
+  readonly generating: readonly string[]
 }

@@ -9,7 +9,7 @@ import { placeOutputs } from '../plan/output-places.ts'
 import { findResult } from '../plan/result-files.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
-import type { Run } from './run.ts'
+import type { Run } from './run-call.ts'
 
 /**
  * Makes a result the output of its instance: puts its files in place and locks them. What lies there goes to the store

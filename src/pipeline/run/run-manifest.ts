@@ -11,7 +11,7 @@ import { beginRun } from './begin-run.ts'
 import { leavePart } from './leave-part.ts'
 import { openProject, type OpenProject } from './open-project.ts'
 import { describeEnd, runDocument, runFailure, type RunFacts } from './describe-run.ts'
-import type { InstanceEnd, Run, RunCall, RunOptions } from './run.ts'
+import type { InstanceEnd, Run, RunCall, RunOptions } from './run-call.ts'
 import { settleInstance } from './settle-instance.ts'
 
 /**

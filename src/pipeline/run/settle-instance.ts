@@ -6,7 +6,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { upstreamOf } from '../plan/upstream-result.ts'
 import { makeVariant } from './make-variant.ts'
 import { lockBlock, placeResult } from './place-result.ts'
-import type { InstanceEnd, MadeVariant, Run } from './run.ts'
+import type { InstanceEnd, MadeVariant, Run } from './run-call.ts'
 
 /**
  * Brings one instance up to date, as far as that is allowed. Those that it refers to have come to their end.

@@ -27,35 +27,35 @@ const force = (ids: readonly string[]) =>
 const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   unknown: {
     message:
-      'sent, and nobody knows what became of it: it may have been billed. Look at the gateway before it is made again',
+      'Sent, and nobody knows what became of it: it may have been billed. Look at the gateway before it is made again',
     words: regenerate,
   },
-  failed: { message: 'failed. When the cause is gone, run it again', words: (ids) => ids },
+  failed: { message: 'Failed. When the cause is gone, run it again', words: (ids) => ids },
   lost: {
     message:
-      'locked, but neither the file nor its bytes in the store are here. Get the file back from version control or from the machine that made it; only if it is gone for good, make it again',
+      'Locked, but neither the file nor its bytes in the store are here. Get the file back from version control or from the machine that made it; only if it is gone for good, make it again',
     words: regenerate,
   },
-  changed: { message: 'not as it was locked. To keep the file as it is now', words: adopt, or: force },
+  changed: { message: 'Not as it was locked. To keep the file as it is now', words: adopt, or: force },
   in_the_way: {
-    message: 'not in the lock, but a file of its name is there. To keep that file',
+    message: 'Not in the lock, but a file of its name is there. To keep that file',
     words: adopt,
     or: force,
   },
   rejected: {
-    message: 'made, but its asserts do not hold. The result is kept; loosen the asserts, or make it again',
+    message: 'Made, but its asserts do not hold. The result is kept; loosen the asserts, or make it again',
     words: regenerate,
   },
   awaiting: {
-    message: 'made, and waits for a choice. Look at the candidates',
+    message: 'Made, and waits for a choice. Look at the candidates',
     words: () => ['report'],
     or: ([id = '']) => ['Then choose one, for example the second: ', ['pick', id, '2'], '.'],
   },
-  stale: { message: 'not as the manifest says now', words: (ids) => ids },
-  new: { message: 'not made yet', words: (ids) => ids },
-  restorable: { message: 'not in its place, and is restored without cost', words: (ids) => ids },
-  pending: { message: 'not made yet, nor what it needs', words: (ids) => ids },
-  blocked: { message: 'waiting for another one that stands still' },
+  stale: { message: 'Not as the manifest says now', words: (ids) => ids },
+  new: { message: 'Not made yet', words: (ids) => ids },
+  restorable: { message: 'Not in its place, and is restored without cost', words: (ids) => ids },
+  pending: { message: 'Not made yet, nor what it needs', words: (ids) => ids },
+  blocked: { message: 'Waiting for another one that stands still' },
 }
 
 /** The order in which they are told. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AssetReport } from '../../../src/events/run-report.ts'
+import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { contactSheet } from '../../../src/pipeline/report/contact-sheet.ts'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { anyText } from '../../support/any-text.ts'

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { runDefinitions } from '../../../src/events/run-document.ts'
-import { assetReport, assetReportDefinitions } from '../../../src/events/run-report.ts'
+import { assetReport, assetReportDefinitions } from '../../../src/events/asset-report.ts'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'

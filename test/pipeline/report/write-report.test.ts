@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AssetReport } from '../../../src/events/run-report.ts'
+import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { writeReports, type ReportOptions } from '../../../src/pipeline/report/write-report.ts'
 import type { ManifestCall } from '../../../src/pipeline/run/manifest-call.ts'
 import { runBench } from '../run/run-bench.ts'
@@ -37,6 +37,7 @@ async function report(
     file: undefined,
     isSandbox: false,
     next: (...words) => ['modelgate', 'run', ...words],
+    generating: [],
     ...changes,
   }
   const files = [{ path: 'report.json', format: 'json' }] as const

@@ -4,7 +4,7 @@ import type { OutputEvent } from '../../../src/events/documents.ts'
 import type { RunDocument } from '../../../src/events/run-document.ts'
 import type { Prices } from '../../../src/cost/prices.ts'
 import { runManifest } from '../../../src/pipeline/run/run-manifest.ts'
-import type { RunCall, RunOptions } from '../../../src/pipeline/run/run.ts'
+import type { RunCall, RunOptions } from '../../../src/pipeline/run/run-call.ts'
 import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { taskBench } from '../../support/pipeline-task.ts'
@@ -50,6 +50,7 @@ export async function runBench(
       file: undefined,
       isSandbox: false,
       next: (...words) => ['modelgate', 'run', ...words],
+      generating: [],
       listener: { event: (event) => void events.push(event), async flush() {} },
       prices,
       version: '0.0.0',

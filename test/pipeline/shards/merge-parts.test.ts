@@ -52,6 +52,7 @@ async function merge({ context }: Bench, folders: readonly string[] = ['parts'])
     file: undefined,
     isSandbox: false,
     next: (...words) => ['modelgate', 'run', ...words],
+    generating: [],
   }
   const outcome = await mergeParts(call, folders)
   const error = outcome.kind === 'failed' ? outcome.error : outcome.failure

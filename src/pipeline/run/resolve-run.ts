@@ -1,0 +1,109 @@
+import { join, relative } from 'node:path'
+import { asModelgateError, UsageError } from '../../errors.ts'
+import type { RunDocument } from '../../events/run-document.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import { takeOwnership } from '../journal/owner.ts'
+import { keysOf } from '../lock/instance-key.ts'
+import { resolveLock } from '../lock/merge-lock.ts'
+import { readLockText, writeLock } from '../lock/project-lock.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import { findManifest, readManifest } from '../manifest/read-manifest.ts'
+import { digestOfFile, digestOfInput, isTextType } from '../store/file-digest.ts'
+import type { RunCall } from './run-call.ts'
+import { runManifest } from './run-manifest.ts'
+
+/** What it gets from its caller: it sends nothing. */
+export type ResolveCall = Omit<RunCall, 'connect' | 'prices' | 'idempotencyHonoured'>
+
+/** How a manifest stands when it has been changed. */
+async function look(call: ResolveCall): Promise<Outcome<RunDocument>> {
+  const connect = () => Promise.reject(new Error('A look sends nothing.'))
+  const outcome = await runManifest(
+    { ...call, prices: {}, idempotencyHonoured: false, connect },
+    {
+      jobs: [],
+      mode: 'check',
+      regenerate: [],
+      force: false,
+      newRun: false,
+      maxCreates: undefined,
+      maxCost: undefined,
+      graceS: 0,
+      timeoutS: undefined,
+      shard: null,
+      confirm: async () => false,
+    },
+  )
+  if (outcome.kind === 'failed') return outcome
+  return { ...outcome, document: { ...outcome.document, command: 'run merge', mode: 'run' } }
+}
+
+/**
+ * Takes the conflict marks out of a lock: keeps what both sides agree on, and of the rest what the manifest still asks for.
+ * @returns the outcome, whose error has exit code 13 for what neither side had as the manifest asks for it
+ */
+export async function resolveRun(call: ResolveCall): Promise<Outcome<RunDocument>> {
+  try {
+    await resolveConflicts(call)
+    return await look(call)
+  } catch (thrown) {
+    return { kind: 'failed', error: asModelgateError(thrown, false), document: undefined }
+  }
+}
+
+/** @throws UsageError for a lock without conflict marks, or whose sides cannot be read; FileError */
+async function resolveConflicts(call: ResolveCall): Promise<void> {
+  const { context, env, families, file, isSandbox, listener, next } = call
+  const path = await findManifest(context, file)
+  const manifest = await readManifest(context, path, { isSandbox, env, families })
+  const { project, instances } = manifest
+  const ownership = await takeOwnership(project, context)
+  try {
+    const shown = relative(context.cwd, project.lockPath)
+    const text = await readLockText(context, project)
+    if (text === undefined || !/^<{7} /m.test(text)) {
+      throw new UsageError(`${shown} has no conflict marks.`, {
+        code: 'no_conflict',
+        ...leadTo('See how it stands: ', nextCommand(next('--plan'))),
+      })
+    }
+    const { lock, taken, dropped } = await resolveLock(text, shown, judgeOf(manifest))
+    await writeLock(context, project, lock)
+    const warn = (message: string) => listener.event({ type: 'warning-add', message })
+    for (const [id, side] of taken) if (instances.has(id)) warn(`${id} is locked as ${sides[side]} has it.`)
+    for (const id of dropped) warn(`${id} is not locked any more: the manifest asks for neither side.`)
+  } finally {
+    await ownership.release()
+  }
+}
+
+const sides = { ours: 'this branch', theirs: 'the other branch' } as const
+
+/** Decides by what the manifest asks for, and by the files that are there. */
+function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof resolveLock>[2] {
+  const digests = new Map<string, Promise<string>>()
+  const fileDigest = (path: string) => {
+    const known =
+      digests.get(path) ?? digestOfInput(join(project.folder, path)).then((found) => found!.sha256)
+    digests.set(path, known)
+    return known
+  }
+  return {
+    ids: instances.keys(),
+    async keysOf(id, lock) {
+      const known = await keysOf(instances.get(id)!, gateway, {
+        fileDigest,
+        upstream: ({ instance, candidate }) => (candidate === null ? lock.get(instance)?.outputs : undefined),
+      })
+      return known?.keys
+    },
+    async isInPlace({ outputs }) {
+      for (const { path, sha256, media_type } of outputs) {
+        const found = await digestOfFile(join(project.outputFolder, path), isTextType(media_type))
+        if (found?.sha256 !== sha256) return false
+      }
+      return true
+    },
+  }
+}
