@@ -11,6 +11,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'response' = 'Go on with responses that run in the background'
             'image' = 'Create and edit images, into files'
             'video' = 'Make videos: start jobs, wait for them, save them'
+            'run' = 'Make the assets that a manifest describes, and keep them as approved'
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
             'usage' = 'Add up what was created, and what it cost by your prices'
@@ -41,6 +42,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'status' = 'Look up a job: a video or an operation'
             'wait' = 'Wait for a job and save its videos'
             'list' = 'The jobs that this machine has started'
+        }
+        'run' = [ordered]@{
+            'adopt' = 'Lock files that are there already'
+            'pick' = 'Make one of several candidates the output'
+            'report' = 'Show every asset beside its prompt, for a review'
+            'merge' = 'Put the parts of a run together, or the two sides of a lock'
+            'clean' = 'List or remove what the lock does not name'
         }
         'log' = [ordered]@{
             'show' = 'All of one call: request, answer, files'
@@ -561,6 +569,68 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
+        'run' = [ordered]@{
+            '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
+            '--plan' = 'print what would be done, and why; no gateway is asked'
+            '--check' = 'fail (exit 13) unless all is as locked; no gateway is asked'
+            '--frozen' = 'restore, but generate nothing (the default where CI is set)'
+            '--generate' = 'generate also where CI is set'
+            '--regenerate' = 'make it once more, whatever is locked (repeatable)'
+            '--yes' = 'do not ask before more than 20 creations'
+            '--new-run' = 'begin a new run, with a budget of its own, instead of going on'
+            '--shard' = 'only this part of the work: 2/5; run merge puts parts together'
+            '--grace' = 'on Ctrl-C, how long requests may still end (5)'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--github-output' = 'write the result to this output of a GitHub Actions step instead'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run adopt' = [ordered]@{
+            '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run pick' = [ordered]@{
+            '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run report' = [ordered]@{
+            '--format' = 'the formats, separated by commas: html, markdown, json (html)'
+            '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
+            '--output' = 'write the result to a file'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--force' = 'overwrite an existing file'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run merge' = [ordered]@{
+            '--resolve' = 'take the conflict marks out of the lock, and keep what still fits'
+            '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--github-output' = 'write the result to this output of a GitHub Actions step instead'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run clean' = [ordered]@{
+            '--yes' = 'remove it; without this flag it is only listed'
+            '--outputs' = 'also outputs of instances that the manifest no longer has'
+            '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
         'sandbox' = [ordered]@{
             '--port' = 'port on 127.0.0.1 (any free one)'
             '--faults' = 'fault rules: a YAML or JSON file'
@@ -828,7 +898,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-clean', 'events', 'error', 'manifest')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'inspect', 'usage', 'init', 'again', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'run', 'inspect', 'usage', 'init', 'again', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -851,6 +921,17 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video wait' = 'videos'
         'video wait --profile' = 'profiles'
         'video list --profile' = 'profiles'
+        'run' = 'assets'
+        'run --regenerate' = 'assets'
+        'run --profile' = 'profiles'
+        'run adopt' = 'assets'
+        'run adopt --profile' = 'profiles'
+        'run pick' = 'assets'
+        'run pick --profile' = 'profiles'
+        'run report' = 'assets'
+        'run report --profile' = 'profiles'
+        'run merge --profile' = 'profiles'
+        'run clean --profile' = 'profiles'
         'sandbox --profile' = 'profiles'
         'usage --profile' = 'profiles'
         'init --text-model' = 'models'
@@ -872,8 +953,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--format', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -130,6 +130,39 @@ export const commandEntries: readonly CommandEntry[] = [
     ],
   },
   {
+    name: 'run',
+    about: 'Make the assets that a manifest describes, and keep them as approved',
+    sends: true,
+    load: async () => (await import('./commands/run.ts')).registerRun,
+    commands: [
+      {
+        name: 'adopt',
+        about: 'Lock files that are there already',
+        load: async () => (await import('./commands/run-adopt.ts')).registerRunAdopt,
+      },
+      {
+        name: 'pick',
+        about: 'Make one of several candidates the output',
+        load: async () => (await import('./commands/run-pick.ts')).registerRunPick,
+      },
+      {
+        name: 'report',
+        about: 'Show every asset beside its prompt, for a review',
+        load: async () => (await import('./commands/run-report.ts')).registerRunReport,
+      },
+      {
+        name: 'merge',
+        about: 'Put the parts of a run together, or the two sides of a lock',
+        load: async () => (await import('./commands/run-merge.ts')).registerRunMerge,
+      },
+      {
+        name: 'clean',
+        about: 'List or remove what the lock does not name',
+        load: async () => (await import('./commands/run-clean.ts')).registerRunClean,
+      },
+    ],
+  },
+  {
     name: 'sandbox',
     about: 'Run the local gateway that obeys the same contract',
     sends: true,

@@ -137,7 +137,10 @@ describe('colours', () => {
 
 test.each([
   ['completion', 'the shell to complete in (choices: "bash", "zsh", "fish", "powershell")'],
-  ['schema', `(choices: ${schemaNames.map((schema) => `"${schema}"`).join(', ')}, default: "output")`],
+  [
+    'schema',
+    `(choices: ${[...schemaNames, 'manifest'].map((schema) => `"${schema}"`).join(', ')}, default: "output")`,
+  ],
 ])('%s --help tells the words that its argument may be', async (name, about) => {
   const { out } = await runMain([name, '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(about)

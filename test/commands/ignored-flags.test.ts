@@ -40,6 +40,12 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'video status': [[source], [source, '--wait']],
   'video wait': [[source]],
   'video list': [['--refresh'], ['--prune']],
+  run: [[]],
+  'run adopt': [['hero']],
+  'run pick': [['hero', '1']],
+  'run report': [[]],
+  'run merge': [['parts'], ['--resolve']],
+  'run clean': [[]],
   sandbox: [
     ['--port', 'none'],
     ['--faults', 'none.yaml'],
@@ -80,6 +86,7 @@ const forbidding: Readonly<Record<string, readonly string[]>> = {
   'video status': ['input', 'stdin'],
   'video wait': ['input', 'stdin'],
   'video list': ['input', 'stdin'],
+  run: ['stdin'],
 }
 
 /** Every command of the program that does something itself, by the words that call it. */

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { presentFiles } from '../../config/find-config-file.ts'
 import { parseYaml } from '../../config/parse-config.ts'
 import { stateFolder } from '../../config/paths.ts'
@@ -7,9 +8,10 @@ import { knownModels } from '../../contract/known-models.ts'
 import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
 import { logFolder, openLog } from '../../files/log/log-file.ts'
 import { isObject } from '../../json.ts'
+import { manifestName } from '../../pipeline/project.ts'
 
-/** What only this machine knows: its jobs, its configuration, its log. */
-export const liveKinds = ['videos', 'responses', 'models', 'profiles', 'calls'] as const
+/** What only this machine knows: its jobs, its configuration, its log, the manifest of the project. */
+export const liveKinds = ['videos', 'responses', 'models', 'profiles', 'calls', 'assets'] as const
 export type LiveKind = (typeof liveKinds)[number]
 
 /** Where the values are looked for. */
@@ -55,6 +57,7 @@ const finders: Readonly<
   models,
   profiles,
   calls: async (place) => calls(place),
+  assets,
 }
 
 async function jobs(
@@ -131,6 +134,28 @@ async function profiles(place: Place): Promise<LiveValue[]> {
     value,
     about: isObject(own) && typeof own['base_url'] === 'string' ? hostOf(own['base_url']) : '',
   }))
+}
+
+/** A larger manifest takes too long to read at a prompt. */
+const maxManifestBytes = 1_000_000
+
+/** The jobs of the nearest manifest, whatever else is wrong with it. */
+async function assets(place: Place): Promise<LiveValue[]> {
+  const path = manifestAbove(place.cwd)
+  if (path === undefined || statSync(path).size > maxManifestBytes) return []
+  const content = await parseYaml(path, readFileSync(path, 'utf8'))
+  const named = isObject(content) && isObject(content['jobs']) ? content['jobs'] : {}
+  return Object.entries(named).map(([value, job]) => ({
+    value,
+    about: isObject(job) && typeof job['out'] === 'string' ? job['out'] : '',
+  }))
+}
+
+function manifestAbove(folder: string): string | undefined {
+  const path = join(folder, manifestName)
+  if (existsSync(path)) return path
+  const above = dirname(folder)
+  return above === folder ? undefined : manifestAbove(above)
 }
 
 /** Never the whole address: what else is in it may be a secret. */

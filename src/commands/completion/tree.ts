@@ -24,6 +24,10 @@ const liveArguments: Readonly<Record<string, LiveKind>> = {
   models: 'models',
   again: 'calls',
   'log show': 'calls',
+  run: 'assets',
+  'run adopt': 'assets',
+  'run pick': 'assets',
+  'run report': 'assets',
 }
 
 /** The same for options, whatever the command. */
@@ -34,6 +38,7 @@ const liveOptions: Readonly<Record<string, LiveKind>> = {
   '--video-model': 'models',
   '--profile': 'profiles',
   '--previous-response-id': 'responses',
+  '--regenerate': 'assets',
 }
 
 export interface Flag {

@@ -102,15 +102,19 @@ function branch(node: CommandNode, flags: string): string {
     (child) => `    ${quote(`${ownName(child)}:${child.about.replaceAll(':', '\\:')}`)}`,
   )
   const cases = node.children.map((child) => `    ${ownName(child)}) ${functionName(child)} ;;`)
+  const { argument } = node
+  // What is no command of the group may be an argument of its own.
+  const ownFirst = argument === undefined ? '' : `; ${action(argument).trim()}`
+  const ownRest = argument === undefined ? [] : [`    *)${leaf(node, flags)} ;;`]
   return `  local -a commands
   commands=(
 ${commands.join('\n')}
   )
   _arguments -C -s -S ${flags} '1: :->command' '*:: :->rest' && return
   case $state in
-    command) _describe command commands ;;
+    command) _describe command commands${ownFirst} ;;
     rest) case $words[1] in
-${cases.join('\n')}
+${[...cases, ...ownRest].join('\n')}
     esac ;;
   esac`
 }

@@ -31,9 +31,10 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['ALL_PROXY, NO_PROXY', 'the proxy for both, and hosts that need none'],
   ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],
   ['NO_COLOR, FORCE_COLOR, TERM=dumb', 'colours on a terminal'],
-  ['CI', 'never ask'],
+  ['CI', 'never ask; run generates nothing without --generate'],
   ['GITHUB_ACTIONS', 'messages for a log, as with CI; errors also as annotations'],
-  ['GITHUB_OUTPUT', 'the file that --github-output writes to'],
+  ['GITHUB_OUTPUT', 'the file that --github-output writes to, and run its counts'],
+  ['GITHUB_STEP_SUMMARY', 'the file that run writes its summary to'],
   ['TF_BUILD, TEAMCITY_VERSION', 'messages for a log, as with CI'],
   ['FORCE_HYPERLINK', 'links on a terminal: 1 always, 0 never'],
   ['COLUMNS', 'width of --render always in a pipe'],
@@ -219,8 +220,16 @@ const sandbox: Topic = {
 }
 
 const pipelines: Topic = {
-  about: 'calls in scripts, loops and CI',
+  about: 'assets from a file, and calls in scripts, loops and CI',
   blocks: [
+    {
+      heading: 'Assets that a project ships:',
+      text: 'modelgate run makes what modelgate.yaml describes: images, texts and videos, each with its prompt, from a list or from each other. What was made is in modelgate.lock: it is never made again by accident, nor paid for twice after a kill. modelgate schema manifest describes the file for an editor.',
+    },
+    {
+      heading: 'The same in CI:',
+      text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless all is as locked. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and the outputs up_to_date, created, failed and left are written without being asked.`,
+    },
     {
       heading: 'Single calls:',
       text: 'Nothing asks or hangs without a terminal. The exit code says what happened, standard output is the result; --json has all of it as one document, files with their sizes and digests included.',
@@ -244,6 +253,8 @@ const pipelines: Topic = {
     },
   ],
   examples: [
+    ['modelgate run --plan', 'what would be made, and why'],
+    ['modelgate run --check', 'is everything as it was approved?'],
     ['modelgate image create -m MODEL --skip-existing -o art/hill.png "A hill"'],
     ['modelgate video generate -m MODEL --no-wait "A boat"'],
     ['modelgate video wait --all -o clips/'],

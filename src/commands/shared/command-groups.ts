@@ -9,7 +9,7 @@ interface CommandGroup {
 /** What people look for, and the commands for it. */
 const table: readonly CommandGroup[] = [
   { heading: 'Make text', names: ['generate', 'respond', 'chat', 'response'] },
-  { heading: 'Make images and videos', names: ['image', 'video'] },
+  { heading: 'Make images and videos', names: ['image', 'video', 'run'] },
   { heading: 'Look up', names: ['models', 'log', 'again', 'usage', 'inspect'] },
   { heading: 'Set up', names: ['init', 'auth', 'config', 'doctor', 'sandbox'] },
   { heading: 'Describe', names: ['help', 'schema', 'completion'] },

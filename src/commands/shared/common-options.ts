@@ -189,7 +189,10 @@ export function refuseCommonOptions(command: Command, refused?: ReadonlySet<stri
 /** Makes a command reject some of the common options and hide them in its help. */
 export function refuseOptions(command: Command, refused: ReadonlySet<string>): void {
   showOptions(command, (name) => !refused.has(name))
-  command.hook('preAction', () => refuseCommonOptions(command, refused))
+  command.hook('preAction', (_, called) => {
+    // The commands below it refuse options of their own.
+    if (called === command) refuseCommonOptions(command, refused)
+  })
 }
 
 /** The same for a command to which only a few of the common options apply, besides the harmless ones. */

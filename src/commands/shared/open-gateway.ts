@@ -21,6 +21,8 @@ export interface OpenGateway {
   readonly gate: Gate
   /** What the gateway's requests create, and what they cost. */
   readonly spending: Spending
+  /** The same for each of several tasks, within the same limits. */
+  newSpending(): Spending
   /** Whether a request that may cost money has been sent. */
   hasSent(): boolean
   close(): Promise<void>
@@ -73,15 +75,17 @@ export async function openGateway(
     ? await sandboxDestination(context, options, settings)
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
-  const spending = createSpending({
-    clock: context.clock,
-    stateFolder: stateFolder(context),
-    prices: settings.prices.value,
-    isSandbox: options.sandbox === true,
-    limits,
-    warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
-    clean: (json) => gate.document(json),
-  })
+  const newSpending = () =>
+    createSpending({
+      clock: context.clock,
+      stateFolder: stateFolder(context),
+      prices: settings.prices.value,
+      isSandbox: options.sandbox === true,
+      limits,
+      warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
+      clean: (json) => gate.document(json),
+    })
+  const spending = newSpending()
   let hasSent = false
   const gateway: Gateway = {
     baseUrl: destination.baseUrl,
@@ -109,7 +113,7 @@ export async function openGateway(
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
     ...network,
   }
-  return { gateway, gate, spending, hasSent: () => hasSent, close: destination.close }
+  return { gateway, gate, spending, newSpending, hasSent: () => hasSent, close: destination.close }
 }
 
 /**

@@ -7,9 +7,12 @@ import { Interrupted } from '../../errors.ts'
  * forbids it. Only the variable `CI` itself counts, not every `CI_…`.
  */
 export function canAsk(context: Context, noInput: boolean): boolean {
-  const { CI = '' } = context.env
-  const isCi = !['', '0', 'false'].includes(CI.toLowerCase())
-  return !noInput && !isCi && context.stdin.kind === 'terminal' && context.stderr.isTerminal
+  return !noInput && !isCiSet(context.env) && context.stdin.kind === 'terminal' && context.stderr.isTerminal
+}
+
+/** Whether the variable `CI` says that nobody is there. */
+export function isCiSet({ CI = '' }: Context['env']): boolean {
+  return !['', '0', 'false'].includes(CI.toLowerCase())
 }
 
 /**

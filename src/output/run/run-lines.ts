@@ -69,6 +69,9 @@ export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circu
   }
 }
 
+/** What the next run makes or restores by itself. */
+const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'restorable'])
+
 /** Ids of a group that a line names. */
 const maxIds = 5
 
@@ -93,7 +96,10 @@ export function summaryLines({
   return [
     { text: `${total}: ${parts.join(', ') || 'none'}`, tone: 'plain' },
     ...moneyLines({ mode, creates, cost, estimate }),
-    ...left.flatMap((group) => remainderLines(group)),
+    ...left
+      // The plan itself tells what a run does.
+      .filter(({ state }) => mode !== 'plan' || !madeByRun.has(state))
+      .flatMap((group) => remainderLines(group)),
     ...(orphans.length === 0 ? [] : [orphanLine(orphans)]),
   ]
 }
@@ -115,7 +121,7 @@ function moneyLines({
 }
 
 /** `, about 0.48 USD by estimate`; empty where the amount is not known. */
-function costText(cost: CostEstimate | null): string {
+export function costText(cost: CostEstimate | null): string {
   if (cost === null || cost.amount === null || cost.currency === null) return ''
   return `, about ${shownAmount(amountOf(cost.amount))} ${cost.currency} by estimate`
 }

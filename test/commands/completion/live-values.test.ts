@@ -225,3 +225,33 @@ test('the scripts ask where an id, a model, a profile or a number is expected', 
     ['--profile', 'profiles'],
   ])
 })
+
+describe('the jobs of a manifest', () => {
+  const manifest = `version: 1
+jobs:
+  hero:
+    image create: { prompt: A }
+    out: assets/hero.webp
+  photos:
+    each: products.csv
+    out: 7
+`
+
+  test('are those of the nearest one, upwards', async () => {
+    writeFiles(place.home, { 'modelgate.yaml': manifest })
+    expect(await lines('assets', 'run')).toEqual([
+      ['hero', 'assets/hero.webp'],
+      ['photos', ''],
+    ])
+    writeFiles(place.cwd, { 'modelgate.yaml': 'jobs: { logo: { out: logo.png } }' })
+    expect(await lines('assets', 'run', 'pick')).toEqual([['logo', 'logo.png']])
+  })
+
+  test.each(['jobs: [', 'jobs: 7', '', '- a', `jobs: { "a\\u001b[2J": 1 }`, `# ${'x'.repeat(1_000_000)}`])(
+    'are none in a broken one',
+    async (text) => {
+      writeFiles(place.cwd, { 'modelgate.yaml': text })
+      expect(await lines('assets', 'run')).toEqual([])
+    },
+  )
+})

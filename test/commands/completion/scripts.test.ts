@@ -19,6 +19,8 @@ case "$*" in
     ;;
   '__complete models image create') printf 'gpt-image-2\tany size\n' ;;
   '__complete models generate') printf 'text;model\tused lately\n' ;;
+  '__complete assets run') printf 'hero\tassets/hero.webp\n' ;;
+  '__complete assets run pick') printf 'photos\tassets/\n' ;;
   '__complete profiles generate') printf 'work\tgw.example\n' ;;
 esac
 `
@@ -75,6 +77,12 @@ const liveLines: readonly (readonly [string, string])[] = [
   ['modelgate video wait vid', String.raw`modelgate video wait video\ two\ words `],
   [String.raw`modelgate video wait video\ tw`, String.raw`modelgate video wait video\ two\ words `],
   ['modelgate video wait it', String.raw`modelgate video wait it\'s\ \$\(touch\ bad\) `],
+  // A command that has commands below it.
+  ['modelgate run he', 'modelgate run hero '],
+  ['modelgate run ado', 'modelgate run adopt '],
+  ['modelgate run banner he', 'modelgate run banner hero '],
+  ['modelgate run pick ph', 'modelgate run pick photos '],
+  ['modelgate run --regenerate he', 'modelgate run --regenerate hero '],
   // Nothing is known.
   ['modelgate video status vid', 'modelgate video status vid'],
 ]

@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { adoptJobs } from '../pipeline/changes/adopt.ts'
+import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { showChange } from './run/show-change.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+
+const runAdoptExamples: readonly Example[] = [
+  ['modelgate run adopt hero', 'the file is right as it is'],
+  ['modelgate run adopt "photos*"'],
+]
+
+/** `modelgate run adopt`: locks files that are there already. */
+export function registerRunAdopt(command: Command, context: Context, adopt = adoptJobs): void {
+  addExamples(command, runAdoptExamples)
+  command.argument('<job...>', 'jobs whose outputs are locked as they are; "*" and "?" are wildcards')
+  takeManifest(command)
+  command.action(async (jobs: string[], _: unknown, self: Command) =>
+    showChange(context, self.optsWithGlobals<ManifestOptions>(), {
+      change: (call) => adopt(call, jobs),
+      describe: ({ instance }) => `${instance}: locked as it is`,
+    }),
+  )
+}

@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import type { RunCleanDocument } from '../events/run-document.ts'
+import { createGate } from '../output/gate.ts'
+import { padded, oneLine, gap } from '../output/table-cells.ts'
+import { cleanProject } from '../pipeline/changes/clean.ts'
+import { byteText } from '../quantities.ts'
+import { manifestCall, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { readSettings } from './shared/open-gateway.ts'
+import { printDocument, tell } from './shared/print-document.ts'
+
+interface CleanOptions extends ManifestOptions {
+  yes?: true
+  outputs?: true
+}
+
+const runCleanExamples: readonly Example[] = [
+  ['modelgate run clean', 'lists what could go'],
+  ['modelgate run clean --yes'],
+  ['modelgate run clean --outputs --yes', 'also what jobs made that are gone'],
+]
+
+/** `modelgate run clean`: lists, or removes, what the lock does not name. */
+export function registerRunClean(command: Command, context: Context, clean = cleanProject): void {
+  addExamples(command, runCleanExamples)
+  command
+    .option('--yes', 'remove it; without this flag it is only listed')
+    .option('--outputs', 'also outputs of instances that the manifest no longer has')
+  takeManifest(command)
+  command.action(async (_: unknown, self: Command) =>
+    showClean(context, self.optsWithGlobals<CleanOptions>(), clean),
+  )
+}
+
+/** @throws UsageError; FileError */
+async function showClean(context: Context, options: CleanOptions, clean: typeof cleanProject): Promise<void> {
+  const { json, yes, outputs } = options
+  const settings = await readSettings(context, options)
+  const gate = createGate(context)
+  const call = manifestCall(context, options, settings, gate)
+  const document = await clean(call, {
+    isRemoving: yes === true,
+    outputs: outputs === true,
+  })
+  await printDocument(context, options, document, (_, columns) => itemLines(document, columns), gate)
+  if (json || settings.quiet.value) return
+  for (const warning of document.warnings) tell(context, `warning: ${warning}`)
+  tell(context, sumText(document))
+}
+
+/** For scripts: path, kind, bytes and instance, separated by tabs. */
+function itemLines({ items }: RunCleanDocument, columns: number | undefined): string {
+  if (columns === undefined) {
+    return items
+      .map(
+        ({ path, kind, bytes, instance }) =>
+          `${[path, kind, String(bytes), instance ?? ''].map(oneLine).join('\t')}\n`,
+      )
+      .join('')
+  }
+  const rows = items.map(({ path, kind, bytes, instance }) => {
+    const of = instance === null ? '' : ` (${oneLine(instance)})`
+    return [padded(kind, 'candidate'.length), byteText(bytes).padStart(8), `${oneLine(path)}${of}`].join(gap)
+  })
+  return rows.map((row) => `${row}\n`).join('')
+}
+
+function sumText({ items, bytes, removed }: RunCleanDocument): string {
+  if (items.length === 0) return 'There is nothing to remove.'
+  const sum = `${items.length === 1 ? '1 file' : `${items.length} files`}, ${byteText(bytes)}`
+  return removed ? `${sum}: removed.` : `${sum}: --yes removes ${items.length === 1 ? 'it' : 'them'}.`
+}

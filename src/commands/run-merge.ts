@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import type { RunDocument } from '../events/run-document.ts'
+import type { Outcome } from '../operations/operation.ts'
+import type { Output } from '../output/output.ts'
+import { resolveRun } from '../pipeline/run/resolve-run.ts'
+import { mergeParts } from '../pipeline/shards/merge-parts.ts'
+import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { showRun } from './run/show-run.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { readSettings } from './shared/open-gateway.ts'
+
+interface MergeOptions extends ManifestOptions {
+  resolve?: true
+}
+
+const runMergeExamples: readonly Example[] = [
+  ['modelgate run merge parts/*', 'the folders that the shards left'],
+  ['modelgate run merge --resolve', 'a lock with conflict marks of git'],
+]
+
+const functions = { mergeParts, resolveRun }
+
+/** `modelgate run merge`: puts the parts of a run together, or the two sides of a lock. */
+export function registerRunMerge(command: Command, context: Context, merge = functions): void {
+  addExamples(command, runMergeExamples)
+  command
+    .argument('[folder...]', 'the folders of the parts, such as .modelgate/parts/2-of-5')
+    .option('--resolve', 'take the conflict marks out of the lock, and keep what still fits')
+  takeManifest(command, ['jsonl', 'githubOutput'])
+  command.action(async (folders: string[], _: unknown, self: Command) => {
+    const options = self.optsWithGlobals<MergeOptions>()
+    checkFolders(folders, options)
+    const settings = await readSettings(context, options)
+    await showRun(context, options, settings, {
+      run: (call, _, output) =>
+        options.resolve
+          ? merge.resolveRun({ ...call, listener: output, version: __VERSION__ })
+          : showParts(output, () => merge.mergeParts(call, folders)),
+      hasSent: () => false,
+    })
+  })
+}
+
+/** Tells of what the parts have put in place. */
+async function showParts(
+  output: Output,
+  merge: () => Promise<Outcome<RunDocument>>,
+): Promise<Outcome<RunDocument>> {
+  output.event({ type: 'start', version: outputVersion, command: 'run merge', model: null })
+  const outcome = await merge()
+  for (const instance of outcome.document?.instances ?? []) {
+    if (instance.action !== null) output.event({ type: 'instance-end', ...instance })
+  }
+  return outcome
+}
+
+/** @throws UsageError */
+function checkFolders(folders: readonly string[], { resolve }: MergeOptions): void {
+  if (resolve && folders.length > 0) throw new UsageError('Give either folders or --resolve, not both.')
+  if (!resolve && folders.length === 0) {
+    throw new UsageError('run merge needs the folders of the parts, or --resolve.', {
+      hint: 'Each run with --shard leaves such a folder in .modelgate/parts/.',
+    })
+  }
+}

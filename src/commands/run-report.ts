@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { createGate } from '../output/gate.ts'
+import { oneLine } from '../output/table-cells.ts'
+import { writeReports } from '../pipeline/report/write-report.ts'
+import { createProblemList } from '../problems.ts'
+import { manifestCall, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { explainCommon } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { readSettings } from './shared/open-gateway.ts'
+import { printDocument, tell } from './shared/print-document.ts'
+
+interface ReportFlags extends ManifestOptions {
+  format?: string
+}
+
+/** The formats, with how their files are called. */
+const extensions = { html: 'html', markdown: 'md', json: 'json' } as const
+type Format = keyof typeof extensions
+const formats = Object.keys(extensions) as readonly Format[]
+
+const runReportExamples: readonly Example[] = [
+  ['modelgate run report', 'a page for a browser: report.html'],
+  ['modelgate run report -o sheet.html "photos*"'],
+  ['modelgate run report --format html,markdown,json -o reports/'],
+]
+
+/** `modelgate run report`: every asset beside its prompt, before and after, for a review. */
+export function registerRunReport(command: Command, context: Context, write = writeReports): void {
+  addExamples(command, runReportExamples)
+  command
+    .argument('[job...]', 'only these jobs; "*" and "?" are wildcards')
+    .option('--format <list>', `the formats, separated by commas: ${formats.join(', ')} (html)`)
+  takeManifest(command, ['output', 'force'])
+  explainCommon(command, { output: 'the file; for several formats a folder, such as reports/ (report.html)' })
+  command.action(async (jobs: string[], _: unknown, self: Command) =>
+    showReports(context, self.optsWithGlobals<ReportFlags>(), jobs, write),
+  )
+}
+
+/** @throws UsageError; FileError */
+async function showReports(
+  context: Context,
+  options: ReportFlags,
+  jobs: readonly string[],
+  write: typeof writeReports,
+): Promise<void> {
+  const { json, force } = options
+  const { check, throwIfAny } = createProblemList()
+  const settings = await check(() => readSettings(context, options))
+  const files = await check(() => reportFiles(options))
+  throwIfAny()
+  const gate = createGate(context)
+  const currency = Object.values(settings!.prices.value)[0]?.currency ?? null
+  const document = await write(manifestCall(context, options, settings!, gate), {
+    jobs,
+    files: files!,
+    isForced: force === true,
+    currency,
+  })
+  const paths = document.files.map(({ path }) => `${oneLine(path)}\n`).join('')
+  await printDocument(context, options, document, () => paths, gate)
+  if (json || settings!.quiet.value) return
+  for (const warning of document.warnings) tell(context, `warning: ${warning}`)
+}
+
+/** @throws UsageError for a format that there is not, and for several formats in one file */
+function reportFiles({ format = 'html', output }: ReportFlags): { path: string; format: Format }[] {
+  const wanted = [...new Set(format.split(',').map((word) => word.trim()))].map(formatOf)
+  const isFolder = output === undefined || /[/\\]$/.test(output)
+  if (output === '-') throw new UsageError('A report is a file: -o - does not apply to run report.')
+  if (isFolder) {
+    return wanted.map((one) => ({ path: join(output ?? '', `report.${extensions[one]}`), format: one }))
+  }
+  const [only] = wanted
+  if (wanted.length > 1) {
+    throw new UsageError(`-o ${output} names one file, and there are ${wanted.length} formats.`, {
+      hint: 'Name a folder: -o reports/',
+    })
+  }
+  return [{ path: output, format: only! }]
+}
+
+function formatOf(word: string): Format {
+  const known = formats.find((format) => format === word)
+  if (known !== undefined) return known
+  throw new UsageError(
+    `--format must be one or more of ${formats.join(', ')}, not ${JSON.stringify(word.slice(0, 40))}.`,
+  )
+}

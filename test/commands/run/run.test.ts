@@ -1,0 +1,294 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ModelgateError } from '../../../src/errors.ts'
+import { outputSchemas } from '../../../src/events/documents.ts'
+import type { RunDocument, RunInstance } from '../../../src/events/run-document.ts'
+import type { RunOptions } from '../../../src/pipeline/run/run-call.ts'
+import { questionTerminal } from '../../support/question-terminal.ts'
+import { runCall, type FakeEngine } from '../../support/run-call.ts'
+import { sampleInstance, sampleRun, sampleRunEvents, stateCounts } from '../../support/run-samples.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+
+async function optionsOf(argv: readonly string[], overrides?: TestOverrides): Promise<RunOptions> {
+  const { asked, err } = await runCall(argv, overrides)
+  if (asked[0] === undefined) throw new Error(err)
+  return asked[0].options as RunOptions
+}
+
+const usual = {
+  jobs: [],
+  mode: 'run',
+  regenerate: [],
+  force: false,
+  newRun: false,
+  maxCreates: undefined,
+  maxCost: undefined,
+  graceS: 5,
+  timeoutS: undefined,
+  shard: null,
+}
+
+test.each<[string, Partial<RunOptions>]>([
+  ['', {}],
+  ['hero photos*', { jobs: ['hero', 'photos*'] }],
+  ['--plan', { mode: 'plan' }],
+  ['--check', { mode: 'check' }],
+  ['--frozen --force', { mode: 'frozen', force: true }],
+  ['--generate', {}],
+  ['--plan --regenerate hero --force', { mode: 'plan', regenerate: ['hero'], force: true }],
+  ['--regenerate hero --regenerate b[1]', { regenerate: ['hero', 'b[1]'] }],
+  ['--new-run --yes', { newRun: true }],
+  ['--max-creates 40 --max-cost 2.5', { maxCreates: 40, maxCost: 2_500_000_000_000_000_000n }],
+  ['--grace 0.5 --timeout 600', { graceS: 0.5, timeoutS: 600 }],
+  ['--shard 2/5', { shard: { index: 2, total: 5 } }],
+])('run %s', async (words, expected) => {
+  expect(await optionsOf(words.split(' ').filter(Boolean))).toMatchObject({ ...usual, ...expected })
+})
+
+test.each<[string, string, RunOptions['mode']]>([
+  ['true', '', 'frozen'],
+  ['1', '--force', 'frozen'],
+  ['true', '--plan', 'plan'],
+  ['true', '--check', 'check'],
+  ['true', '--generate', 'run'],
+  ['true', '--generate --regenerate hero', 'run'],
+  ['false', '', 'run'],
+  ['0', '', 'run'],
+])('with CI=%s, run %s is %s', async (CI, words, mode) => {
+  expect((await optionsOf(words.split(' ').filter(Boolean), { env: { CI } })).mode).toBe(mode)
+})
+
+test.each<[string, string[], Record<string, string>?]>([
+  ['--plan --check', ['--plan and --check exclude each other: give one of them.']],
+  ['--plan --frozen --generate', ['--plan, --frozen and --generate exclude each other: give one of them.']],
+  ['--check --regenerate hero', ['--check changes nothing, so --regenerate cannot be used with it.']],
+  ['--check --force', ['--check changes nothing, so --force cannot be used with it.']],
+  ['--plan --new-run', ['--plan changes nothing, so --new-run cannot be used with it.']],
+  ['--frozen --regenerate hero', ['--frozen generates nothing, so --regenerate cannot be used with it.']],
+  [
+    '--regenerate hero --new-run',
+    ['--regenerate and --new-run need --generate: where CI is set, nothing is generated without it.'],
+    { CI: 'true' },
+  ],
+  [
+    '--shard 6/5 --grace long --max-creates x',
+    [
+      '--max-creates must be a whole number from 0, not "x".',
+      '--grace must be a number of seconds from 0 to 600, not "long".',
+      '--shard must be a part and how many there are, such as 2/5, not "6/5".',
+    ],
+  ],
+  ['--shard 0/5', ['--shard must be a part and how many there are, such as 2/5, not "0/5".']],
+  ['--regenerate=', ['--regenerate needs the name of a job.']],
+  ['--dry-run', ['--dry-run does not apply to run.']],
+  ['-m gpt-image-2', ['--model does not apply to run.']],
+  ['-o a.png', ['--output does not apply to run.']],
+])('run %s is refused, and nothing is run', async (words, problems, env = {}) => {
+  const { code, err, asked } = await runCall(words.split(' '), { env })
+  expect([code, asked]).toEqual([2, []])
+  expect(err.trimEnd().split('\n')).toEqual(problems)
+})
+
+test('commands that are told next are for the same manifest', async () => {
+  const { asked } = await runCall(['-f', 'a b.yaml', '--sandbox'])
+  const { call } = asked[0]!
+  expect([call.file, call.isSandbox]).toEqual(['a b.yaml', true])
+  expect(call.next('pick', 'hero', '2')).toEqual([
+    'modelgate',
+    'run',
+    'pick',
+    'hero',
+    '2',
+    '-f',
+    'a b.yaml',
+    '--sandbox',
+  ])
+})
+
+const stale: RunInstance = {
+  ...sampleInstance,
+  state: 'stale',
+  action: null,
+  creates: 4,
+  reasons: ['prompt changed', 'size changed'],
+}
+const planned: RunDocument = {
+  ...sampleRun,
+  mode: 'plan',
+  instances: [stale, { ...sampleInstance, instance: 'banner' }],
+  states: stateCounts({ stale: 1, fresh: 1 }),
+  creates: { planned: 4, made: 0, limit: 40 },
+  left: [],
+  orphans: [],
+}
+const withDocument =
+  (document: RunDocument, failure?: ModelgateError): FakeEngine =>
+  async () => ({ kind: 'ended', document, failure })
+
+test('a plan is the result: for scripts a line for each instance, with tabs', async () => {
+  const { code, out, err } = await runCall(['--plan'], {}, withDocument(planned))
+  expect([code, out]).toEqual([0, 'stale\thero\t4\tassets/hero.webp\tprompt changed; size changed\n'])
+  expect(err).toBe('2 instances: 1 fresh, 1 stale\n4 to create, about 0.08 USD by estimate, 0 of 40 used\n')
+})
+
+test('on a terminal the reasons stand below', async () => {
+  const { out } = await runCall(
+    ['--plan'],
+    { terminal: true, columns: 40, env: { NO_COLOR: '1' } },
+    withDocument(planned),
+  )
+  expect(out.split('\n')).toEqual([
+    'STATE  INSTANCE  CREATES  OUTPUT',
+    'stale  hero            4  assets/hero.…',
+    '       prompt changed',
+    '       size changed',
+    '',
+  ])
+})
+
+const outdated = new ModelgateError('outdated', 'not_up_to_date', '1 of 2 instances is not up to date.', {
+  next: ['modelgate', 'run'],
+  hint: 'Bring it up to date with: modelgate run',
+  billed: 'no',
+})
+
+test('a check that fails shows what is not fresh, and exits 13', async () => {
+  const document = { ...planned, mode: 'check' as const, creates: { planned: 0, made: 0, limit: null } }
+  const { code, out, err } = await runCall(['--check'], {}, withDocument(document, outdated))
+  expect([code, out.split('\t')[1]]).toEqual([13, 'hero'])
+  expect(err.split('\n')).toEqual([
+    '2 instances: 1 fresh, 1 stale',
+    'modelgate: 1 of 2 instances is not up to date.',
+    '  hint: Bring it up to date with: modelgate run',
+    '',
+  ])
+})
+
+test('--json prints the document, also of a run that failed, and its error on standard error', async () => {
+  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.run)
+  const { code, out } = await runCall(['--json'], {}, withDocument(planned, outdated))
+  const document = JSON.parse(out) as RunDocument
+  expect([code, validate(document), validate.errors]).toEqual([13, true, null])
+  expect(document.instances[0]!.reasons).toEqual(['prompt changed', 'size changed'])
+})
+
+test('--jsonl begins with start and ends with the document', async () => {
+  const engine: FakeEngine = async ({ listener }) => {
+    listener.event({ type: 'start', version: 1, command: 'run', model: null })
+    listener.event(sampleRunEvents['plan-make'])
+    listener.event(sampleRunEvents['instance-end'])
+    return { kind: 'ended', document: sampleRun }
+  }
+  const { out } = await runCall(['--jsonl'], {}, engine)
+  const lines = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly type: string })
+  expect(lines.map(({ type }) => type)).toEqual(['start', 'plan-make', 'instance-end', 'end'])
+  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.events)
+  expect(lines.filter((line) => !validate(line))).toEqual([])
+})
+
+/** Asks before it creates so many. */
+const asking =
+  (creates: number, answers: boolean[]): FakeEngine =>
+  async (_, { confirm }) => {
+    answers.push(await confirm(creates, sampleRun.estimate))
+    return { kind: 'ended', document: sampleRun }
+  }
+
+test.each<[string, boolean]>([
+  ['y', true],
+  ['n', false],
+])('on a terminal more than 20 creations are confirmed (%s)', async (key, expected) => {
+  const terminal = questionTerminal()
+  const answers: boolean[] = []
+  const run = runCall([], terminal.overrides, asking(21, answers))
+  await terminal.until('Create 21 results, about 0.08 USD by estimate?')
+  terminal.press(`${key}\r`)
+  await run
+  expect(answers).toEqual([expected])
+})
+
+test('nobody is asked about 20, with --yes, in CI, with the sandbox, and without a terminal', async () => {
+  const answers: boolean[] = []
+  await runCall([], questionTerminal().overrides, asking(20, answers))
+  await runCall(['--yes'], questionTerminal().overrides, asking(21, answers))
+  await runCall(['--sandbox'], questionTerminal().overrides, asking(21, answers))
+  await runCall(['--no-input'], questionTerminal().overrides, asking(21, answers))
+  await runCall([], { ...questionTerminal().overrides, env: { CI: '1' } }, asking(21, answers))
+  await runCall([], {}, asking(21, answers))
+  expect(answers).toEqual([true, true, true, true, true, true])
+})
+
+test('no gateway is configured, and none is needed until something is sent', async () => {
+  const { code } = await runCall(['--plan'], {}, withDocument(planned))
+  const connecting: FakeEngine = async ({ connect }) => {
+    await connect()
+    return { kind: 'ended', document: sampleRun }
+  }
+  const missing = await runCall([], {}, connecting)
+  expect([code, missing.code]).toEqual([0, 2])
+  expect(missing.err).toContain('No gateway is set up yet.')
+})
+
+test('the sandbox is started once it is needed, and closed; the limits of the run are not those of a call', async () => {
+  let address = ''
+  const engine: FakeEngine = async ({ connect }) => {
+    const { shared } = await connect()
+    address = shared.gateway.baseUrl.href
+    await shared.newSpending().admit({ model: null, count: 3, of: 'image' })
+    expect((await fetch(new URL('/v1/models', address))).status).toBe(401)
+    return { kind: 'ended', document: sampleRun }
+  }
+  const cwd = temporaryFolder()
+  const { code } = await runCall(['--sandbox', '--max-creates', '1'], { cwd, home: cwd }, engine)
+  expect(code).toBe(0)
+  await expect(fetch(address)).rejects.toThrow('fetch failed')
+})
+
+test('what an engine throws is reported, and was not billed before anything was sent', async () => {
+  const broken: FakeEngine = async () => {
+    throw new Error('torn')
+  }
+  const { code, err } = await runCall(['--json'], {}, broken)
+  expect(code).toBe(1)
+  expect(JSON.parse(err)).toMatchObject({ error: { exit_code: 1, billed: 'no' } })
+})
+
+test('a step of GitHub Actions gets a summary and outputs', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { summary: 'before\n', output: '' })
+  const env = {
+    GITHUB_ACTIONS: 'true',
+    GITHUB_STEP_SUMMARY: join(cwd, 'summary'),
+    GITHUB_OUTPUT: join(cwd, 'output'),
+  }
+  const { code } = await runCall(['--check'], { cwd, env }, withDocument(planned, outdated))
+  expect(code).toBe(13)
+  expect(readFileSync(join(cwd, 'output'), 'utf8')).toBe('up_to_date=false\ncreated=0\nfailed=0\nleft=1\n')
+  expect(readFileSync(join(cwd, 'summary'), 'utf8')).toMatch(/^before\n[^]/)
+})
+
+test('a summary that cannot be written is a warning', async () => {
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: '/nowhere/summary' }
+  const { code, err } = await runCall([], { env })
+  expect(code).toBe(0)
+  expect(err).toContain('warning: The summary of the job was not written: ')
+})
+
+test('--github-output gets the absolute paths', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { output: '' })
+  const engine: FakeEngine = async ({ listener }) => {
+    listener.event(sampleRunEvents['instance-end'])
+    return { kind: 'ended', document: sampleRun }
+  }
+  const env = { GITHUB_OUTPUT: join(cwd, 'output') }
+  const { out } = await runCall(['--github-output', 'paths'], { cwd, env }, engine)
+  expect(out).toBe('')
+  expect(readFileSync(join(cwd, 'output'), 'utf8')).toContain(`\n${cwd}/assets/hero.webp\n`)
+})

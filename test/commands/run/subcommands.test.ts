@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { runCall } from '../../support/run-call.ts'
+
+test.each<[string, string, unknown]>([
+  ['adopt hero photos*', 'adopt', [['hero', 'photos*']]],
+  ['pick hero 2', 'pick', ['hero', 2]],
+  ['pick photos[shoe] 1', 'pick', ['photos[shoe]', 1]],
+  ['clean', 'clean', [{ isRemoving: false, outputs: false }]],
+  ['clean --yes --outputs', 'clean', [{ isRemoving: true, outputs: true }]],
+  [
+    'report',
+    'report',
+    [{ jobs: [], files: [{ path: 'report.html', format: 'html' }], isForced: false, currency: null }],
+  ],
+  [
+    'report hero --format markdown,html -o out/ --force',
+    'report',
+    [
+      {
+        jobs: ['hero'],
+        files: [
+          { path: 'out/report.md', format: 'markdown' },
+          { path: 'out/report.html', format: 'html' },
+        ],
+        isForced: true,
+        currency: null,
+      },
+    ],
+  ],
+  [
+    'report --format json -o a.json',
+    'report',
+    [{ jobs: [], files: [{ path: 'a.json', format: 'json' }], isForced: false, currency: null }],
+  ],
+  ['merge parts/1-of-2 parts/2-of-2', 'merge', [['parts/1-of-2', 'parts/2-of-2']]],
+  ['merge --resolve', 'resolve', []],
+])('run %s', async (words, what, options) => {
+  const { code, asked } = await runCall([...words.split(' '), '-f', 'canon.yaml', '--sandbox'])
+  expect([code, asked]).toEqual([0, [{ what, call: expect.anything(), options }]])
+  expect(asked[0]!.call).toMatchObject({ file: 'canon.yaml', isSandbox: true })
+})
+
+test.each([
+  ['pick hero two', 'The number of the candidate must be a whole number from 1, not "two".'],
+  ['pick hero 0', 'The number of the candidate must be a whole number from 1, not "0".'],
+  ['merge', 'run merge needs the folders of the parts, or --resolve.'],
+  ['merge --resolve a', 'Give either folders or --resolve, not both.'],
+  ['report --format pdf', '--format must be one or more of html, markdown, json, not "pdf".'],
+  ['report --format html,json -o a.html', '-o a.html names one file, and there are 2 formats.'],
+  ['report -o -', 'A report is a file: -o - does not apply to run report.'],
+  // The parser takes the options of `run` behind its subcommands, too.
+  ['adopt hero --plan', '--plan does not apply to run adopt.'],
+  [
+    'clean --regenerate hero --shard 1/2',
+    '--regenerate does not apply to run clean.\n--shard does not apply to run clean.',
+  ],
+  ['pick hero 2 --max-creates 3', '--max-creates does not apply to run pick.'],
+])('run %s is refused', async (words, problem) => {
+  const { code, err, asked } = await runCall(words.split(' '))
+  expect([code, err, asked]).toEqual([2, `${problem}\n`, []])
+})
+
+test('what was changed is told, and the paths alone are on standard output', async () => {
+  const adopted = await runCall(['adopt', 'hero'])
+  expect([adopted.out, adopted.err]).toEqual(['assets/hero.webp\n', 'hero: locked as it is\n'])
+  const picked = await runCall(['pick', 'hero', '2'])
+  expect([picked.out, picked.err]).toEqual(['assets/hero.webp\n', 'hero: candidate 2 is the output\n'])
+  const quiet = await runCall(['pick', 'hero', '2', '--quiet'])
+  expect([quiet.out, quiet.err]).toEqual(['assets/hero.webp\n', ''])
+})
+
+test('what could be removed is listed, for scripts with tabs', async () => {
+  const { out, err } = await runCall(['clean'])
+  expect([out, err]).toEqual(['.modelgate/store/00/0000\tblob\t99\t\n', '1 file, 99 B: --yes removes it.\n'])
+  const terminal = await runCall(['clean'], { terminal: true, env: { NO_COLOR: '1' } })
+  expect(terminal.out).toBe('blob           99 B  .modelgate/store/00/0000\n')
+})
+
+test.each(['adopt hero', 'pick hero 2', 'report', 'clean', 'merge a'])(
+  'run %s prints its document with --json',
+  async (words) => {
+    const { out } = await runCall([...words.split(' '), '--json'])
+    expect(JSON.parse(out)).toMatchObject({ version: 1, command: `run ${words.split(' ')[0]}` })
+  },
+)
+
+test('a part that is merged is shown like a run', async () => {
+  const { out, err } = await runCall(['merge', 'a', 'b'])
+  expect(out).toBe('assets/hero.webp\n')
+  expect(err).toContain('2 instances: 1 fresh, 1 new, 1 failed\n')
+})

@@ -1,0 +1,78 @@
+import { Command } from 'commander'
+import { registerRun } from '../../src/commands/run.ts'
+import { registerRunAdopt } from '../../src/commands/run-adopt.ts'
+import { registerRunClean } from '../../src/commands/run-clean.ts'
+import { registerRunMerge } from '../../src/commands/run-merge.ts'
+import { registerRunPick } from '../../src/commands/run-pick.ts'
+import { registerRunReport } from '../../src/commands/run-report.ts'
+import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
+import { AlreadyReported, asModelgateError } from '../../src/errors.ts'
+import type { RunDocument } from '../../src/events/run-document.ts'
+import type { Outcome } from '../../src/operations/operation.ts'
+import type { ManifestCall } from '../../src/pipeline/run/manifest-call.ts'
+import type { RunCall, RunOptions } from '../../src/pipeline/run/run-call.ts'
+import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from './run-samples.ts'
+import { testContext, type TestOverrides } from './test-context.ts'
+
+/** What the commands of a manifest were told to do. */
+export type Asked =
+  | { readonly what: 'run'; readonly call: RunCall; readonly options: RunOptions }
+  | { readonly what: string; readonly call: ManifestCall; readonly options: unknown }
+
+/** How such a call ended. */
+export interface RunEnd {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+  /** What was asked; empty where the call was refused. */
+  readonly asked: readonly Asked[]
+}
+
+/** The engine of a test. */
+export type FakeEngine = (call: RunCall, options: RunOptions) => Promise<Outcome<RunDocument>>
+
+const ended: FakeEngine = async () => ({ kind: 'ended', document: sampleRun })
+
+/** Runs `modelgate run …` in this process, with these in place of what works on a manifest. */
+export async function runCall(
+  argv: readonly string[],
+  overrides: TestOverrides = {},
+  engine: FakeEngine = ended,
+): Promise<RunEnd> {
+  const context = testContext(overrides)
+  const asked: Asked[] = []
+  const note =
+    <Document>(what: string, document: Document) =>
+    async (call: ManifestCall, ...options: unknown[]) => {
+      asked.push({ what, call, options })
+      return document
+    }
+  const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
+  addCommonOptions(program)
+  const run = program.command('run')
+  registerRun(run, context, async (call, options) => {
+    asked.push({ what: 'run', call, options })
+    return await engine(call, options)
+  })
+  registerRunAdopt(run.command('adopt'), context, note('adopt', { ...sampleRunChange, command: 'run adopt' }))
+  registerRunPick(run.command('pick'), context, note('pick', sampleRunChange))
+  registerRunReport(run.command('report'), context, note('report', sampleRunReport))
+  registerRunClean(run.command('clean'), context, note('clean', sampleRunClean))
+  const merged = { kind: 'ended', document: { ...sampleRun, command: 'run merge' } } as const
+  registerRunMerge(run.command('merge'), context, {
+    mergeParts: note('merge', merged),
+    resolveRun: note('resolve', merged),
+  })
+  let code = 0
+  try {
+    await program.parseAsync(['run', ...argv], { from: 'user' })
+  } catch (error) {
+    if (error instanceof AlreadyReported) code = error.exitCode
+    else {
+      const known = asModelgateError(error, true)
+      context.stderr.write(`${known.message}\n`)
+      code = known.exitCode
+    }
+  }
+  return { code, out: context.stdout.text, err: context.stderr.text, asked }
+}
