@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { renameSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
@@ -7,7 +7,6 @@ import { shownPath } from '../../files/file-error.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import { temporaryPath } from '../store/safe-copy.ts'
 
 /** The names of images and videos in the folder of a task. */
 export const fileTemplate = '{index}.{ext}'
@@ -62,9 +61,11 @@ export function textFacts(instance: Instance, content: Uint8Array): OutputFacts 
   }
 }
 
-/** Writes a small file that appears whole or not at all, without waiting for the disk. @throws the error of the system */
+/**
+ * Writes a small file at once, which is faster than in another thread, and does not wait for the disk: only the record of
+ * a result tells whether it is whole.
+ * @throws the error of the system
+ */
 export function writeAtOnce(folder: string, name: string, content: string | Uint8Array): void {
-  const temporary = temporaryPath(folder, name)
-  writeFileSync(temporary, content, { flag: 'wx', mode: 0o600 })
-  renameSync(temporary, join(folder, name))
+  writeFileSync(join(folder, name), content, { mode: 0o600 })
 }

@@ -57,8 +57,7 @@ export async function makeText(run: TaskRun): Promise<Made> {
 }
 
 /**
- * Writes the text, at once, which is faster than in another thread. It need not survive a power failure here: the store
- * sees to that.
+ * Writes the text. It need not survive a power failure here: the store sees to that.
  * @throws FileError with where it has been rescued
  */
 async function saveText({ task: { instance, folder }, call }: TaskRun, content: Uint8Array): Promise<void> {
