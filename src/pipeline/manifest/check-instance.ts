@@ -29,7 +29,8 @@ interface CheckOptions {
   readonly now: number
 }
 
-type ReportMistake = (at: number, message: string) => void
+/** @param isDefault whether the place is in `defaults`: then the job is named, too */
+type ReportMistake = (at: number, message: string, isDefault?: boolean) => void
 
 /**
  * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
@@ -42,12 +43,15 @@ export function checkInstance(
   { isWhole, named, now }: CheckOptions,
 ): CheckedRequest {
   const { endpoint, model } = creatingCommands[job.command]
-  const report: ReportMistake = (at, message) => mistakes.add(placeOf(at), message, named)
+  const report: ReportMistake = (at, message, isDefault = false) =>
+    mistakes.add(placeOf(at), message, isDefault ? (named ?? job.name) : named)
   if (isWhole) reportMissing(job, report)
   reportConflicts(job, report)
   const known = instance.model === null ? undefined : modelCalled(instance.model, families)
-  const modelAt = job.fields.get('model')?.node.at ?? job.commandAt
-  for (const message of modelProblems(job, known)) report(modelAt, message)
+  const written = job.fields.get('model')
+  for (const message of modelProblems(job, known)) {
+    report(written?.node.at ?? job.commandAt, message, written?.isDefault)
+  }
   try {
     const body = bodyOfFields(instance)
     for (const violation of checkBody(endpoint, body, known)) {
@@ -59,7 +63,10 @@ export function checkInstance(
     const kind = model.family ?? undefined
     const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
     const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })
-    return { count: outputCount(instance, body), warnings: [...warnings, ...advice] }
+    return {
+      count: outputCount(instance, body),
+      warnings: [...warnings, ...advice, ...literalWarnings(instance)],
+    }
   } catch (error) {
     if (!isProblem(error)) throw error
     // The messages of operations name flags.
@@ -67,6 +74,15 @@ export function checkInstance(
     report(job.commandAt, message)
     return { count: 1, warnings: [] }
   }
+}
+
+/** On the command line `@file` is the text of a file; here it is sent as it is written. */
+function literalWarnings({ job, fields }: Instance): string[] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    value.kind === 'text' && value.path === null && /^@[\w./[\]#-]+$/.test(value.text)
+      ? [`${job}: ${name} is sent as ${value.text}; { file: … } takes the text of a file or of a job.`]
+      : [],
+  )
 }
 
 function outputCount({ lane }: Instance, body: Readonly<Record<string, unknown>>): number {
@@ -130,25 +146,26 @@ function reportViolation(job: JobDefinition, violation: Violation, report: Repor
     if (kind !== 'required') report(job.commandAt, `${path} ${problem}.`)
     return
   }
-  const { name, at } = where
+  const { name, at, isDefault } = where
   if (kind === 'exclusive') {
-    report(at, `${name} and ${nameOfPath(job, other)} cannot be used together: ${problem}.`)
-  } else if (kind === 'requires') report(at, `${name} needs ${nameOfPath(job, other)}: ${problem}.`)
-  else report(at, `${name} ${problem}.`)
+    report(at, `${name} and ${nameOfPath(job, other)} cannot be used together: ${problem}.`, isDefault)
+  } else if (kind === 'requires')
+    report(at, `${name} needs ${nameOfPath(job, other)}: ${problem}.`, isDefault)
+  else report(at, `${name} ${problem}.`, isDefault)
 }
 
 /** The field that sets a path of the body, as it is written, and where the value is. */
 function placeOfPath(
   job: JobDefinition,
   path: string,
-): { readonly name: string; readonly at: number } | undefined {
+): { readonly name: string; readonly at: number; readonly isDefault: boolean } | undefined {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
     const start = steps.slice(0, length).join('.')
-    for (const [name, { field, node }] of job.fields) {
+    for (const [name, { field, node, isDefault }] of job.fields) {
       if (!('path' in field) || field.path?.join('.') !== start) continue
       const inner = steps.slice(length)
-      return { name: [name, ...inner].join('.'), at: nodeAt(node, inner).at }
+      return { name: [name, ...inner].join('.'), at: nodeAt(node, inner).at, isDefault }
     }
   }
   return undefined

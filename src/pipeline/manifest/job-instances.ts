@@ -118,8 +118,10 @@ async function readFields(place: Place, shared: SharedParts): Promise<ReadFields
   for (const [name, written] of place.job.fields) {
     const depends = isTemplated(written.node)
     isOfRow ||= depends
+    // A mistake in a default is one of the jobs that have it.
+    const own = written.isDefault ? { ...place, instance: place.instance ?? place.job.name } : place
     const value = depends
-      ? await resolveField(place, written)
+      ? await resolveField(own, written)
       : await once(place, shared, name, (at) => resolveField(at, written))
     if (value === undefined) isWhole = false
     else fields[name] = value

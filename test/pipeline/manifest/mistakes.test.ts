@@ -334,10 +334,12 @@ test('warnings are no mistakes', async () => {
 jobs:
   a: { image create: { model: gpt-imag-2, prompt: x }, out: a.png }
   b: { respond: { input: x, temperature: 1, top_p: 1 }, out: b.txt }
+  c: { respond: { input: "@prompts/c.md" }, out: c.txt }
 `
   expect((await read(manifest)).warnings).toEqual([
     'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent as it is.',
     'b: adjust temperature or top_p, not both.',
+    'c: input is sent as @prompts/c.md; { file: … } takes the text of a file or of a job.',
   ])
 })
 
@@ -367,5 +369,20 @@ jobs:
     'modelgate.yaml:7:14: image may be given once for dall-e-2 (image-model-b), not 2 times.',
     'modelgate.yaml:7:14: image "wide.png" is 2x1; dall-e-2 (image-model-b) takes only square pictures.',
     'modelgate.yaml:14:14: image "photo.gif" is image/gif; gpt-image-2 takes image/png, image/webp, image/jpeg.',
+  ])
+})
+
+test('a mistake in a default names a job that has it', async () => {
+  const manifest = `version: 1
+defaults:
+  image create: { model: dall-e-3, quality: low, prompt: "\${name}" }
+jobs:
+  a: { image create: {}, out: a.png }
+  b: { image create: { prompt: x }, out: b.png }
+  c: { image create: { prompt: x, quality: hd }, out: c.png }
+`
+  expect(await mistakesIn(manifest)).toEqual([
+    'modelgate.yaml:3:45: quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low". (a and 1 more)',
+    'modelgate.yaml:3:58: `${name}` names a column, but the job has no `each`. For a literal `${` write `$${`. (a)',
   ])
 })
