@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { amountFrom, amountText } from '../../cost/amount.ts'
@@ -32,6 +32,14 @@ export function writeRecord(
   } catch {
     // The result is there, and the next step knows it.
   }
+}
+
+/** Removes the folder of a task whose result is safe. Best effort: never throws. */
+export async function removeTaskFolder(folder: string, { files }: Pick<TaskResult, 'files'>): Promise<void> {
+  const usual = [...files, join(folder, recordName)]
+  await Promise.all(usual.map((path) => unlink(path).catch(() => {})))
+  // What else there is goes with it. Node removes trees on the main thread, so this is not for every task.
+  await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }).catch(() => {}))
 }
 
 /**

@@ -1,6 +1,6 @@
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Task, TaskResult } from '../execute/task.ts'
+import { removeTaskFolder } from '../execute/task-record.ts'
 import type { RecordedResult } from '../journal/history.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { outputPaths } from '../plan/output-places.ts'
@@ -49,7 +49,7 @@ export async function keepResult(
     result = { ...found, outputs: found.outputs.map((facts, at) => ({ ...facts, path: paths[at]! })) }
   }
   await run.record({ type: 'result', instance: instance.id, key, variant, result, rejected })
-  await rm(folder, { recursive: true, force: true })
+  await removeTaskFolder(folder, { files })
   return { instance: instance.id, key, variant, result, rejected }
 }
 
