@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
 import type { Forced } from '../../../src/pipeline/plan/world.ts'
-import { createSampleWorld, textFields, type SampleWorld } from './sample-world.ts'
+import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
 
 type Summary = Pick<Assessment, 'state' | 'reasons'> & { readonly toMake: readonly number[] }
 
@@ -526,6 +526,80 @@ const rows: readonly Row[] = [
       world.history.note({ type: 'pick', instance: 'hero', key, variant: 2 })
     },
     state: 'restorable',
+  },
+  {
+    name: 'a pick was recorded for another prompt',
+    async arrange(world) {
+      world.define('hero', { variants: 2 })
+      const key = await world.offer('hero', 'two', 2)
+      world.history.note({ type: 'pick', instance: 'hero', key, variant: 2 })
+      world.define('hero', { variants: 2, ...edited })
+    },
+    state: 'new',
+    toMake: [1, 2],
+  },
+  {
+    name: 'a candidate was picked, and its file is only among the candidates',
+    async arrange(world) {
+      world.define('hero', { variants: 2 })
+      await world.make('hero', 'two', { variant: 2, picked: 2 })
+      await world.offer('hero', 'two', 2)
+      world.remove('assets/hero.png')
+    },
+    state: 'restorable',
+    reasons: ['assets/hero.png is missing.'],
+  },
+  {
+    name: 'a candidate was picked, and the one with its number has other bytes now',
+    async arrange(world) {
+      world.define('hero', { variants: 2 })
+      await world.make('hero', 'two', { variant: 2, picked: 2 })
+      await world.offer('hero', 'another two', 2)
+      world.remove('assets/hero.png')
+    },
+    state: 'lost',
+  },
+  {
+    name: 'a candidate was discarded, and not yet removed',
+    async arrange(world) {
+      const key = await world.offer('hero', 'one')
+      world.history.note({ type: 'discard', key })
+    },
+    state: 'new',
+    toMake: [1],
+  },
+  {
+    name: 'an output of a job that is gone has the same bytes, which does not count',
+    async arrange(world) {
+      world.define('other')
+      await world.make('hero', 'one')
+      await world.make('other', 'one')
+      world.undefine('other')
+      world.define('hero', { asserts: { not_duplicate: true } })
+    },
+    state: 'fresh',
+  },
+  {
+    name: 'the same request has a file that was changed by hand: that is not its own',
+    async arrange(world) {
+      const same = { fields: textFields({ prompt: 'A picture of hero' }) }
+      world.define('other', same)
+      await world.make('other', 'one')
+      world.write({ 'assets/other.png': 'painted over' })
+      world.keep('one')
+    },
+    state: 'restorable',
+    reasons: ['Its result was made before.'],
+  },
+  {
+    name: 'an adopted file has a name that would have an id',
+    async arrange(world) {
+      world.define('hero', { output: 'assets/{id}.png' })
+      const outputs = [factsOf('assets/mine.png', 'one')]
+      await world.make('hero', 'one', { outputs, request_id: null, adopted: 'Ada' })
+      world.write({ 'assets/mine.png': 'one' })
+    },
+    state: 'fresh',
   },
   {
     name: 'a text has other line breaks',

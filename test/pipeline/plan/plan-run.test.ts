@@ -88,6 +88,26 @@ describe('what another instance is made from', () => {
     })
   })
 
+  test('cannot be moved: the locked bytes count all the same', async () => {
+    const world = await createChain()
+    world.define('hero', { output: 'new/hero.png' })
+    world.write({ 'new/hero.png': 'mine' })
+    expect(await statesOf(world)).toEqual({ hero: 'in_the_way', banner: 'fresh' })
+  })
+
+  test('is to be made first, and something else stands still: it is not waited for', async () => {
+    const world = createSampleWorld()
+    world.define('hero')
+    world.define('logo')
+    world.define('banner', { variants: 3, fields: { image: fileField('@hero', '@logo') } })
+    expect((await world.plan()).creates).toBe(5)
+    world.write({ 'assets/logo.png': 'mine' })
+    expect(await world.assess('banner')).toMatchObject({
+      state: 'blocked',
+      reasons: ['It needs @logo, in whose place there is another file.'],
+    })
+  })
+
   test('waits for a choice', async () => {
     const world = await createChain()
     world.define('hero', { variants: 2 })
@@ -196,6 +216,19 @@ describe('names and places', () => {
       moves: [],
     })
     expect(assessments.get('logo')).toMatchObject({ state: 'restorable' })
+  })
+
+  test('two jobs exchange their places, and the run is killed after the first', async () => {
+    const world = createSampleWorld()
+    world.define('hero', { output: 'one.png' })
+    world.define('logo', { output: 'two.png' })
+    await world.make('hero', 'one')
+    await world.make('logo', 'two')
+    world.define('hero', { output: 'two.png' })
+    world.define('logo', { output: 'one.png' })
+    world.keep('two')
+    world.write({ 'two.png': 'one' })
+    expect(await statesOf(world)).toEqual({ hero: 'restorable', logo: 'restorable' })
   })
 
   test('an output that is moved leaves its old place', async () => {
