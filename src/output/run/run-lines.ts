@@ -33,7 +33,8 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
     case 'awaiting':
       return { text: `${id}: ${files.length} to choose from${reasons}`, tone: 'warning' }
     case 'skipped':
-      return { text: `${id}: not made${reasons}`, tone: 'dim' }
+      // Why is said of all of them at the end.
+      return reasons === '' ? undefined : { text: `${id}: not made${reasons}`, tone: 'dim' }
     case 'rejected':
       return { text: `${id}: rejected${reasons}`, tone: 'error' }
     case 'failed':

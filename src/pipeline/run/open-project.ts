@@ -1,5 +1,4 @@
-import { join } from 'node:path'
-import { shownPath } from '../../files/file-error.ts'
+import { join, relative } from 'node:path'
 import { openAsserts } from '../execute/check-asserts.ts'
 import { readHistory, type History } from '../journal/history.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
@@ -16,7 +15,7 @@ import type { ManifestCall } from './manifest-call.ts'
 /** A manifest with all that is kept of it. */
 export interface OpenProject {
   readonly manifest: Manifest
-  /** The path of the manifest as messages show it. */
+  /** The path of the manifest as it was given; else from the working directory. */
   readonly shownManifest: string
   /** As it is on the disk. */
   readonly lock: Lock
@@ -60,7 +59,7 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
     }
     return {
       manifest,
-      shownManifest: shownPath(file ?? path),
+      shownManifest: file ?? relative(context.cwd, path),
       lock,
       history,
       store,

@@ -48,10 +48,12 @@ test('where a run does not generate by itself, the command says so, if it has to
 
 test('the other way on is a command of the same manifest, quoted for a shell', () => {
   const [kept, waiting] = whatIsLeft([instance('a[x y]', 'changed'), instance('hero', 'awaiting')], next)
-  expect(kept!.message).toContain(
-    "put the file aside and go on: modelgate run --force 'a[x y]' -f canon.yaml.",
+  expect(kept!.message).toBe(
+    "Not as it was locked. Adopt the file to keep it as it is, or put it aside and go on with: modelgate run --force 'a[x y]' -f canon.yaml.",
   )
-  expect(waiting!.message).toContain('modelgate run pick hero 2 -f canon.yaml.')
+  expect(waiting!.message).toBe(
+    'Made, and waits for a choice. Look at the candidates, then choose one, such as the second, with: modelgate run pick hero 2 -f canon.yaml.',
+  )
 })
 
 test('a command names no more than twenty, and says so', () => {
