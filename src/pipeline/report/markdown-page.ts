@@ -60,7 +60,7 @@ export function literal(text: string): string {
   const line = visible(text).replaceAll(/\s+/g, ' ').trim()
   const short = line.length > maxLiteral ? `${line.slice(0, maxLiteral).toWellFormed()}…` : line
   if (short === '') return ''
-  const characters = short.replaceAll(/[!-/:-@[-`{-~]/g, (character) => {
+  const characters = short.replaceAll(/[!#$&*.:<>@[-`{-~]/g, (character) => {
     const reference = `&#${character.charCodeAt(0)};`
     return /[@:.]/.test(character) ? `<wbr>${reference}` : reference
   })
