@@ -59,10 +59,10 @@ function hasCommands({ language, text }: CodeBlock): boolean {
   return shells.has(language) || (language === '' && /^modelgate /m.test(text))
 }
 
-const workflow = 'examples/workflow.yaml'
+const workflows = ['examples/workflow.yaml', 'examples/pipelines/workflow.yaml']
 const blocks = pages
   .flatMap((page) => codeBlocks(readPage(page)).map((block) => ({ page, ...block })))
-  .concat({ page: workflow, language: 'yaml', text: readPage(workflow), line: 1 })
+  .concat(workflows.map((page) => ({ page, language: 'yaml', text: readPage(page), line: 1 })))
   .filter(hasCommands)
 
 describe.skipIf(!isInstalled('bash'))('every command line of the pages is one that the program takes', () => {

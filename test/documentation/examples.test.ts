@@ -4,10 +4,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { readImageInfo } from '../../src/files/image-info.ts'
+import { readManifest } from '../../src/pipeline/manifest/read-manifest.ts'
 import { codeBlocks, projectRoot, readPage } from '../support/pages.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
 
 const examples = fileURLToPath(new URL('examples/', projectRoot))
 const bytesOf = (name: string) => readFileSync(`${examples}${name}`)
@@ -33,6 +35,39 @@ test('the mask has the size of its picture', () => {
   const [room, wall] = ['room.png', 'wall.png'].map((name) => readImageInfo(bytesOf(name))!)
   expect([wall!.width, wall!.height, wall!.hasAlpha]).toEqual([room!.width, room!.height, true])
   expect(readImageInfo(bytesOf('boat.jpg'))).toMatchObject({ format: 'jpeg', width: 1024 })
+})
+
+test.each([
+  ['shop', 8],
+  ['game', 8],
+  ['docs-site', 12],
+  ['trailer', 5],
+])('the pipeline of the %s is a manifest without mistakes', async (name, count) => {
+  const path = `${examples}pipelines/${name}/modelgate.yaml`
+  const manifest = await readManifest(testContext(), path, { isSandbox: true, env: {}, families: {} })
+  expect([manifest.instances.size, manifest.warnings]).toEqual([count, []])
+})
+
+test('the page about pipelines shows the shop and the workflow as they are', () => {
+  const withoutIndent = (text: string) => text.replaceAll(/^ +/gm, '')
+  const [shop, steps] = codeBlocks(readPage('docs/pipelines.md')).filter(
+    ({ language }) => language === 'yaml',
+  )
+  expect(load(shop!.text)).toEqual(load(readPage('examples/pipelines/shop/modelgate.yaml')))
+  const workflow = readPage('examples/pipelines/workflow.yaml')
+  expect(withoutIndent(workflow)).toContain(withoutIndent(steps!.text))
+  expect(load(workflow)).toHaveProperty('jobs.merge')
+})
+
+test('the README shows a part of the shop', () => {
+  const block = codeBlocks(readPage('README.md')).find(({ text }) => text.includes('products.csv'))
+  const { jobs } = load(readPage('examples/pipelines/shop/modelgate.yaml')) as { jobs: object }
+  expect(jobs).toMatchObject(load(block!.text) as object)
+})
+
+test('the mask of the game has the size of its pictures', () => {
+  const mask = readImageInfo(bytesOf('pipelines/game/masks/body.png'))
+  expect(mask).toMatchObject({ format: 'png', width: 1024, height: 1024, hasAlpha: true })
 })
 
 test('the excerpts of the workflow and of the faults are those of the files', () => {
