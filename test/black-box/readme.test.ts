@@ -64,6 +64,14 @@ describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'
       expect(out).toMatch(/^curl /m)
     })
 
+    test('all assets from one file', async () => {
+      const [, script = ''] = blocksOf('All assets from one file')
+      const { exit, out, stderr } = await run(script)
+      expect([exit, complaintsIn(stderr)]).toEqual([0, []])
+      const outputs = out.split('\n').filter((line) => line.endsWith('.webp'))
+      expect([outputs.length, out.trimEnd().split('\n').at(-1)]).toEqual([8, 'report.html'])
+    })
+
     test('the address, the key and the models of the first minute', async () => {
       const [, sandbox = ''] = blocksOf('The first minute')
       const [start, ...exports] = sandbox.trimEnd().split('\n')
