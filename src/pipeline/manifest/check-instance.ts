@@ -46,6 +46,7 @@ export function checkInstance(
   const report: ReportMistake = (at, message, isDefault = false) =>
     mistakes.add(placeOf(at), message, isDefault ? (named ?? job.name) : named)
   if (isWhole) reportMissing(job, report)
+  reportEmpty(job, instance, report)
   reportConflicts(job, report)
   const known = instance.model === null ? undefined : modelCalled(instance.model, families)
   const written = job.fields.get('model')
@@ -105,6 +106,16 @@ function reportMissing({ command, commandAt, fields }: JobDefinition, report: Re
     commandAt,
     'model is missing: it stands here or in defaults, never in a configuration, so that it is the same on every machine.',
   )
+}
+
+/** A prompt of nothing but spaces; one of no characters is found by the contract, where it has a limit for that. */
+function reportEmpty({ command, fields }: JobDefinition, instance: Instance, report: ReportMistake): void {
+  const { prompt, endpoint } = creatingCommands[command]
+  const value = instance.fields[prompt.name]
+  const written = fields.get(prompt.name)
+  if (written === undefined || value?.kind !== 'text' || value.text.trim() !== '') return
+  const isFound = value.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
+  if (!isFound) report(written.node.at, `${prompt.name} is empty.`, written.isDefault)
 }
 
 function reportConflicts({ command, fields }: JobDefinition, report: ReportMistake): void {

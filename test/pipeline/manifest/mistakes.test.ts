@@ -143,6 +143,8 @@ test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>
     [image, 'out: a.png', 'on_unknown: again'],
     ['6:17: on_unknown must be one of stop, retry, not "again".'],
   ],
+  ['a prompt of nothing', ['respond: { input: "" }', 'out: a.txt'], ['4:23: input is empty.']],
+  ['a prompt of spaces', ['image create: { prompt: " " }', 'out: a.png'], ['4:29: prompt is empty.']],
   [
     'a column without rows',
     ['image create: { prompt: "${name}" }', 'out: a.png'],
