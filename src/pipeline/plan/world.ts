@@ -87,21 +87,44 @@ export interface World extends WorldParts {
   isOutput(path: string): boolean
 }
 
-/** The world by what is looked up in its lock; a lock that changes later changes nothing here. */
+/** @param parts their lock is not changed any more: what is looked up in it is put together once it is needed */
 export function createWorld(parts: WorldParts): World {
-  const lockedByKey = new Map<string, string[]>()
-  const lockedByPath = new Map<string, string[]>()
-  const lockedByDigest = new Map<string, string[]>()
-  for (const [id, block] of parts.lock) {
-    addTo(lockedByKey, block.key, id)
+  let locked: LockIndex | undefined
+  let outputs: ReadonlySet<string> | undefined
+  const index = () => (locked ??= indexOf(parts.lock))
+  return {
+    ...parts,
+    get lockedByKey() {
+      return index().byKey
+    },
+    get lockedByPath() {
+      return index().byPath
+    },
+    get lockedByDigest() {
+      return index().byDigest
+    },
+    isOutput: (path) => (outputs ??= outputsOf(parts)).has(foldedPath(path)),
+  }
+}
+
+interface LockIndex {
+  readonly byKey: World['lockedByKey']
+  readonly byPath: World['lockedByPath']
+  readonly byDigest: World['lockedByDigest']
+}
+
+function indexOf(lock: Lock): LockIndex {
+  const byKey = new Map<string, string[]>()
+  const byPath = new Map<string, string[]>()
+  const byDigest = new Map<string, string[]>()
+  for (const [id, block] of lock) {
+    addTo(byKey, block.key, id)
     for (const { path, sha256 } of block.outputs) {
-      addTo(lockedByPath, path, sha256)
-      addTo(lockedByDigest, sha256, id)
+      addTo(byPath, path, sha256)
+      addTo(byDigest, sha256, id)
     }
   }
-  let outputs: ReadonlySet<string> | undefined
-  const isOutput = (path: string) => (outputs ??= outputsOf(parts)).has(foldedPath(path))
-  return { ...parts, lockedByKey, lockedByPath, lockedByDigest, isOutput }
+  return { byKey, byPath, byDigest }
 }
 
 /** The paths of all outputs, as far as they are known. */
