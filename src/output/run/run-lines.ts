@@ -31,7 +31,7 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
     case 'kept':
       return { text: `${id}: left alone${reasons}`, tone: 'warning' }
     case 'awaiting':
-      return { text: `${id}: ${files.length} to choose from${reasons}`, tone: 'warning' }
+      return { text: `${id}: waits for a choice${reasons}`, tone: 'warning' }
     case 'skipped':
       // Why is said of all of them at the end.
       return reasons === '' ? undefined : { text: `${id}: not made${reasons}`, tone: 'dim' }
