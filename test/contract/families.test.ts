@@ -156,3 +156,12 @@ test('input fidelity is for model A, not for its mini variant', () => {
     'input_fidelity is not for gpt-image-1-mini (image-model-a-mini)',
   ])
 })
+
+test('each of the models of a family is named in what it does not take', () => {
+  const named = (id: string) => problems(id, { quality: 'low' })
+  expect([named('image-model-b'), named('dall-e-2'), named('image-model-b')]).toEqual([
+    ['quality must be one of auto, standard for image-model-b, not "low"'],
+    ['quality must be one of auto, standard for dall-e-2 (image-model-b), not "low"'],
+    ['quality must be one of auto, standard for image-model-b, not "low"'],
+  ])
+})
