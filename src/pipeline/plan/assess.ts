@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { LockBlock } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import { foldedPath } from '../manifest/output-paths.ts'
 import { assessVariants } from './assess-variants.ts'
 import type { Assessment } from './assessment.ts'
 import { failedAsserts } from './examine-variant.ts'
@@ -74,9 +75,14 @@ async function assessLocked(
     reasons: [...renamed, ...checks.flatMap(whatHappened)],
     restore: { result: { ...block, outputs }, picked: block.picked },
     moves: checks
-      .filter(({ isLeftBehind, from }) => isLeftBehind && !world.isOutput(from))
+      .filter(({ isLeftBehind, from, facts }) => isLeftBehind && mayLeave(from, facts.path, world))
       .map(({ from, facts }) => ({ from, to: facts.path })),
   }
+}
+
+/** Where another output belongs, the old file is replaced; a name that differs in case alone is to be a new one. */
+function mayLeave(from: string, to: string, world: World): boolean {
+  return foldedPath(from) === foldedPath(to) || !world.isOutput(from)
 }
 
 /** The outputs whose bytes are nowhere: in no place of the lock, not in the store, and not among the candidates. */

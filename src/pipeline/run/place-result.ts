@@ -2,13 +2,13 @@ import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import type { LockBlock, Result } from '../lock/lock-block.ts'
+import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { placeOutputs } from '../plan/output-places.ts'
 import { findResult } from '../plan/result-files.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { placeOutput } from '../store/place-output.ts'
+import { moveOutput, placeOutput } from '../store/place-output.ts'
 import type { Run } from './run-call.ts'
 
 /**
@@ -29,6 +29,13 @@ export async function placeResult(
   const outputs = placeOutputs(instance, result, world.now)
   if (options.shard === null) {
     const sources = await findResult(key, result, world)
+    for (const { from, to } of assessment.moves) {
+      await move(
+        run,
+        from,
+        outputs.find(({ path }) => path === to),
+      )
+    }
     for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at])
     const left = [
       ...assessment.moves.map(({ from }) => from),
@@ -58,6 +65,13 @@ export function lockBlock({ lock, project }: Run, id: string, block: LockBlock, 
 /** Only what a result has: a restored one is a whole block. */
 function resultOf({ model, origin, request_id, job_id, usage, took_s, outputs }: Result): Result {
   return { outputs, model, origin, request_id, job_id, usage, took_s }
+}
+
+/** What cannot be moved is put in place from the store. */
+async function move({ project }: Run, from: string, facts: OutputFacts | undefined): Promise<void> {
+  if (facts === undefined) return
+  const { path, sha256, media_type } = facts
+  await moveOutput(project.manifest.project, { from, path, sha256, isText: isTextType(media_type) })
 }
 
 async function place(

@@ -66,33 +66,37 @@ async function tidy(folder: string, now: number): Promise<void> {
   await removeLeftovers(folder, now)
 }
 
-export interface Moving extends Omit<Placing, 'source'> {
+export interface Moving extends Pick<Placing, 'sha256' | 'isText' | 'path'> {
   /** Where the file is now: relative to the output folder, with `/`. */
   readonly from: string
 }
 
 /**
- * Gives an output another path, also one that differs in case alone, where the system takes both for one file.
- * @returns whether it was moved; not when the file is gone, or has other bytes
- * @throws as `placeOutput` does
+ * Gives an output another path, without a copy. Also one that differs in case alone: where the system takes both for one
+ * file, putting it in place and removing the old one would remove both.
+ * @returns whether it was moved; not when it is gone or has other bytes, nor when another file is there
+ * @throws FileError
  */
-export async function moveOutput(project: Project, { from, ...moving }: Moving): Promise<boolean> {
-  const [source, target] = [await findPlace(project, from), await findPlace(project, moving.path)]
+export async function moveOutput(project: Project, moving: Moving): Promise<boolean> {
+  const { from, path, sha256, isText } = moving
+  if (!isInnerPath(from)) throw outsideFolder(from, from)
+  if ((await digestOfFile(join(project.outputFolder, from), isText))?.sha256 !== sha256) return false
+  const [source, target] = [await findPlace(project, from), await findPlace(project, path)]
   const [here, there] = [join(source.folder, source.name), join(target.folder, target.name)]
-  if ((await digestOfFile(here, moving.isText))?.sha256 !== moving.sha256) return false
   try {
-    if (!(await isSameFile(here, there))) await digestIfAllowed(there, moving)
+    const [old, other] = [await look(here), await look(there)]
+    if (other !== undefined && (other.ino !== old?.ino || other.dev !== old.dev)) return false
     await rename(here, there)
+    return true
   } catch (error) {
-    throw error instanceof ModelgateError ? error : writeError(error, moving.path)
+    throw writeError(error, path)
   }
-  return true
 }
 
 /** The digest of the file that is there, if it may be there. */
 async function digestIfAllowed(
   final: string,
-  { sha256, isText, path, mayReplace }: Omit<Placing, 'source'>,
+  { sha256, isText, path, mayReplace }: Placing,
 ): Promise<string | undefined> {
   const found = (await digestOfFile(final, isText))?.sha256
   if (found === undefined || found === sha256 || mayReplace.includes(found)) return found
@@ -103,11 +107,6 @@ async function digestIfAllowed(
 async function modeOf(path: string): Promise<number | undefined> {
   const found = await stat(path).catch(() => undefined)
   return found && found.mode & 0o777
-}
-
-async function isSameFile(one: string, other: string): Promise<boolean> {
-  const [first, second] = await Promise.all([one, other].map(look))
-  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
 interface Place {

@@ -42,6 +42,15 @@ test('a missing file is restored from the store, and a renamed job or a moved ou
   expect(bench.sandbox.created()).toBe(2)
 })
 
+test('the case of an output alone can change', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  bench.write('modelgate.yaml', two.replace('hero.png', 'Hero.png'))
+  expect((await bench.run()).told).toEqual(['hero: fresh (moved)', 'note: fresh'])
+  expect(bench.list('assets')).toEqual(['Hero.png'])
+  expect(bench.sandbox.created()).toBe(2)
+})
+
 test('two outputs can change places', async () => {
   const bench = await runBench({
     'modelgate.yaml': `version: 1

@@ -248,20 +248,29 @@ describe('an output that is moved', () => {
 
   test('stays when it is gone or has other bytes', async () => {
     const { folder, move } = setUp()
-    expect(await move('old.png')).toBe(false)
+    expect(await move('old/old.png')).toBe(false)
+    expect(readdirSync(folder)).toEqual([])
     writeFiles(folder, { 'old.png': 'edited' })
     expect(await move('old.png')).toBe(false)
     expect(readFileSync(join(folder, 'old.png'), 'utf8')).toBe('edited')
   })
 
-  test('never replaces a file that nobody said may be', async () => {
+  test('never replaces another file, nor a link', async () => {
     const { folder, final, move } = setUp()
-    writeFiles(folder, { 'old.png': 'new', 'art/hero.png': 'edited' })
-    await expect(move('old.png', { mayReplace: [digestOf('old')] })).rejects.toMatchObject({
-      code: 'output_changed',
-    })
-    expect(readFileSync(final, 'utf8')).toBe('edited')
-    expect(await move('old.png', { mayReplace: [digestOf('edited')] })).toBe(true)
+    writeFiles(folder, { 'old.png': 'new', 'art/hero.png': 'new' })
+    expect(await move('old.png')).toBe(false)
+    symlinkSync('../art/hero.png', join(folder, 'art/link.png'))
+    expect(await move('old.png', { path: 'art/link.png' })).toBe(false)
     expect(readFileSync(final, 'utf8')).toBe('new')
+    expect(readFileSync(join(folder, 'old.png'), 'utf8')).toBe('new')
+  })
+
+  test('never comes from outside, nor goes there', async () => {
+    const { folder, elsewhere, move } = setUp()
+    await expect(move('../blob')).rejects.toMatchObject({ code: 'outside_folder' })
+    symlinkSync(elsewhere, join(folder, 'out'))
+    await expect(move('out/blob')).rejects.toMatchObject({ code: 'outside_folder' })
+    writeFiles(folder, { 'old.png': 'new' })
+    await expect(move('old.png', { path: 'out/new.png' })).rejects.toMatchObject({ code: 'outside_folder' })
   })
 })
