@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { open, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, open, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
@@ -29,10 +29,11 @@ export interface BlobStore {
    */
   add(source: string | Uint8Array, isText: boolean): Promise<FileDigest>
   /**
-   * Stores a file by moving it, which saves a copy: for one that is nobody's. Its bytes are on the disk when this returns.
-   * @throws FileError; then the file is where it was
+   * Stores a file that nobody changes any more, and which is removed soon: by a second name where the file system has
+   * that, which saves a copy.
+   * @throws FileError
    */
-  take(path: string, isText: boolean): Promise<FileDigest>
+  share(path: string, isText: boolean): Promise<FileDigest>
   /** Stores a file that is about to be replaced, byte for byte. @throws FileError */
   putAside(path: string): Promise<FileDigest>
   /** All that is there, right or not, in the order of the digests. @throws FileError */
@@ -95,18 +96,20 @@ export function openStore(context: FileContext, project: Project): BlobStore {
     }
   }
 
-  async function take(path: string, isText: boolean): Promise<FileDigest> {
+  async function share(path: string, isText: boolean): Promise<FileDigest> {
     const digest = await digestOfBytes(path)
     const isStoredAsItIs = !isText || (await digestOfBytes(path, true))?.sha256 === digest?.sha256
-    const mayMove = digest !== undefined && isStoredAsItIs && (await isOnOneDisk(path, root))
-    if (mayMove) {
-      // It costs little where they are on the disk already.
-      await syncFile(path)
-      await keep(path, digest.sha256)
+    const temporary = temporaryPath(root, 'blob')
+    if (digest === undefined || !isStoredAsItIs || !(await isLinked(path, temporary)))
+      return await add(path, isText)
+    try {
+      // It costs little where the bytes are on the disk already.
+      await syncFile(temporary)
+      await keep(temporary, digest.sha256)
+      return digest
+    } finally {
+      await unlink(temporary).catch(() => {})
     }
-    const stored = mayMove ? digest : await add(path, isText)
-    await unlink(path).catch(() => {})
-    return stored
   }
 
   async function keep(temporary: string, sha256: string): Promise<void> {
@@ -131,7 +134,7 @@ export function openStore(context: FileContext, project: Project): BlobStore {
     open: openBlob,
     has: async (sha256) => (await openBlob(sha256)) !== undefined,
     add: (source, isText) => storing(() => add(source, isText)),
-    take: (path, isText) => storing(() => take(path, isText)),
+    share: (path, isText) => storing(() => share(path, isText)),
     putAside: (path) => storing(() => add(path, false)),
     async list() {
       const shelves = (await namesIn(root)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()
@@ -154,9 +157,12 @@ export function openStore(context: FileContext, project: Project): BlobStore {
   }
 }
 
-/** Only there a file can be moved without copying it. */
-async function isOnOneDisk(one: string, other: string): Promise<boolean> {
-  return (await stat(one)).dev === (await stat(other)).dev
+/** Gives a file a second name; not on another disk, nor where a file has one name only. */
+async function isLinked(path: string, name: string): Promise<boolean> {
+  return await link(path, name).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The bytes are on the disk when it returns. */

@@ -89,26 +89,27 @@ test('a text is stored with LF; what is put aside stays as it is', async () => {
   expect(readFileSync((await store.open(sha256))!, 'utf8')).toBe('One\r\nTwo\r\n')
 })
 
-test('a file is moved into the store, unless it has to change on the way', async () => {
+test('a file that is removed soon is stored without a copy, unless it has to change on the way', async () => {
   const { folder, store, pathOf } = setUp()
-  writeFiles(folder, { a: 'One\nTwo\n', b: 'One\nTwo\n', c: 'One\r\nTwo\r\n' })
-  const { ino } = statSync(join(folder, 'a'))
-  expect(await store.take(join(folder, 'a'), true)).toEqual({ sha256: twoLines, bytes: 8 })
-  expect(statSync(pathOf(twoLines)).ino).toBe(ino)
-  expect(await store.take(join(folder, 'b'), false)).toEqual({ sha256: twoLines, bytes: 8 })
-  expect(await store.take(join(folder, 'c'), true)).toEqual({ sha256: twoLines, bytes: 8 })
-  expect(statSync(pathOf(twoLines)).ino).toBe(ino)
-  expect(readdirSync(folder)).toEqual(['.modelgate'])
+  writeFiles(folder, { 'work/a': 'One\nTwo\n', 'work/b': 'One\nTwo\n', 'work/c': 'One\r\nTwo\r\n' })
+  const { ino } = statSync(join(folder, 'work/a'))
+  for (const name of ['a', 'a', 'b', 'c']) {
+    expect(await store.share(join(folder, 'work', name), true)).toEqual({ sha256: twoLines, bytes: 8 })
+    expect(statSync(pathOf(twoLines)).ino).toBe(ino)
+  }
+  expect(readdirSync(join(folder, 'work'))).toEqual(['a', 'b', 'c'])
   expect(readdirSync(join(folder, '.modelgate/store'))).toEqual(['2f'])
+  rmSync(join(folder, 'work'), { recursive: true })
+  expect(await store.has(twoLines)).toBe(true)
 })
 
-test('a link is not moved; what it leads to is stored', async () => {
-  const { folder, store } = setUp()
+test('of a link, what it leads to is stored', async () => {
+  const { folder, store, pathOf } = setUp()
   writeFiles(folder, { a: 'One\nTwo\n' })
   symlinkSync('a', join(folder, 'link'))
-  await store.take(join(folder, 'link'), false)
+  await store.share(join(folder, 'link'), false)
   expect(await store.has(twoLines)).toBe(true)
-  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('One\nTwo\n')
+  expect(statSync(pathOf(twoLines)).ino).not.toBe(statSync(join(folder, 'a')).ino)
 })
 
 test('a large text keeps its characters and loses every CR before LF', async () => {
@@ -237,7 +238,7 @@ test.each([
   execFileSync('mkfifo', [join(folder, 'pipe')])
   for (const isText of [false, true]) {
     await expect(store.add(join(folder, name), isText)).rejects.toMatchObject({ exit: 'io', code })
-    await expect(store.take(join(folder, name), isText)).rejects.toMatchObject({ exit: 'io', code })
+    await expect(store.share(join(folder, name), isText)).rejects.toMatchObject({ exit: 'io', code })
   }
   expect(await store.list()).toEqual([])
 })

@@ -66,7 +66,7 @@ async function setUp() {
     store,
     candidates,
     add: () => store().add(work, false),
-    take: () => store().take(work, false),
+    share: () => store().share(work, false),
     keep: () => candidates().add(recordOf(fresh), [work]),
     place: () => placeOutput(context, project, placing),
     lock: () => writeLock(context, project, new Map([['hero', block(fresh)]])),
@@ -93,10 +93,9 @@ const actions: Readonly<
     check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
     done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
   },
-  'a file is moved into the store': {
-    run: ({ take, work }) => (existsSync(work) ? take() : Promise.resolve()),
-    check: async ({ work, store }) =>
-      expect((await store().has(fresh)) || readFileSync(work, 'utf8') === 'new').toBe(true),
+  'a file is shared with the store': {
+    run: ({ share }) => share(),
+    check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
     done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
   },
   'an output is placed': {
