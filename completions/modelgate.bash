@@ -231,7 +231,7 @@ _modelgate() {
     'config edit') : ;;
     'config schema') : ;;
     'doctor') : ;;
-    'schema') words='output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean events error manifest' ;;
+    'schema') words='output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean assets events error manifest' ;;
     'completion') words='bash zsh fish powershell' ;;
     'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video run inspect usage init again log models auth config doctor schema completion help' ;;
   esac

@@ -878,7 +878,7 @@ complete -c modelgate -n '__modelgate_is doctor' -l ca-file -r -F -d 'certificat
 complete -c modelgate -n '__modelgate_is doctor' -l allow-http -d 'allow a clear-text base URL on another host'
 complete -c modelgate -n '__modelgate_is doctor' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean events error manifest'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean assets events error manifest'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'

@@ -25,6 +25,7 @@ export const schemaNames = [
   'run-changes',
   'run-report',
   'run-clean',
+  'assets',
   'events',
   'error',
 ] as const satisfies readonly OutputSchemaName[]
@@ -38,7 +39,7 @@ export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument(
       '[name]',
-      'output: --json of a text command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run; the others: --json of the commands that they are named after',
+      'output: --json of a text command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run; assets: run report --format json; the others: --json of the commands that they are named after',
     )
     .choices([...schemaNames, manifestName])
     .default('output')

@@ -23,6 +23,7 @@ import {
   type JsonSchema,
   type Schema,
 } from './output-schema.ts'
+import { assetReport, assetReportDefinitions } from './asset-report.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { checkDefinitions, checkEvents, checksDocument, keysDocument } from './checks.ts'
 import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './inspection.ts'
@@ -135,6 +136,7 @@ const definitions = Object.fromEntries(
     ...settingDefinitions,
     ...checkDefinitions,
     ...runDefinitions,
+    ...assetReportDefinitions,
     ...helpDefinitions,
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
 )
@@ -207,6 +209,7 @@ export const outputSchemas = {
   ),
   'run-report': published('run-report', 'The document of --json of run report', runReportDocument),
   'run-clean': published('run-clean', 'The document of --json of run clean', runCleanDocument),
+  assets: published('assets', 'What run report --format json writes', assetReport),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>
