@@ -44,7 +44,7 @@ export async function keepResult(
       files,
     )
   } else {
-    for (const { path, facts } of outputs) await project.store.add(path, isTextType(facts.media_type))
+    for (const { path, facts } of outputs) await project.store.share(path, isTextType(facts.media_type))
     const paths = outputPaths(instance, found.outputs, found, world.now)
     result = { ...found, outputs: found.outputs.map((facts, at) => ({ ...facts, path: paths[at]! })) }
   }
