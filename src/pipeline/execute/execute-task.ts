@@ -38,7 +38,7 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
   const done: TaskResult = {
     result: {
       outputs,
-      ...made.provenance,
+      ...withoutSecrets(made.provenance, shared),
       // The address of a sandbox is another one each time.
       origin: project.isSandbox ? null : gateway.baseUrl.origin,
       // Of a job that was started earlier only a part of the time was spent here.
@@ -50,6 +50,11 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
   }
   writeRecord(task, done, shared.redactor)
   return done
+}
+
+/** The gateway's own words go into the lock, and it may quote the key. */
+function withoutSecrets<Facts>(facts: Facts, { redactor }: Pick<ExecuteCall, 'redactor'>): Facts {
+  return JSON.parse(redactor.document(JSON.stringify(facts))) as Facts
 }
 
 /** What the name of an output promises, and the result is not, each a sentence. */

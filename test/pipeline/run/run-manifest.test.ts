@@ -322,3 +322,32 @@ test('a run that was killed between a result and its place puts it there, also o
   expect([bench.read('modelgate.lock'), bench.read('copy/note.txt')]).toEqual(again)
   expect(bench.sandbox.created()).toBe(created + 2)
 })
+
+test('a key that the gateway quotes is neither in the lock nor in a journal', async () => {
+  const key = 'sk-quoted-by-the-gateway'
+  const hidden = (text: string) => text.replaceAll(key, '[hidden]')
+  const bench = await runBench(
+    { 'modelgate.yaml': two },
+    {
+      sandbox: {
+        faults: [
+          { endpoint: 'image-generations', action: 'headers', headers: { 'x-request-id': `req-${key}` } },
+          {
+            endpoint: 'responses',
+            action: 'status',
+            status: 400,
+            body: { error: { message: `no ${key} here`, type: 'invalid_request_error' } },
+          },
+        ],
+      },
+    },
+  )
+  const { told, document } = await bench.run({}, { redactor: { text: hidden, document: hidden } })
+  expect(told).toEqual(['hero: fresh (generated)', 'note: new (failed)'])
+  expect(document!.instances[1]!.error!.message).toContain('no ')
+  const [name] = bench.list('.modelgate/runs')
+  const kept = bench.read('modelgate.lock') + bench.read(`.modelgate/runs/${name}`)
+  expect(kept).toContain('req-[hidden]')
+  expect(kept).toContain('no [hidden] here')
+  expect(kept).not.toContain(key)
+})
