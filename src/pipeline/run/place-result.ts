@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
-import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
-import { placeOutputs } from '../plan/output-places.ts'
+import { placeOutputs, promptOf } from '../plan/output-places.ts'
 import { findResult } from '../plan/result-files.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { moveOutput, placeOutput } from '../store/place-output.ts'
@@ -25,7 +24,8 @@ export async function placeResult(
 ): Promise<LockBlock> {
   const { project, world, options } = run
   const { instance, lockedAs, block: before } = assessment
-  const key = (picked === null ? assessment.key : assessment.keys[picked - 1]) ?? assessment.key ?? ''
+  // A frozen one keeps the key that it is locked with.
+  const key = assessment.key ?? ''
   const outputs = placeOutputs(instance, result, world.now)
   if (options.shard === null) {
     const sources = await findResult(key, result, world)
@@ -102,11 +102,6 @@ async function removeOld({ project }: Run, path: string, before: LockBlock | nul
   if (found?.sha256 !== facts.sha256) return
   await project.store.putAside(file)
   await unlink(file)
-}
-
-function promptOf({ fields }: Instance): string | null {
-  const field = fields['prompt'] ?? fields['input']
-  return field?.kind === 'text' ? field.text : null
 }
 
 function bytesGone(path: string): FileError {
