@@ -9,8 +9,6 @@ export interface ProblemList {
   /** Runs a check and collects the problem that it throws; rethrows any other error. */
   check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined>
   readonly any: boolean
-  /** What has been collected so far. */
-  readonly all: readonly ModelgateError[]
   /** Whether a problem has one of these codes. */
   has(...codes: readonly string[]): boolean
   /** Whether there are more problems than the limit. */
@@ -36,9 +34,6 @@ export function createProblemList(limit = Infinity): ProblemList {
     },
     get any() {
       return problems.length > 0
-    },
-    get all() {
-      return problems
     },
     has: (...codes) => problems.some(({ code }) => codes.includes(code)),
     get isFull() {

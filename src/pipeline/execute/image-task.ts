@@ -1,11 +1,14 @@
+import type { FileContext } from '../../context.ts'
 import { modelCalled } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
 import { objectOf, stringOf } from '../../json.ts'
 import { imageRequest, type ImagePlan, type ImageRequest } from '../../operations/image-request.ts'
+import { readImageFile, sourceProblems } from '../../operations/image-sources.ts'
 import { makeImages } from '../../operations/make-images.ts'
-import { createProblemList } from '../../problems.ts'
-import { readSources, sourceSentences } from './check-inputs.ts'
+import { allInputs, createProblemList } from '../../problems.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import { requestBody } from './task-body.ts'
+import { filesOf, type TaskInputs } from './task-inputs.ts'
 import { fileTemplate, mediaFacts } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 
@@ -32,9 +35,10 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   const body = await requestBody(call.context, instance, inputs)
   const sources = await readSources(call.context, instance, inputs)
   const model = stringOf(body['model']) ?? null
-  const problems = await sourceSentences(sources, model, shared.families)
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
   const family = model === null ? undefined : modelCalled(model, shared.families).family
+  // What other instances have made was not there when the manifest was checked.
+  const problems = await sourceProblems(sources.images, sources.mask, { id: model ?? '', family })
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
   const list = createProblemList()
   const parts = { command, model, body, ...sources, warnings: [], family, validate: false } as const
   const request: ImageRequest = await imageRequest(call.context, parts, plan, list)
@@ -54,4 +58,21 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
     document,
     warnings: document.warnings,
   }
+}
+
+/** The pictures that an image is made from. @throws UsageError, FileError with every file that cannot be read */
+async function readSources(
+  context: FileContext,
+  instance: Instance,
+  inputs: TaskInputs,
+): Promise<Pick<ImageRequest, 'images' | 'mask'>> {
+  if (instance.command !== 'image edit') return { images: [], mask: undefined }
+  // Relative paths are those of the manifest.
+  const reader = { ...context, cwd: inputs.folder }
+  const read = (field: 'image' | 'mask') =>
+    allInputs(
+      filesOf(instance, field, inputs).map(({ path }) => readImageFile(reader, { field, name: field }, path)),
+    )
+  const [images, [mask]] = await Promise.all([read('image'), read('mask')])
+  return { images, mask }
 }

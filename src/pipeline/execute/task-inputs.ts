@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { readInputFile } from '../../files/input-file.ts'
+import { decodeText, readInputFile } from '../../files/input-file.ts'
+import { plainText } from '../manifest/csv.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
 import { digestOfInput } from '../store/file-digest.ts'
 import type { UpstreamResult } from './task.ts'
@@ -65,15 +66,6 @@ export async function refuseChanged(
   })
 }
 
-/** Whether a file of the instance is still to be made. */
-export function hasMissing({ fields }: Instance, { upstream }: TaskInputs): boolean {
-  const files = Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
-  return files.some(
-    ({ source }) =>
-      'reference' in source && source.reference.kind === 'instance' && !upstream.has(source.reference.text),
-  )
-}
-
 function importedFiles(reference: Reference): readonly { readonly path: string }[] {
   return reference.kind === 'import' ? reference.outputs : []
 }
@@ -100,22 +92,9 @@ export async function textOf(
   }
   const content = await readInputFile(context, file.path)
   if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
-  return decodeText(content, `${name}: ${shownPath(file.path)}`)
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-/**
- * A text without byte-order mark, with LF at the end of its lines.
- * @param subject names it in messages
- * @throws UsageError when it is not UTF-8
- */
-function decodeText(content: Uint8Array, subject: string): string {
-  try {
-    return utf8.decode(content).replaceAll('\r\n', '\n')
-  } catch (cause) {
-    throw new UsageError(`${subject} is not a text in UTF-8.`, { code: 'not_utf8', cause })
-  }
+  const { text } = decodeText(content)
+  if (text !== undefined) return plainText(text)
+  throw new UsageError(`${name}: ${shownPath(file.path)} is not a text in UTF-8.`, { code: 'not_utf8' })
 }
 
 /** The remote job of a video to remix: by its id, or of the instance that made it. */

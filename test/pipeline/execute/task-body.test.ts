@@ -128,6 +128,18 @@ test('what is wrong with several files is told at once', async () => {
   await expect(bodyOf('video generate', fields)).rejects.toThrow(/x\.png[^]*y\.png/)
 })
 
+test('a prompt that another job makes has to be a text', async () => {
+  await expect(bodyOf('respond', { input: textOfField('@up') })).rejects.toThrow(
+    /^input: .*up\.png" is not a text in UTF-8\.$/,
+  )
+})
+
+test('a picture that another job makes has to be one', async () => {
+  await expect(bodyOf('video generate', { video: filesField('@up') })).rejects.toThrow(
+    /^video .*up\.png" is not a video but image\/png\.$/,
+  )
+})
+
 test('the creation of an instance is known from its fields alone', () => {
   const prompt = textField('A kite')
   expect(
