@@ -118,8 +118,12 @@ async function resultFor(instance: Instance, key: string, variant: number, world
       },
     )
   }
-  throw new UsageError(`Candidate ${variant} of ${id} is not there: it was not made yet.`, {
+  const wasPicked = world.lock.get(id)?.picked != null
+  throw new UsageError(`Candidate ${variant} of ${id} is not there.`, {
     code: 'no_candidate',
+    hint: wasPicked
+      ? `After a choice the others may go; run --regenerate ${id} makes new ones.`
+      : 'The next run makes it.',
   })
 }
 

@@ -88,7 +88,7 @@ test.each<[string, (world: SampleWorld) => unknown, number, string]>([
   ],
   ['there is only one', (world) => world.define('hero'), 1, 'hero has no candidates.'],
   ['there are not so many', () => {}, 4, 'hero has only candidates 1 to 3.'],
-  ['it was not made', () => {}, 3, 'Candidate 3 of hero is not there: it was not made yet.'],
+  ['it was not made', () => {}, 3, 'Candidate 3 of hero is not there.'],
   [
     'it does not hold its asserts',
     async (world) => {
