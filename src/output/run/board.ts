@@ -66,7 +66,10 @@ function drawLane(lane: LaneView, countWidth: number, now: number, width: number
 }
 
 /** The most important first: what does not fit is left out from the end. */
-function wholeText({ lanes, failed, rejected, created, cost, left }: RunView, width: number): string {
+function wholeText(
+  { lanes, failed, rejected, created, cost, estimate, left }: RunView,
+  width: number,
+): string {
   const total = lanes.reduce((sum, lane) => sum + lane.total, 0)
   const done = lanes.reduce((sum, lane) => sum + lane.done, 0)
   const parts = [
@@ -74,7 +77,7 @@ function wholeText({ lanes, failed, rejected, created, cost, left }: RunView, wi
     ...(failed === 0 ? [] : [`${failed} failed`]),
     ...(rejected === 0 ? [] : [`${rejected} rejected`]),
     ...(left === null || done === total ? [] : [`~${clockTime(left)} left`]),
-    ...(cost === null ? [] : [`about ${shownAmount(amountOf(cost.amount))} ${cost.currency}`]),
+    ...(cost === null ? [] : [costText(cost, estimate)]),
     `${created.made}${created.limit === null ? '' : ` of ${created.limit}`} created`,
   ]
   let line = ''
@@ -84,4 +87,10 @@ function wholeText({ lanes, failed, rejected, created, cost, left }: RunView, wi
     line = longer
   }
   return line === '' ? shortened(parts[0]!, width) : line
+}
+
+/** What was spent so far, of what was expected. */
+function costText({ amount, currency }: NonNullable<RunView['cost']>, estimate: number | null): string {
+  const of = estimate === null ? '' : ` of ${shownAmount(amountOf(estimate))}`
+  return `about ${shownAmount(amountOf(amount))}${of} ${currency}`
 }

@@ -32,6 +32,8 @@ export interface RunView {
   readonly created: { readonly made: number; readonly limit: number | null }
   /** What that costs, by estimate; null while nothing is known of it. */
   readonly cost: { readonly amount: number; readonly currency: string } | null
+  /** What the whole was expected to cost when it began; null where that is not known. */
+  readonly estimate: number | null
   /** Why requests are held back; null while they are not. */
   readonly outage: string | null
   /** Seconds; null while nothing like what is left has been made. */
@@ -60,11 +62,13 @@ export function createRunTally(): RunTally {
   const running = new Map<string, Running & { readonly lane: LaneName }>()
   let created: RunView['created'] = { made: 0, limit: null }
   let cost: RunView['cost'] = null
+  let estimate: number | null = null
   let [failed, rejected] = [0, 0]
   let outage: string | null = null
 
   const plan = (event: PlanMake) => {
     created = { made: event.creates.made, limit: event.creates.limit }
+    estimate = event.estimate?.amount ?? null
     for (const { lane, to_make: total, concurrency } of event.lanes) {
       lanes.set(lane, { total, done: 0, concurrency, pause: null, took: 0, taken: 0 })
     }
@@ -127,6 +131,7 @@ export function createRunTally(): RunTally {
       rejected,
       created,
       cost,
+      estimate,
       outage,
       left: secondsLeft([...lanes.values()]),
     }),

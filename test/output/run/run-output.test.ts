@@ -78,7 +78,7 @@ test('a board of a line for each lane stands below what failed', async () => {
     'banner: failed: The prompt was blocked. It may have been billed.',
     'image  █████░░░░░░░░░░░░░░░░░░░░░░░  2/10  2 of 4 running  photos[shoe-de] 0:32',
     'video  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   0/3  1 of 2 running  teaser 45% 0:32',
-    '2 of 13 done  1 failed  about 0.04 USD  4 of 40 created',
+    '2 of 13 done  1 failed  about 0.04 of 0.08 USD  4 of 40 created',
   ])
 })
 
@@ -88,7 +88,7 @@ test.each<[number, string[]]>([
     [
       'image  ██░░░░░░░░  2/10  2 of 4 running',
       'video  ░░░░░░░░░░   0/3  1 of 2 running',
-      '2 of 13 done  1 failed  about 0.04 USD',
+      '2 of 13 done  1 failed',
     ],
   ],
   [20, ['image  █░░░░░  2/10', 'video  ░░░░░░   0/3', '2 of 13 done']],
@@ -136,13 +136,13 @@ test('what a lane waits for, an outage and the time left are on the board', asyn
   expect((await screenOf(run.stderr)).slice(-3)).toEqual([
     'image  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  1/10  paused 0:14  0 of 2 running',
     'held back: Five failures in a row.',
-    '1 of 10 done  ~2:15 left  about 0.04 USD  3 of 40 created',
+    '1 of 10 done  ~2:15 left  about 0.04 of 0.08 USD  3 of 40 created',
   ])
   run.output.event({ type: 'circuit-change', open: false, reason: 'The gateway answers again.' })
   await run.clock.advance(20_000)
   expect((await screenOf(run.stderr)).slice(-2)).toEqual([
     'image  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  1/10  0 of 2 running',
-    '1 of 10 done  ~2:15 left  about 0.04 USD  3 of 40 created',
+    '1 of 10 done  ~2:15 left  about 0.04 of 0.08 USD  3 of 40 created',
   ])
 })
 
