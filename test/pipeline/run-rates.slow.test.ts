@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { spawnProgram } from '../black-box/spawn-program.ts'
@@ -33,6 +33,12 @@ test('a gateway that refuses three of ten requests is asked at most 1.6 times fo
   expect(sandbox.created()).toBe(jobs)
   expect(sandbox.firedFaults().length).toBeGreaterThan(40)
   expect(sandbox.requests().length).toBeLessThanOrEqual(1.6 * jobs)
+  // Killed while it waits, the run must not be in doubt about what was refused.
+  const runs = join(cwd, '.modelgate/runs')
+  const text = readdirSync(runs)
+    .map((name) => readFileSync(join(runs, name), 'utf8'))
+    .join('')
+  expect(text.split('{"type":"release"').length - 1).toBe(sandbox.firedFaults().length)
   const lock = JSON.parse(readFileSync(join(cwd, 'modelgate.lock'), 'utf8')) as object
   expect(Object.keys(lock).filter((id) => id.startsWith('captions['))).toHaveLength(jobs)
 }, 300_000)

@@ -51,7 +51,7 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
         attempt,
         resumed,
       })
-      return await attemptTask(run, {
+      const task: Task = {
         ...request,
         idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
         upstream,
@@ -59,12 +59,19 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
         onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
         onProgress: ({ state, percent }) =>
           run.emit({ type: 'instance-progress', instance: id, variant: number, state, percent }),
-      })
+      }
+      try {
+        return await attemptTask(run, task)
+      } catch (thrown) {
+        // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
+        created -= await giveUp(run, request, realError(asModelgateError(thrown, false)))
+        throw thrown
+      }
     })
     return { ...(await finish(run, request, result)), created }
   } catch (thrown) {
     const error = realError(asModelgateError(thrown, false))
-    return { ...nothing, error, created: created - (await giveUp(run, request, error)) }
+    return { ...nothing, error, created }
   }
 }
 
