@@ -198,8 +198,10 @@ describe('pictures', () => {
 
   test('beyond the bound are linked, the versions before first', async () => {
     const [one, other] = [await picture(8), await picture(16)]
-    const html = await sheet([{ id: 'hero', state: 'fresh', locked: one, before: other }], one.bytes.length)
+    const room = one.bytes.length + other.bytes.length - 1
+    const html = await sheet([{ id: 'hero', state: 'fresh', locked: one, before: other }], room)
     expect(html.match(/application\/octet-stream/g)).toHaveLength(1)
+    expect(html).toContain('<div class="before"><figure class="shot" data-shown="link"')
     expect(html).toContain('Not in this page')
     expect(html).toContain('1 file had no room in this page and is linked.')
   })
