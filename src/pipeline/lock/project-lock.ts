@@ -63,6 +63,6 @@ export async function writeLock(context: FileContext, project: Project, lock: Lo
 }
 
 /** The path of the lock as the user knows it. */
-export function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): string {
+function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): string {
   return relative(cwd, lockPath) || lockPath
 }
