@@ -19,7 +19,7 @@ export interface Import {
 /** The imports by the names that references give them: `canon` for `canon.yaml`. */
 export async function readImports(
   context: FileContext,
-  { mistakes, placeOf }: Reading,
+  { files, mistakes, placeOf }: Reading,
   root: YamlNode,
   { manifestPath, folder }: Project,
 ): Promise<ReadonlyMap<string, Import>> {
@@ -32,7 +32,9 @@ export async function readImports(
     const name = basename(path, extname(path))
     const report = (message: string) => mistakes.add(placeOf(node.at), message)
     const project = projectOf(resolve(folder, path), false)
+    const refusal = files.refusalOf(path)
     if (isAbsolute(path)) report(`${JSON.stringify(path)} must be relative to the manifest's folder.`)
+    else if (refusal !== undefined) report(refusal)
     else if (project.lockPath === own.lockPath) report('A manifest cannot import itself.')
     else if (found.has(name)) report(`${found.get(name)!.path} is imported as @${name} already.`)
     else {

@@ -8,6 +8,7 @@ import { parseJson } from '../../files/parse-json.ts'
 import { readImageFile, sourceProblems, type ImageSource } from '../../operations/image-sources.ts'
 import { isProblem } from '../../problems.ts'
 import { plainText } from './csv.ts'
+import { createInputBoundary } from './input-boundary.ts'
 import type { Instance } from './manifest.ts'
 
 /** Why a file cannot be used: a sentence, and for a place in the file itself line and column, from 1. */
@@ -26,6 +27,8 @@ export interface InputFiles {
   json(path: string): Promise<Found<unknown>>
   /** The media type that the first bytes show; null for an unknown one. */
   mediaType(path: string): Promise<Found<string | null>>
+  /** Why a path may not be read at all, as `createInputBoundary` says. */
+  refusalOf(path: string): string | undefined
 }
 
 /** Bounds of a text that is named in a manifest, in bytes. */
@@ -34,8 +37,13 @@ const maxTextBytes = 32 * 1024 * 1024
 /** Media may be as large as a request. */
 export function createInputFiles(context: FileContext, folder: string): InputFiles {
   const inFolder: FileContext = { ...context, cwd: folder }
-  const text = once((path) => readText(inFolder, path, maxTextBytes))
+  const refusalOf = createInputBoundary(folder)
+  const text = once(async (path): Promise<Found<string>> => {
+    const refusal = refusalOf(path)
+    return refusal === undefined ? await readText(inFolder, path, maxTextBytes) : { problem: refusal }
+  })
   return {
+    refusalOf,
     text,
     json: once(async (path): Promise<Found<unknown>> => {
       const found = await text(path)
@@ -44,6 +52,8 @@ export function createInputFiles(context: FileContext, folder: string): InputFil
       return problem === undefined ? { value } : { problem: `${shownPath(path)} ${problem}.` }
     }),
     mediaType: once(async (path): Promise<Found<string | null>> => {
+      const refusal = refusalOf(path)
+      if (refusal !== undefined) return { problem: refusal }
       const file = await describeInputFile(inFolder, path, { pipes: false })
       if (file instanceof ModelgateError) return { problem: file.message }
       return isPointer(file.head)
