@@ -17,7 +17,7 @@ import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
 import type { Run, RunCall, RunOptions } from './run-call.ts'
 import { stopWithGrace } from './stop-run.ts'
-import { lockWithUnfinished, takeUpReplies } from './take-up.ts'
+import { lockWithUnfinished, removeUnplaced, takeUpReplies } from './take-up.ts'
 
 /**
  * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
@@ -42,7 +42,7 @@ export async function beginRun(
   const regenerate = new Set(
     options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
   )
-  const lock = await lockWithUnfinished(project, context.clock.now())
+  const lock = new Map(await lockWithUnfinished(project, context.clock.now()))
   const world = project.world({
     lock,
     forced: { regenerate, force: options.force },
@@ -60,7 +60,8 @@ export async function beginRun(
     await journal.append(event)
     history.note(event)
   }
-  const keeper = keepLock(context, manifest.project, lock, options.shard === null)
+  const keeper = keepLock(project.files, manifest.project, lock, options.shard === null)
+  if (isChanging && history.unfinished !== null) await removeUnplaced(project, context.clock.now())
   if (isChanging) await takeUpReplies({ project, world, lock: keeper, record }, call)
 
   const costs = costsBy(call)
@@ -110,6 +111,12 @@ export async function beginRun(
     reason() {
       const reason = stop.reason()
       return reason instanceof ModelgateError ? reason : spent
+    },
+    forgetPick(id) {
+      const block = lock.get(id)
+      if (block === undefined) return
+      lock.set(id, { ...block, picked: null })
+      keeper.set(id, { ...block, picked: null })
     },
     endBudget(error) {
       spent ??= error

@@ -60,7 +60,7 @@ export function describeEnd(
   project: OpenProject['manifest']['project'],
   { assessment, action, outputs, error, created, took_s, cost }: InstanceEnd,
 ): RunInstance {
-  const { instance, state, key, reasons, toMake } = assessment
+  const { instance, state, key, reasons } = assessment
   const { id, job, at, command, model, lane, output } = instance
   return {
     instance: id,
@@ -74,7 +74,7 @@ export function describeEnd(
     action,
     key,
     reasons: [...reasons],
-    creates: action === null && created === 0 ? toMake.length * instance.count : created,
+    creates: action === null && created === 0 ? plannedOf(assessment) : created,
     files: outputs.map((facts: OutputFacts) => runFile(context.cwd, project, facts)),
     took_s,
     cost: cost === null ? null : estimateOf(cost),
@@ -83,6 +83,12 @@ export function describeEnd(
         ? null
         : { code: error.code, exit_code: error.exitCode, billed: billedOf(error), message: error.message },
   }
+}
+
+/** How many results are to be created; of what is made after others, all. */
+function plannedOf({ instance, state, toMake }: Assessment): number {
+  const { count, variants, pick } = instance
+  return count * (state === 'pending' ? (pick === null ? variants : 1) : toMake.length)
 }
 
 function estimateOf({ amount, currency }: NonNullable<InstanceEnd['cost']>): CostEstimate {

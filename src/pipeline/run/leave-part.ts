@@ -28,7 +28,7 @@ export async function leavePart(
   const journalPath = join(runsFolder(manifest.project), `${journal.run}.jsonl`)
   const keys = ends.flatMap(({ assessment }) => assessment.keys)
   const kept = await Promise.all(keys.map((key) => candidates.get(key)))
-  await writePart(call.context, manifest.project, store, {
+  await writePart(project.files, manifest.project, store, {
     manifest: manifest.sha256,
     shard,
     jobs: [...options.jobs],

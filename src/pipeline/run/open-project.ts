@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path'
+import type { FileContext } from '../../context.ts'
 import { openAsserts } from '../execute/check-asserts.ts'
 import { readHistory, type History } from '../journal/history.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
@@ -20,6 +21,8 @@ export interface OpenProject {
   /** As it is on the disk. */
   readonly lock: Lock
   readonly history: History
+  /** For its own files: after a signal, too, what has come is stored, placed and locked. */
+  readonly files: FileContext
   readonly store: BlobStore
   readonly candidates: CandidateStore
   readonly checkAsserts: WorldParts['checkAsserts']
@@ -47,9 +50,10 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
   try {
     const lock = await readLock(context, project)
     const history = await readHistory(project)
-    const store = openStore(context, project)
-    const candidates = openCandidates(context, project)
-    const asserts = openAsserts(context)
+    const files = { ...context, signal: new AbortController().signal }
+    const store = openStore(files, project)
+    const candidates = openCandidates(files, project)
+    const asserts = openAsserts(files)
     const inputDigests = new Map<string, Promise<string>>()
     const inputDigest = (input: string) => {
       const known =
@@ -62,6 +66,7 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
       shownManifest: file ?? relative(context.cwd, path),
       lock,
       history,
+      files,
       store,
       candidates,
       checkAsserts: asserts.check,

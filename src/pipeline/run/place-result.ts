@@ -79,7 +79,7 @@ async function place(
   { path, sha256, media_type }: Result['outputs'][number],
   source: string | undefined,
 ): Promise<void> {
-  const { call, project } = run
+  const { project } = run
   const { project: places } = project.manifest
   const target = join(places.outputFolder, path)
   const isText = isTextType(media_type)
@@ -90,7 +90,7 @@ async function place(
   // A file that was edited since it was looked at is not replaced.
   const locked = run.world.lockedByPath.get(path) ?? []
   const mayReplace = run.options.force && there !== undefined ? [there.sha256] : locked
-  await placeOutput(call.context, places, { source, sha256, isText, path, mayReplace })
+  await placeOutput(project.files, places, { source, sha256, isText, path, mayReplace })
 }
 
 /** Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store. */

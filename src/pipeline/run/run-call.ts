@@ -95,6 +95,8 @@ export interface Run {
   readonly warnings: readonly string[]
   /** Why the run as a whole has been ended before it was done, if so: a signal, or its budget. */
   reason(): ModelgateError | undefined
+  /** A candidate that was picked is not the choice among new ones. */
+  forgetPick(id: string): void
   /** The budget is reached: what is under way goes on, and nothing more is begun. */
   endBudget(error: ModelgateError): void
   emit(event: OutputEvent): void

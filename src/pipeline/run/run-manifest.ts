@@ -7,6 +7,7 @@ import { describeCost } from '../../operations/spending.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import { lanes as laneNames } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { beginRun } from './begin-run.ts'
 import { leavePart } from './leave-part.ts'
 import { openProject, type OpenProject } from './open-project.ts'
@@ -86,10 +87,7 @@ async function prepare(run: Run): Promise<Run> {
   const isSending =
     options.mode === 'run' &&
     [...assessments.values()].some(({ state, toMake }) => toMake.length > 0 || state === 'pending')
-  // What moves may lie where another output belongs.
-  for (const { moves } of assessments.values()) {
-    for (const { from } of moves) await project.store.putAside(outputFile(project, from))
-  }
+  for (const assessment of assessments.values()) await storeMoved(project, assessment)
   if (!isSending) return run
   const estimate = plan.cost === null ? null : describeCost(plan.cost)
   if (!(await options.confirm(plan.creates, estimate))) {
@@ -108,8 +106,14 @@ async function prepare(run: Run): Promise<Run> {
   return { ...run, execute }
 }
 
-function outputFile({ manifest: { project } }: OpenProject, path: string): string {
-  return join(project.outputFolder, path)
+/** What is to be moved may lie where another output belongs, and be the only copy: it goes to the store first. */
+async function storeMoved({ manifest, store }: OpenProject, { block, restore }: Assessment): Promise<void> {
+  if (block === null || restore === null) return
+  for (const [at, { path, sha256, media_type }] of block.outputs.entries()) {
+    if (restore.result.outputs[at]?.path === path) continue
+    const file = join(manifest.project.outputFolder, path)
+    if ((await digestOfFile(file, isTextType(media_type)))?.sha256 === sha256) await store.putAside(file)
+  }
 }
 
 /** Each instance begins when those that it refers to have come to their end. */

@@ -119,7 +119,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
     cost: sumOf(variants),
   }
   const error = worst(variants)
-  if (error !== null) return { ...failed(run, now, error), ...sums }
+  if (error !== null) return { ...(await failed(run, now, error)), ...sums }
   const [only] = variants
   if (instance.variants === 1 && only?.made != null && only.made.rejected === null) {
     const block = await placeResult(run, now, only.made.result, null)
@@ -139,15 +139,20 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
 async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<void> {
   for (const { key } of toMake) await run.record({ type: 'discard', key })
   run.regenerate.delete(instance.id)
+  if (instance.variants > 1) run.forgetPick(instance.id)
 }
 
-function failed(run: Run, now: Assessment, error: ModelgateError): InstanceEnd {
-  if (error.exit === 'limit' || error === run.reason()) return { ...ended(now, 'skipped'), error }
-  if (error.exit === 'unknown') {
-    return { ...ended({ ...now, state: 'unknown', reasons: [error.message], toMake: [] }, 'unknown'), error }
-  }
-  return { ...ended(now, 'failed'), error }
+async function failed(run: Run, now: Assessment, error: ModelgateError): Promise<InstanceEnd> {
+  if (error.exit === 'limit') return { ...ended(now, 'skipped'), error }
+  const isStopped = signals.has(error.exit)
+  if (error.exit !== 'unknown' && !isStopped) return { ...ended(now, 'failed'), error }
+  // The journal tells whether it had been sent.
+  const again = await assessAgain(run, now)
+  const action = again.state === 'unknown' ? 'unknown' : isStopped ? 'skipped' : 'failed'
+  return { ...ended(again, action), error }
 }
+
+const signals: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate'])
 
 /** An unknown outcome first: it needs a person. */
 function worst(variants: readonly MadeVariant[]): ModelgateError | null {

@@ -1,10 +1,11 @@
-import { join } from 'node:path'
+import { readdir, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { startedJobs } from '../execute/started-jobs.ts'
 import { recoverResult } from '../execute/task-record.ts'
 import type { RecordedResult } from '../journal/history.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
-import { placeOutputs } from '../plan/output-places.ts'
+import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { keepResult, workFolder, type Keeping } from './keep-result.ts'
 import type { OpenProject } from './open-project.ts'
@@ -13,7 +14,7 @@ import type { OpenProject } from './open-project.ts'
  * The lock with what an unfinished run has put in place, but did not get to lock.
  *
  * The bytes tell: an output that lies in its place as the journal has it was put there by that run, and was not changed by
- * hand.
+ * hand. A choice among candidates that have been made again since is not one any more.
  */
 export async function lockWithUnfinished(project: OpenProject, now: number): Promise<Lock> {
   const { history, lock, manifest } = project
@@ -25,6 +26,11 @@ export async function lockWithUnfinished(project: OpenProject, now: number): Pro
       newest.set(instance.id, result)
   }
   const current = new Map(lock)
+  for (const [id, block] of lock) {
+    const isRemade = history.remade.has(block.key) || history.of(block.key)?.isDiscarded === true
+    if (block.picked !== null && isRemade && !history.picks.has(id))
+      current.set(id, { ...block, picked: null })
+  }
   for (const [id, { key, result }] of newest) {
     const outputs = placeOutputs(manifest.instances.get(id)!, result, now)
     const before = lock.get(id)
@@ -52,6 +58,23 @@ async function isThere(
   { path, sha256, media_type }: LockBlock['outputs'][number],
 ): Promise<boolean> {
   return (await digestOfFile(join(project.outputFolder, path), isTextType(media_type)))?.sha256 === sha256
+}
+
+/** Removes the temporary files of outputs that a killed process was about to put in place. */
+export async function removeUnplaced({ manifest }: OpenProject, now: number): Promise<void> {
+  const names = new Map<string, Set<string>>()
+  for (const instance of manifest.instances.values()) {
+    for (const path of possiblePaths(instance, now).flat()) {
+      const folder = join(manifest.project.outputFolder, dirname(path))
+      names.set(folder, (names.get(folder) ?? new Set()).add(basename(path)))
+    }
+  }
+  for (const [folder, outputs] of names) {
+    for (const name of await readdir(folder).catch((): string[] => [])) {
+      const output = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/.exec(name)?.[1]
+      if (output !== undefined && outputs.has(output)) await unlink(join(folder, name)).catch(() => {})
+    }
+  }
 }
 
 /**

@@ -88,9 +88,11 @@ async function takeOver({ store, candidates, record }: TakeCall, part: Part): Pr
   for (const name of names) if (dirname(name) === 'blobs') await store.add(join(part.path, name), false)
   for (const { files, ...candidate } of part.candidates) await candidates.add(candidate, files)
   if (names.includes(journalName)) {
-    for (const { event } of readLines(await readFile(join(part.path, journalName)))) {
-      if (event !== undefined && event.type !== 'begin' && event.type !== 'end') await record(event)
-    }
+    const events = [...readLines(await readFile(join(part.path, journalName)))].flatMap(
+      ({ event }) => event ?? [],
+    )
+    // In their order; those that are written at the same time share a sync.
+    await Promise.all(events.filter(({ type }) => type !== 'begin' && type !== 'end').map(record))
   }
 }
 

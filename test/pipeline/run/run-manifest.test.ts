@@ -1,5 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { Interrupted } from '../../../src/errors.ts'
+import { until } from '../../support/until.ts'
 import { runBench } from './run-bench.ts'
 
 const two = `version: 1
@@ -85,6 +87,7 @@ test('a changed prompt is made again, and what depends on it', async () => {
   expect(plan.told).toEqual(['hero: stale', 'note: pending'])
   expect(plan.document!.instances[0]!.reasons.join(' ')).toContain('prompt')
   expect(plan.document!.creates.planned).toBe(2)
+  expect(plan.document!.instances.map(({ creates }) => creates)).toEqual([1, 1])
   expect((await bench.run()).told).toEqual(['hero: fresh (generated)', 'note: fresh (generated)'])
   expect(bench.sandbox.created()).toBe(4)
   // The words of before have a result already.
@@ -350,4 +353,66 @@ test('a key that the gateway quotes is neither in the lock nor in a journal', as
   expect(kept).toContain('req-[hidden]')
   expect(kept).toContain('no [hidden] here')
   expect(kept).not.toContain(key)
+})
+
+test('a candidate that was picked is not the choice among new ones', async () => {
+  const bench = await runBench({
+    'modelgate.yaml': `version: 1
+jobs:
+  hero: { respond: { model: m, input: A harbour }, variants: 2, out: hero.txt }
+`,
+  })
+  await bench.run()
+  bench.write('modelgate.yaml', bench.read('modelgate.yaml').replace('variants: 2', 'variants: 2, pick: 2'))
+  await bench.run()
+  bench.write('modelgate.yaml', bench.read('modelgate.yaml').replace(', pick: 2', ''))
+  expect((await bench.run()).told).toEqual(['hero: fresh'])
+  const again = await bench.run({ regenerate: ['hero'] })
+  expect([again.told, again.exit]).toEqual([['hero: awaiting (awaiting)'], 'outdated'])
+  expect((await bench.run()).told).toEqual(['hero: awaiting'])
+  expect(bench.sandbox.created()).toBe(4)
+})
+
+test('what is cut after the time of grace is skipped or unknown, and the next run goes on', async () => {
+  const bench = await runBench(
+    {
+      'modelgate.yaml': `version: 1
+lanes: { text: 1, image: 1 }
+jobs:
+  a: { image create: { model: image-model-a, prompt: One }, out: a.png }
+  b: { respond: { model: m, input: Two }, out: b.txt }
+  c: { respond: { model: m, input: Three }, out: c.txt }
+`,
+    },
+    {
+      sandbox: {
+        faults: [
+          { endpoint: 'image-generations', times: 1, action: 'stall', at: 'before-body' },
+          { endpoint: 'responses', times: 1, action: 'stall', at: 'before-headers' },
+        ],
+      },
+    },
+  )
+  const stopping = new AbortController()
+  const running = bench.run({ graceS: 0.01 }, { context: { ...bench.context, signal: stopping.signal } })
+  await until(() => bench.sandbox.requests().length === 2)
+  stopping.abort(new Interrupted('interrupt'))
+  const stopped = await running
+  expect(stopped.exit).toBe('interrupt')
+  expect(stopped.told).toEqual(['a: unknown (unknown)', 'b: new (skipped)', 'c: new (skipped)'])
+  expect((await bench.run({ regenerate: ['a'] })).told).toEqual([
+    'a: fresh (generated)',
+    'b: fresh (generated)',
+    'c: fresh (generated)',
+  ])
+})
+
+test('temporary files of a killed run go, and those of others stay', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  forgetEnd(bench)
+  bench.write('copy/.note.txt.0123456789abcdef.mgpart', '')
+  bench.write('copy/.other.txt.0123456789abcdef.mgpart', '')
+  await bench.run()
+  expect(bench.list('copy').toSorted()).toEqual(['.other.txt.0123456789abcdef.mgpart', 'note.txt'])
 })
