@@ -74,6 +74,12 @@ export const stateCounts = define(
   ),
 )
 
+export function countStates(instances: Iterable<{ readonly state: RunState }>): StateCounts {
+  const counts = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<RunState, number>
+  for (const { state } of instances) counts[state]++
+  return counts
+}
+
 /** An output of an instance. */
 export type RunFile = Infer<typeof runFile.schema>
 const runFile = define(

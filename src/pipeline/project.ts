@@ -18,7 +18,7 @@ export interface Project {
 }
 
 /** `canon.yaml` locks to `canon.lock`. */
-export function lockPathOf(manifestPath: string): string {
+function lockPathOf(manifestPath: string): string {
   return join(dirname(manifestPath), `${basename(manifestPath, extname(manifestPath))}.lock`)
 }
 

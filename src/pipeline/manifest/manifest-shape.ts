@@ -7,7 +7,7 @@ import type { Field, Fields } from '../../contract/field.ts'
  */
 
 /** The version of the manifest's rules. */
-export const manifestVersion = 1
+const manifestVersion = 1
 
 /** Most candidates of a job. */
 const maxVariants = 100

@@ -14,8 +14,6 @@ export interface YamlEntry {
   readonly node: YamlNode
 }
 
-export type YamlMapping = Extract<YamlNode, { kind: 'mapping' }>
-
 /** A mistake in a text, at an offset in UTF-16 units. */
 type Report = (at: number, message: string) => void
 

@@ -1,8 +1,8 @@
 import { yieldToEventLoop } from '../../context.ts'
 import type { Cost, KnownCost } from '../../cost/estimate.ts'
-import { runStates } from '../../events/run-document.ts'
+import { countStates, type StateCounts } from '../../events/run-document.ts'
 import { assess } from './assess.ts'
-import type { Assessment, State } from './assessment.ts'
+import type { Assessment } from './assessment.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { upstreamOf } from './upstream-result.ts'
 import type { World } from './world.ts'
@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 export interface Plan {
   /** By their ids, each behind those that it refers to. */
   readonly assessments: ReadonlyMap<string, Assessment>
-  readonly states: Readonly<Record<State, number>>
+  readonly states: StateCounts
   /** How many results are to be created: those of identical keys once, and those of pending instances as well. */
   readonly creates: number
   /** What that is estimated to cost; null without prices. */
@@ -56,12 +56,6 @@ export async function planRun(
     ...creationsOf(assessments.values(), world, estimate),
     orphans: orphansOf(assessments.values(), world),
   }
-}
-
-export function countStates(assessments: Iterable<Assessment>): Readonly<Record<State, number>> {
-  const counts = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>
-  for (const { state } of assessments) counts[state]++
-  return counts
 }
 
 function creationsOf(

@@ -1,11 +1,11 @@
 import { basename } from 'node:path'
 import type { Context } from '../../context.ts'
 import { amountNumber, amountOf } from '../../cost/amount.ts'
-import { runStates } from '../../events/run-document.ts'
+import { countStates } from '../../events/run-document.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import type { Manifest } from '../manifest/manifest.ts'
-import type { Assessment, State } from '../plan/assessment.ts'
+import type { Assessment } from '../plan/assessment.ts'
 import type { Blobs } from '../plan/world.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
 import { describeAsset } from './report-asset.ts'
@@ -63,8 +63,6 @@ export async function buildReport(
 const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 3 }
 
 function sumsOf(assets: readonly ReportAsset[], { creates, currency }: ReportSources): AssetReport['sums'] {
-  const states = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>
-  for (const { state } of assets) states[state]++
   // The picked candidate stands for the output, too: each request counts once.
   const results = assets.flatMap((asset) => [
     ...(asset.picked !== null && asset.candidates.some(({ state }) => state === 'picked') ? [] : [asset]),
@@ -74,7 +72,7 @@ function sumsOf(assets: readonly ReportAsset[], { creates, currency }: ReportSou
   const cost = costs.reduce((sum, cost) => sum + amountOf(cost), 0n)
   return {
     assets: assets.length,
-    states,
+    states: countStates(assets),
     creates,
     bytes: assets.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0),
     took_s: results.reduce((sum, { took_s }) => sum + (took_s ?? 0), 0),

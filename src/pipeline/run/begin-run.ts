@@ -135,7 +135,7 @@ function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
 }
 
 /** How many requests a plan comes to. */
-export function requestsOf({ assessments }: Plan): number {
+function requestsOf({ assessments }: Plan): number {
   let count = 0
   for (const { state, toMake, instance } of assessments.values()) {
     count += state === 'pending' ? instance.variants : toMake.length

@@ -3,15 +3,13 @@ import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 import type { CostEstimate } from '../../events/cost.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import {
-  runStates,
+  countStates,
   type RunDocument,
   type RunInstance,
   type RunMode,
   type RunRemainder,
-  type StateCounts,
 } from '../../events/run-document.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import type { Assessment, State } from '../plan/assessment.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
 import { exitOfRun } from './run-exit.ts'
@@ -46,12 +44,6 @@ export function runDocument(
     left: whatIsLeft(instances, call.next, call.generating),
     ...facts,
   }
-}
-
-export function countStates(assessments: Iterable<Assessment>): StateCounts {
-  const counts = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<State, number>
-  for (const { state } of assessments) counts[state]++
-  return counts
 }
 
 /** An instance and what became of it, as documents and events show it. */
