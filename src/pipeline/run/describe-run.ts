@@ -10,6 +10,7 @@ import {
   type RunRemainder,
 } from '../../events/run-document.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
+import type { Assessment } from '../plan/assessment.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
 import { exitOfRun } from './run-exit.ts'
