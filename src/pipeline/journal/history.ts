@@ -3,7 +3,6 @@ import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { readError, shownPath, systemCode } from '../../files/file-error.ts'
 import type { Result } from '../lock/lock-block.ts'
-import type { KeyHistories } from '../plan/world.ts'
 import type { Project } from '../project.ts'
 import type { JournalEvent } from './journal-event.ts'
 import { readLines } from './journal-line.ts'
@@ -45,8 +44,18 @@ export interface Spent {
   readonly cost: Amount
 }
 
+/** What the journals say of a key. What came before it was discarded does not count. */
+interface KeyHistory {
+  readonly result: RecordedResult | null
+  /** A request that may have been sent, and of which nothing more is known than its job. */
+  readonly open: { readonly job: RemoteJob | null } | null
+  /** Whether it was discarded, and has no result since. */
+  readonly isDiscarded: boolean
+}
+
 /** What the journals of a manifest know. Keys are those of requests, except of `picks`, which has instances. */
-export interface History extends KeyHistories {
+export interface History {
+  of(key: string): KeyHistory | undefined
   /** The newest result of each key that was not discarded. */
   readonly results: ReadonlyMap<string, RecordedResult>
   readonly intents: ReadonlyMap<string, OpenIntent>

@@ -1,6 +1,9 @@
-import type { Lock, OutputFacts, Result } from '../lock/lock-block.ts'
+import type { History } from '../journal/history.ts'
+import type { Lock, OutputFacts } from '../lock/lock-block.ts'
 import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
+import type { BlobStore } from '../store/blob-store.ts'
+import type { CandidateStore } from '../store/candidate-store.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 
 /** All that the state of an instance depends on besides the instance. */
@@ -8,9 +11,9 @@ export interface WorldParts {
   readonly manifest: Manifest
   /** What is locked, with the results that the journal of a run has which was not ended. */
   readonly lock: Lock
-  readonly history: KeyHistories
-  readonly candidates: Candidates
-  readonly store: Blobs
+  readonly history: Pick<History, 'of' | 'failures' | 'picks'>
+  readonly candidates: Pick<CandidateStore, 'get'>
+  readonly store: Pick<BlobStore, 'open'>
   /**
    * SHA-256 of an output as it is now, of a text with LF; undefined where there is no file.
    * @param path relative to the output folder
@@ -38,41 +41,6 @@ export interface Forced {
   readonly regenerate: ReadonlySet<string>
   /** Files that are not as locked are put aside into the store: `--force`. */
   readonly force: boolean
-}
-
-/** What the journals know. */
-export interface KeyHistories {
-  of(key: string): KeyHistory | undefined
-  /** By key: how the newest attempt failed, if it did. */
-  readonly failures: ReadonlyMap<string, { readonly message: string }>
-  /** By instance: what was picked last. */
-  readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
-}
-
-/** What the journals say of a key. What came before it was discarded does not count. */
-export interface KeyHistory {
-  readonly result: { readonly result: Result; readonly rejected: readonly string[] | null } | null
-  /** A request that may have been sent, and of which nothing more is known than its job. */
-  readonly open: { readonly job: { readonly id: string } | null } | null
-  /** Whether it was discarded, and has no result since. */
-  readonly isDiscarded: boolean
-}
-
-/** Results that wait for a choice, or did not hold their asserts. */
-export interface Candidates {
-  /** With absolute paths of its files, in the order of its outputs; undefined unless all are there and whole. */
-  get(key: string): Promise<Candidate | undefined>
-}
-
-export interface Candidate {
-  readonly result: Result
-  readonly files: readonly string[]
-}
-
-/** Bytes by their digests. */
-export interface Blobs {
-  /** The absolute path of the checked bytes; undefined if they are not there. */
-  open(sha256: string): Promise<string | undefined>
 }
 
 /** The parts, and the lock and the manifest by what is looked up in them. */

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import type { ReportFile } from '../../events/asset-report.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import type { Blobs } from '../plan/world.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { Project } from '../project.ts'
 
 /** Finds the bytes of files that a report shows. */
@@ -22,7 +22,7 @@ export interface ReportFiles {
 export function createReportFiles(
   context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
   project: Project,
-  store: Blobs,
+  store: Pick<BlobStore, 'open'>,
 ): ReportFiles {
   const inProject = (path: string) => relative(project.folder, path).replaceAll(sep, '/')
   const inPlace = (path: string) => join(project.outputFolder, path)

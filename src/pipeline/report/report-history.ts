@@ -1,21 +1,8 @@
-import type { JournalEvent } from '../journal/journal-event.ts'
+import type { History } from '../journal/history.ts'
 import type { Result } from '../lock/lock-block.ts'
 
-type EventOf<Type> = Extract<JournalEvent, { readonly type: Type }>
-
-/** What a report takes of the journals, by keys where nothing else is said; in the order in which it happened. */
-export interface PastRuns {
-  readonly results: ReadonlyMap<string, Omit<EventOf<'result'>, 'type'>>
-  /** Of requests whose last attempt failed. */
-  readonly failures: ReadonlyMap<
-    string,
-    Pick<EventOf<'failure'>, 'exit_code' | 'code' | 'message' | 'billed'>
-  >
-  /** By instances. */
-  readonly picks: ReadonlyMap<string, { readonly key: string }>
-  /** What requests were estimated to cost. */
-  readonly costs: ReadonlyMap<string, number>
-}
+/** What a report takes of the journals. */
+export type PastRuns = Pick<History, 'results' | 'failures' | 'picks' | 'costs'>
 
 /**
  * Results that were outputs at some time, by their instances, the newest first. Of an instance that has had candidates

@@ -6,7 +6,7 @@ import { outputVersion } from '../../events/output-schema.ts'
 import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
-import type { Blobs } from '../plan/world.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
 import { describeAsset } from './report-asset.ts'
 import { createReportFiles } from './report-files.ts'
@@ -22,7 +22,7 @@ export interface ReportSources {
   readonly creates: number
   readonly past: PastRuns
   readonly candidates: Pick<CandidateStore, 'get'>
-  readonly store: Blobs
+  readonly store: Pick<BlobStore, 'open'>
   /** Of the user's prices. */
   readonly currency: string | null
   /** Milliseconds since 1970. */

@@ -8,7 +8,7 @@ import { readError, systemCode, writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { formatLock, parseLock } from '../lock/lock-text.ts'
-import type { Blobs } from '../plan/world.ts'
+import type { BlobStore } from '../store/blob-store.ts'
 import { projectOf, type Project } from '../project.ts'
 import { openCandidates, type StoredCandidate } from '../store/candidate-store.ts'
 import { digestOfBytes } from '../store/file-digest.ts'
@@ -55,7 +55,7 @@ function partFolderOf({ stateFolder }: Project, { index, total }: Shard): string
 export async function writePart(
   context: FileContext,
   project: Project,
-  store: Blobs,
+  store: Pick<BlobStore, 'open'>,
   content: PartContent,
 ): Promise<string> {
   const { manifest, shard, jobs, exit, instances, locks, journal, candidates } = content
