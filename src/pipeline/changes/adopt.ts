@@ -6,7 +6,7 @@ import type { RunChangeDocument } from '../../events/run-document.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { mediaFacts, textFacts } from '../execute/result-facts.ts'
 import { openJournal } from '../journal/journal.ts'
-import type { LockBlock, OutputFacts } from '../lock/lock-block.ts'
+import { provenanceOf, unknownProvenance, type LockBlock, type OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { failedAsserts } from '../plan/examine-variant.ts'
@@ -115,7 +115,8 @@ async function blockOf(
   }
   const isSame = block?.outputs.every(({ sha256 }, at) => outputs[at]?.sha256 === sha256) ?? false
   return {
-    ...(isSame && block !== null ? originOf(block) : unknownOrigin),
+    // An old result that is right for the new request, too, is still where it came from.
+    ...(isSame && block !== null ? provenanceOf(block) : unknownProvenance),
     outputs,
     key,
     fields,
@@ -123,22 +124,6 @@ async function blockOf(
     adopted: by,
     prompt: world.manifest.locksPrompts ? promptOf(instance) : null,
   }
-}
-
-type Origin = Omit<LockBlock, 'outputs' | 'key' | 'fields' | 'picked' | 'adopted' | 'prompt'>
-
-const unknownOrigin: Origin = {
-  model: null,
-  origin: null,
-  request_id: null,
-  job_id: null,
-  usage: null,
-  took_s: null,
-}
-
-/** An old result that is right for the new request, too, is still where it came from. */
-function originOf({ model, origin, request_id, job_id, usage, took_s }: LockBlock): Origin {
-  return { model, origin, request_id, job_id, usage, took_s }
 }
 
 /** For each output the paths where it may lie. */

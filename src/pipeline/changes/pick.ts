@@ -2,7 +2,7 @@ import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
-import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
+import { provenanceOf, type LockBlock, type OutputFacts, type Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { examineVariant } from '../plan/examine-variant.ts'
@@ -98,10 +98,8 @@ async function pickFor(
     await placeOutput(context, project, { source: files[at]!, sha256, isText, path, mayReplace })
   }
   if (block !== null) await removeFormer({ world, store }, block.outputs, outputs)
-  const { model, origin, request_id, job_id, usage, took_s } = result
   const prompt = world.manifest.locksPrompts ? promptOf(instance) : null
-  const made = { outputs, model, origin, request_id, job_id, usage, took_s }
-  return { ...made, key, fields, picked: variant, adopted: null, prompt }
+  return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }
 }
 
 /** @throws UsageError unless the candidate is there and holds its asserts */

@@ -8,7 +8,7 @@ import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf } from '../../json.ts'
 import type { Redactor } from '../../operations/operation.ts'
-import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
+import { unknownProvenance, type OutputFacts, type Provenance } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { mediaFacts, textFacts, writeAtOnce } from './result-facts.ts'
 import type { Task, TaskResult } from './task.ts'
@@ -69,7 +69,7 @@ export async function recoverResult(
     }
     if (outputs.length < instance.count) return undefined
     return {
-      result: { ...(record?.provenance ?? nothingKnown), outputs },
+      result: { ...(record?.provenance ?? unknownProvenance), outputs },
       files: names.map((name) => join(folder, name)),
       cost: record?.cost ?? null,
       warnings: record?.warnings ?? [],
@@ -89,15 +89,6 @@ async function factsOf(
   if (instance.lane !== 'text') return mediaFacts(context, name)
   const content = await readInputFile(context, name)
   return content instanceof ModelgateError ? undefined : textFacts(instance, content)
-}
-
-const nothingKnown: Provenance = {
-  model: null,
-  origin: null,
-  request_id: null,
-  job_id: null,
-  usage: null,
-  took_s: null,
 }
 
 interface TaskRecord {

@@ -28,6 +28,21 @@ export interface Provenance {
   readonly took_s: number | null
 }
 
+/** Of a result that nobody knows more of than its files. */
+export const unknownProvenance: Provenance = {
+  model: null,
+  origin: null,
+  request_id: null,
+  job_id: null,
+  usage: null,
+  took_s: null,
+}
+
+/** The provenance alone, of a result or a block. */
+export function provenanceOf({ model, origin, request_id, job_id, usage, took_s }: Provenance): Provenance {
+  return { model, origin, request_id, job_id, usage, took_s }
+}
+
 /** What one request has made. */
 export interface Result extends Provenance {
   readonly outputs: readonly OutputFacts[]

@@ -2,7 +2,7 @@ import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
+import { provenanceOf, type LockBlock, type OutputFacts, type Result } from '../lock/lock-block.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { placeOutputs, promptOf } from '../plan/output-places.ts'
 import { findResult } from '../plan/result-files.ts'
@@ -44,7 +44,7 @@ export async function placeResult(
     for (const path of new Set(left)) if (!world.isOutput(path)) await removeOld(run, path, before)
   }
   const block: LockBlock = {
-    ...resultOf(result),
+    ...provenanceOf(result),
     outputs,
     key,
     fields: assessment.fields ?? {},
@@ -60,11 +60,6 @@ export async function placeResult(
 export function lockBlock({ lock, project }: Run, id: string, block: LockBlock, before: string | null): void {
   const isFormer = before !== null && before !== id && !project.manifest.instances.has(before)
   lock.set(id, block, isFormer ? before : undefined)
-}
-
-/** Only what a result has: a restored one is a whole block. */
-function resultOf({ model, origin, request_id, job_id, usage, took_s, outputs }: Result): Result {
-  return { outputs, model, origin, request_id, job_id, usage, took_s }
 }
 
 /** What cannot be moved is put in place from the store. */
