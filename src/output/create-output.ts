@@ -74,6 +74,8 @@ export interface OwnOutputParts {
   readonly notices: Notices
   /** Cleans lines of the result; on a terminal they are also sanitised. */
   readonly show: (text: string) => string
+  /** Cleans lines with colours, whose words are safe for a terminal already. */
+  readonly showStyled: (text: string) => string
 }
 
 /** Maximum length of ids in progress lines. */
@@ -146,7 +148,12 @@ function createRenderer(
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
       if (own !== undefined)
-        return own.output({ screen, notices, show: (text) => showOwn(gate.report(text)) })
+        return own.output({
+          screen,
+          notices,
+          show: (text) => showOwn(gate.report(text)),
+          showStyled: (text) => gate.report(text),
+        })
       const show = (text: string) => showOwn(result === 'job' ? gate.report(text) : gate.text(text))
       if (result === 'files') return createPathsOutput({ screen, notices, show })
       if (result === 'job' || result === 'job-id') {

@@ -103,7 +103,7 @@ function boundAnnotations(annotate: Annotate | undefined): BoundedAnnotate | und
 /** The paths of files as they come, or the plan when it is complete. */
 function createRunOutput(
   context: Context,
-  { screen, notices, show }: OwnOutputParts,
+  { screen, notices, show, showStyled }: OwnOutputParts,
   pictures: ResultPictures | undefined,
 ): Output {
   const { stdout } = context
@@ -111,7 +111,7 @@ function createRunOutput(
   const table = async (document: RunDocument) => {
     await styles.ready
     const columns = stdout.isTerminal ? stdout.columns : undefined
-    screen.text(show(planTable(document.instances, columns, styles.current!)))
+    screen.text(showStyled(planTable(document.instances, columns, styles.current!)))
   }
   const plan = async (document: OutputDocument | undefined) => {
     if (document !== undefined && isRun(document) && isLook(document)) await table(document)

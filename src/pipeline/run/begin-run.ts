@@ -85,7 +85,11 @@ export async function beginRun(
       options.timeoutS === undefined ? undefined : context.clock.monotonic() + options.timeoutS * 1000,
     onChange: (event) => listener.event(event),
   })
-  const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => lanes.stop(reason))
+  const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
+    lanes.stop(reason)
+    const inFlight = Object.values(lanes.state().lanes).reduce((sum, lane) => sum + lane.inFlight, 0)
+    if (inFlight > 0) warn(stopping(inFlight, options.graceS))
+  })
   let spent: ModelgateError | undefined
   return {
     call,
@@ -126,6 +130,11 @@ export async function beginRun(
     warn,
     record,
   }
+}
+
+function stopping(inFlight: number, graceS: number): string {
+  const subject = inFlight === 1 ? 'One request is' : `${inFlight} requests are`
+  return `Stopping: ${subject} under way and may go on for ${graceS} s. Another Ctrl-C ends the run at once.`
 }
 
 /** What one request of an instance costs; null without prices. */

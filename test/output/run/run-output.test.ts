@@ -327,3 +327,12 @@ test('--json and --jsonl keep standard error for what failed', async () => {
     expect(JSON.parse(last)).toMatchObject({ command: 'run', states: { fresh: 1 } })
   }
 })
+
+test('on a terminal the plan has colours, and words that would act on the terminal do not', async () => {
+  const run = play({ terminal: true, env: { NO_COLOR: '' } })
+  const instance = { ...sampleInstance, state: 'new', output: 'a\u001b[31m.png' } as const
+  await run.output.end({ ...sampleRun, mode: 'plan', instances: [instance] })
+  const table = run.stdout.text
+  expect(table).toContain('\u001b[2mSTATE')
+  expect(table).not.toContain('\u001b[31m')
+})
