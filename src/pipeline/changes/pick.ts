@@ -1,8 +1,7 @@
-import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
-import { provenanceOf, type LockBlock, type OutputFacts, type Result } from '../lock/lock-block.ts'
+import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { examineVariant } from '../plan/examine-variant.ts'
@@ -12,7 +11,7 @@ import { matchInstances } from '../plan/select-instances.ts'
 import type { World } from '../plan/world.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { placeOutput } from '../store/place-output.ts'
+import { placeOutput, removeOutput } from '../store/place-output.ts'
 import {
   changeInstances,
   keyUnknown,
@@ -97,7 +96,10 @@ async function pickFor(
     const mayReplace = before === undefined ? [] : [before.sha256]
     await placeOutput(context, project, { source: files[at]!, sha256, isText, path, mayReplace })
   }
-  if (block !== null) await removeFormer({ world, store }, block.outputs, outputs)
+  for (const facts of block?.outputs ?? []) {
+    const isKept = outputs.some(({ path }) => path === facts.path) || world.isOutput(facts.path)
+    if (!isKept) await removeOutput(project, store, facts)
+  }
   const prompt = world.manifest.locksPrompts ? promptOf(instance) : null
   return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }
 }
@@ -132,20 +134,4 @@ function inPlaceOf(id: string, paths: readonly string[]): ModelgateError {
     billed: 'no',
     hint: `Move it away, or lock it as it is: run adopt ${id}`,
   })
-}
-
-/** Removes files of the former output that lie elsewhere and are as they were locked. */
-async function removeFormer(
-  { world, store }: Pick<ChangeScope, 'world' | 'store'>,
-  former: readonly OutputFacts[],
-  current: readonly OutputFacts[],
-): Promise<void> {
-  const { outputFolder } = world.manifest.project
-  for (const { path, sha256, media_type } of former) {
-    if (current.some((output) => output.path === path) || world.isOutput(path)) continue
-    const file = join(outputFolder, path)
-    if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) continue
-    await store.putAside(file)
-    await unlink(file)
-  }
 }

@@ -1,4 +1,3 @@
-import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
@@ -7,7 +6,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { placeOutputs, promptOf } from '../plan/output-places.ts'
 import { findResult } from '../plan/result-files.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { moveOutput, placeOutput } from '../store/place-output.ts'
+import { moveOutput, placeOutput, removeOutput } from '../store/place-output.ts'
 import type { Run } from './run-call.ts'
 
 /**
@@ -37,11 +36,9 @@ export async function placeResult(
       )
     }
     for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at])
-    const left = [
-      ...assessment.moves.map(({ from }) => from),
-      ...(before?.outputs ?? []).map(({ path }) => path),
-    ]
-    for (const path of new Set(left)) if (!world.isOutput(path)) await removeOld(run, path, before)
+    for (const facts of before?.outputs ?? []) {
+      if (!world.isOutput(facts.path)) await removeOutput(project.manifest.project, project.store, facts)
+    }
   }
   const block: LockBlock = {
     ...provenanceOf(result),
@@ -86,17 +83,6 @@ async function place(
   const locked = run.world.lockedByPath.get(path) ?? []
   const mayReplace = run.options.force && there !== undefined ? [there.sha256] : locked
   await placeOutput(project.files, places, { source, sha256, isText, path, mayReplace })
-}
-
-/** Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store. */
-async function removeOld({ project }: Run, path: string, before: LockBlock | null): Promise<void> {
-  const facts = before?.outputs.find((output) => output.path === path)
-  if (facts === undefined) return
-  const file = join(project.manifest.project.outputFolder, path)
-  const found = await digestOfFile(file, isTextType(facts.media_type))
-  if (found?.sha256 !== facts.sha256) return
-  await project.store.putAside(file)
-  await unlink(file)
 }
 
 function bytesGone(path: string): FileError {

@@ -1,4 +1,4 @@
-import { readdir, readFile, unlink } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
@@ -6,14 +6,14 @@ import { readError } from '../../files/file-error.ts'
 import { allInputs } from '../../problems.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
 import { readLines } from '../journal/journal-line.ts'
-import type { Lock, OutputFacts } from '../lock/lock-block.ts'
+import type { Lock } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import type { Project } from '../project.ts'
 import { exitOfRun, type RunExit } from '../run/run-exit.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { placeOutput } from '../store/place-output.ts'
+import { placeOutput, removeOutput } from '../store/place-output.ts'
 import { combineParts, type CombinedParts, type Whole } from './combine-parts.ts'
 import { journalName, readPart, type Part } from './part-folder.ts'
 import type { PartInstance } from './part-report.ts'
@@ -126,19 +126,8 @@ async function placeAll(
   const paths = new Set([...lock.values()].flatMap(({ outputs }) => outputs.map(({ path }) => path)))
   for (const id of [...changed.keys(), ...removed]) {
     for (const facts of call.lock.get(id)?.outputs ?? []) {
-      if (!paths.has(facts.path)) await takeAway(call, facts)
+      if (!paths.has(facts.path)) await removeOutput(project, store, facts)
     }
   }
   return { placed, kept }
-}
-
-/** Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store. */
-async function takeAway(
-  { project, store }: TakeCall,
-  { path, sha256, media_type }: OutputFacts,
-): Promise<void> {
-  const file = join(project.outputFolder, path)
-  if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) return
-  await store.putAside(file)
-  await unlink(file)
 }

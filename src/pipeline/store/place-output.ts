@@ -7,8 +7,10 @@ import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { linkOrReserve, makeFolder, replace } from '../../files/write-target.ts'
 import { isInnerPath } from '../lock/block-shape.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { digestOfFile } from './file-digest.ts'
+import type { BlobStore } from './blob-store.ts'
+import { digestOfFile, isTextType } from './file-digest.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 
 export interface Placing {
@@ -64,6 +66,21 @@ async function tidy(folder: string, now: number): Promise<void> {
   if (tidied.has(folder)) return
   tidied.add(folder)
   await removeLeftovers(folder, now)
+}
+
+/**
+ * Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store.
+ * @throws FileError
+ */
+export async function removeOutput(
+  { outputFolder }: Project,
+  store: Pick<BlobStore, 'putAside'>,
+  { path, sha256, media_type }: OutputFacts,
+): Promise<void> {
+  const file = join(outputFolder, path)
+  if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) return
+  await store.putAside(file)
+  await unlink(file)
 }
 
 export interface Moving extends Pick<Placing, 'sha256' | 'isText' | 'path'> {
