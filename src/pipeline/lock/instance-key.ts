@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FieldValue, InputFile, Instance, Reference } from '../manifest/manifest.ts'
 import { canonicalJson, requireUnicode } from './canonical-json.ts'
+import type { Lock } from './lock-block.ts'
 
 /** The version of the rule below. Another number makes every result stale. */
 const rule = 1
@@ -70,6 +71,22 @@ export async function keysOf(
       ]),
     ),
   }
+}
+
+/**
+ * The keys that an instance has by manifest and lock alone, whatever has been made since.
+ * @returns undefined where the lock does not hold what the instance refers to
+ * @throws as `keysOf` does
+ */
+export async function keysByLock(
+  instance: Instance,
+  gateway: string | null,
+  lock: Lock,
+  fileDigest: KeyInputs['fileDigest'],
+): Promise<readonly string[] | undefined> {
+  const upstream: KeyInputs['upstream'] = ({ instance: id, candidate }) =>
+    candidate === null ? lock.get(id)?.outputs : undefined
+  return (await keysOf(instance, gateway, { fileDigest, upstream }))?.keys
 }
 
 /** What a field contributes to the key; undefined while it is not known. */

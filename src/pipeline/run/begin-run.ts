@@ -5,7 +5,7 @@ import type { OutputEvent } from '../../events/documents.ts'
 import { creationOf } from '../execute/task-body.ts'
 import { openJournal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
-import { keysOf } from '../lock/instance-key.ts'
+import { keysByLock } from '../lock/instance-key.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import { matchInstances, selectInstances } from '../plan/select-instances.ts'
@@ -212,11 +212,8 @@ async function idsOfShard(
 ): Promise<ReadonlySet<string>> {
   const keys = new Map<string, readonly string[]>()
   for (const id of chosen) {
-    const known = await keysOf(manifest.instances.get(id)!, manifest.gateway, {
-      fileDigest: inputDigest,
-      upstream: ({ instance, candidate }) => (candidate === null ? lock.get(instance)?.outputs : undefined),
-    })
-    keys.set(id, known?.keys ?? [])
+    const known = await keysByLock(manifest.instances.get(id)!, manifest.gateway, lock, inputDigest)
+    keys.set(id, known ?? [])
   }
   const instances = [...chosen].map((id) => manifest.instances.get(id)!)
   const shards = partition(instances, (id) => keys.get(id)!, lock, total)

@@ -10,7 +10,7 @@ import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { createWorld, type World, type WorldParts } from '../plan/world.ts'
 import { openStore, type BlobStore } from '../store/blob-store.ts'
 import { openCandidates, type CandidateStore } from '../store/candidate-store.ts'
-import { digestOfFile, digestOfInput } from '../store/file-digest.ts'
+import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
 import type { ManifestCall } from './manifest-call.ts'
 
 /** A manifest with all that is kept of it. */
@@ -54,13 +54,7 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
     const store = openStore(files, project)
     const candidates = openCandidates(files, project)
     const asserts = openAsserts(files)
-    const inputDigests = new Map<string, Promise<string>>()
-    const inputDigest = (input: string) => {
-      const known =
-        inputDigests.get(input) ?? digestOfInput(join(project.folder, input)).then((found) => found!.sha256)
-      inputDigests.set(input, known)
-      return known
-    }
+    const inputDigest = createInputDigests(project.folder)
     return {
       manifest,
       shownManifest: file ?? relative(context.cwd, path),

@@ -4,12 +4,12 @@ import type { RunDocument } from '../../events/run-document.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { takeOwnership } from '../journal/owner.ts'
-import { keysOf } from '../lock/instance-key.ts'
+import { keysByLock } from '../lock/instance-key.ts'
 import { resolveLock } from '../lock/merge-lock.ts'
 import { readLockText, writeLock } from '../lock/project-lock.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
-import { digestOfFile, digestOfInput, isTextType } from '../store/file-digest.ts'
+import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
 import type { RunCall } from './run-call.ts'
 import { runManifest } from './run-manifest.ts'
 
@@ -82,22 +82,10 @@ const sides = { ours: 'this branch', theirs: 'the other branch' } as const
 
 /** Decides by what the manifest asks for, and by the files that are there. */
 function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof resolveLock>[2] {
-  const digests = new Map<string, Promise<string>>()
-  const fileDigest = (path: string) => {
-    const known =
-      digests.get(path) ?? digestOfInput(join(project.folder, path)).then((found) => found!.sha256)
-    digests.set(path, known)
-    return known
-  }
+  const inputDigest = createInputDigests(project.folder)
   return {
     ids: instances.keys(),
-    async keysOf(id, lock) {
-      const known = await keysOf(instances.get(id)!, gateway, {
-        fileDigest,
-        upstream: ({ instance, candidate }) => (candidate === null ? lock.get(instance)?.outputs : undefined),
-      })
-      return known?.keys
-    },
+    keysOf: (id, lock) => keysByLock(instances.get(id)!, gateway, lock, inputDigest),
     async isInPlace({ outputs }) {
       for (const { path, sha256, media_type } of outputs) {
         const found = await digestOfFile(join(project.outputFolder, path), isTextType(media_type))

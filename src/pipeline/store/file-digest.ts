@@ -1,5 +1,6 @@
 import { createHash, hash, type Hash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FileError } from '../../errors.ts'
 import { readError, shownPath, systemCode } from '../../files/file-error.ts'
@@ -36,6 +37,19 @@ export function digestOfFile(path: string, isText: boolean): Promise<FileDigest 
 export function digestOfInput(path: string): Promise<FileDigest | undefined> {
   const asText = { crlf: true, mark: true }
   return digest(path, 0, (head) => (sniffMediaType(head) === 'text/plain' ? asText : verbatim))
+}
+
+/**
+ * The digests of the input files of a manifest, each taken once.
+ * @param folder the manifest's; the paths are relative to it
+ */
+export function createInputDigests(folder: string): (path: string) => Promise<string> {
+  const known = new Map<string, Promise<string>>()
+  return (path) => {
+    const digest = known.get(path) ?? digestOfInput(join(folder, path)).then((found) => found!.sha256)
+    known.set(path, digest)
+    return digest
+  }
 }
 
 /**
