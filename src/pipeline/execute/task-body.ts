@@ -19,6 +19,7 @@ import {
 } from '../../operations/video-request.ts'
 import { allInputs } from '../../problems.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import { createNormaliser } from '../store/file-digest.ts'
 import { filesOf, textOf, type TaskInputs } from './task-inputs.ts'
 
 /** What is known of an instance's command. */
@@ -133,9 +134,9 @@ function bodyWith(instance: Instance, { texts, attachments, media }: ReadInputs)
 /** A text is sent as its digest in the key is taken: without byte-order mark, with LF at the end of its lines. */
 function withLineFeeds(attachment: Attachment): Attachment {
   if (attachment.kind !== 'file' || attachment.mediaType !== 'text/plain') return attachment
-  const text = Buffer.from(attachment.base64(), 'base64').toString('latin1')
-  const plain = text.replace(/^\xef\xbb\xbf/, '').replaceAll('\r\n', '\n')
-  return { ...attachment, base64: () => Buffer.from(plain, 'latin1').toString('base64') }
+  const normalise = createNormaliser({ crlf: true, mark: true })
+  const text = normalise(Buffer.from(attachment.base64(), 'base64'), true)
+  return { ...attachment, base64: () => text.toString('base64') }
 }
 
 /** Sets a value inside the body, with the objects around it. What is no object stays, for the contract's check. */

@@ -3,7 +3,7 @@ import type { FileContext } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, readInputFile } from '../../files/input-file.ts'
-import { plainText } from '../manifest/csv.ts'
+import { canonicalText } from '../lock/canonical-form.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
 import { digestOfInput } from '../store/file-digest.ts'
 import type { UpstreamResult } from './task.ts'
@@ -93,7 +93,7 @@ export async function textOf(
   const content = await readInputFile(context, file.path)
   if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
   const { text } = decodeText(content)
-  if (text !== undefined) return plainText(text)
+  if (text !== undefined) return canonicalText(text)
   throw new UsageError(`${name}: ${shownPath(file.path)} is not a text in UTF-8.`, { code: 'not_utf8' })
 }
 

@@ -1,5 +1,5 @@
 import { countOf, isDeeperThan, isObject, maxJsonDepth, type JsonObject } from '../../json.ts'
-import type { LockBlock, OutputFacts, Result } from './lock-block.ts'
+import { digestPattern, type LockBlock, type OutputFacts, type Result } from './lock-block.ts'
 
 /** Takes what is wrong with a value, as a clause: `key is missing`. */
 export type Complain = (problem: string) => void
@@ -95,7 +95,7 @@ const object: Kind<JsonObject> = {
 }
 
 const digest: Kind<string> = {
-  is: (value): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
+  is: (value): value is string => typeof value === 'string' && digestPattern.test(value),
   name: 'a SHA-256 in hexadecimal',
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FieldValue, InputFile, Instance, Reference } from '../manifest/manifest.ts'
-import { canonicalJson, requireUnicode } from './canonical-json.ts'
+import { canonicalJson, canonicalText, requireUnicode } from './canonical-form.ts'
 import type { Lock } from './lock-block.ts'
 
 /** The version of the rule below. Another number makes every result stale. */
@@ -106,10 +106,9 @@ async function partOf(field: FieldValue, inputs: KeyInputs): Promise<unknown> {
   return files
 }
 
-/** Line breaks and byte-order marks differ between checkouts of one file. */
 function textDigest(text: string): string {
   requireUnicode(text)
-  return hash('sha256', text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n'))
+  return hash('sha256', canonicalText(text))
 }
 
 async function fileDigests({ source }: InputFile, inputs: KeyInputs): Promise<readonly string[] | undefined> {

@@ -1,3 +1,6 @@
+/** A SHA-256 as it is written: in hexadecimal. */
+export const digestPattern = /^[0-9a-f]{64}$/
+
 /** What is known of one file that was made. */
 export interface OutputFacts {
   /** Relative to the output folder, with `/`. */

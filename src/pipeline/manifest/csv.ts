@@ -1,4 +1,5 @@
 import { dangerousNames } from '../../json.ts'
+import { canonicalText } from '../lock/canonical-form.ts'
 
 /** A mistake in a text. Lines and columns count from 1, columns in characters. */
 export interface TextProblem {
@@ -40,7 +41,7 @@ interface Line {
  * @param maxRows a text with more rows is a mistake, and the rest is not read
  */
 export function parseCsv(text: string, maxRows = Infinity): Csv {
-  const source = plainText(text)
+  const source = canonicalText(text)
   const problems: TextProblem[] = []
   const positionOf = createLocator(source)
   const add = (offset: number, message: string) => {
@@ -73,11 +74,6 @@ export function parseCsv(text: string, maxRows = Infinity): Csv {
     }
   }
   return { header, rows, problems }
-}
-
-/** Without byte-order mark, and with LF, as texts enter requests and keys. */
-export function plainText(text: string): string {
-  return text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
 }
 
 /** Finds lines and columns of offsets, which are in UTF-16 units; fastest in ascending order. */

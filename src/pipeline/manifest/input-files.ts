@@ -7,7 +7,7 @@ import { sniffMediaType } from '../../files/media-type.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { readImageFile, sourceProblems, type ImageSource } from '../../operations/image-sources.ts'
 import { isProblem } from '../../problems.ts'
-import { plainText } from './csv.ts'
+import { canonicalText } from '../lock/canonical-form.ts'
 import { createInputBoundary } from './input-boundary.ts'
 import type { Instance } from './manifest.ts'
 
@@ -131,7 +131,7 @@ function textOf(path: string, bytes: Uint8Array): Found<string> {
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
   if (isUtf16) return { problem: `${shownPath(path)} is UTF-16: save it as UTF-8.`, line: 1, column: 1 }
   const { text, invalid } = decodeText(bytes)
-  if (text !== undefined) return { value: plainText(text) }
+  if (text !== undefined) return { value: canonicalText(text) }
   const before = Buffer.from(bytes.subarray(0, invalid.offset)).toString()
   const lines = before.split('\n')
   const byte = (invalid.byte ?? 0).toString(16).padStart(2, '0')

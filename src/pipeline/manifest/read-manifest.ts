@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
@@ -106,7 +106,7 @@ export async function readManifest(
   const { gateway, lock_prompts: locksPrompts } = top
   return {
     project,
-    sha256: createHash('sha256').update(text).digest('hex'),
+    sha256: hash('sha256', text),
     gateway: typeof gateway === 'string' ? gateway : null,
     budget: { creates: numberOf(budget['creates']), cost: numberOf(budget['cost']) },
     lanes: { ...defaultLanes, ...concurrency },

@@ -1,6 +1,6 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { isObject } from '../../json.ts'
-import { plainText } from './csv.ts'
+import { canonicalText } from '../lock/canonical-form.ts'
 import type { CommandField } from './command-fields.ts'
 import type { FileProblem } from './input-files.ts'
 import type { JobDefinition, WrittenField } from './job-definition.ts'
@@ -67,7 +67,7 @@ async function resolveText(
   const { name } = field
   if (node.kind === 'scalar' && typeof node.value === 'string') {
     const text = resolveString(place, name, node)
-    return text === undefined ? undefined : { kind: 'text', text: trimmed(plainText(text)), path: null }
+    return text === undefined ? undefined : { kind: 'text', text: trimmed(canonicalText(text)), path: null }
   }
   const file = node.kind === 'mapping' && node.entries.length === 1 ? memberOf(node, 'file') : undefined
   if (file === undefined) {

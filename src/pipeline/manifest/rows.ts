@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { parseJson } from '../../files/parse-json.ts'
 import { isObject } from '../../json.ts'
-import { nameProblem, parseCsv, plainText, type CsvRow, type TextProblem } from './csv.ts'
+import { canonicalText } from '../lock/canonical-form.ts'
+import { nameProblem, parseCsv, type CsvRow, type TextProblem } from './csv.ts'
 
 /** A row of `each`. */
 export interface Row {
@@ -29,7 +30,7 @@ export function rowsOfCsv(text: string, maxRows = Infinity): Rows {
 
 /** The rows of a file with a JSON object a line; empty lines are no rows. */
 export function rowsOfJsonLines(text: string, maxRows = Infinity): Rows {
-  const source = plainText(text)
+  const source = canonicalText(text)
   const problems: TextProblem[] = []
   const rows: CsvRow[] = []
   let count = 0
@@ -134,5 +135,5 @@ function idProblem(id: string | undefined): string | undefined {
 /** Of the values alone: neither the position of the row nor the order of its columns changes it. */
 function digestOf(values: Readonly<Record<string, string>>): string {
   const sorted = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16)
+  return hash('sha256', JSON.stringify(sorted)).slice(0, 16)
 }

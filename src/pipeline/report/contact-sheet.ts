@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import { assetCard } from './asset-card.ts'
 import { markup, nothing, type Markup } from './markup.ts'
@@ -72,7 +72,7 @@ ${markup`<title>${title}</title>`.html}
 
 /** As a content security policy names a text that stands in the page. */
 function sourceHash(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+  return `sha256-${hash('sha256', text, 'base64')}`
 }
 
 function pageTop(report: AssetReport, leftOut: number): Markup {

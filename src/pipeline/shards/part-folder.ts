@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -104,7 +104,7 @@ export async function writePart(
 
 /** A digest of what a lock says, whatever its line breaks. */
 export function digestOfLock(lock: Lock): string {
-  return createHash('sha256').update(formatLock(lock)).digest('hex')
+  return hash('sha256', formatLock(lock))
 }
 
 /** The digests of all outputs, each once. */

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { isObject } from '../../json.ts'
+import { digestPattern } from '../lock/lock-block.ts'
 import { runExits } from '../run/run-exit.ts'
 
 /**
@@ -13,7 +14,7 @@ const outcomes = ['done', 'failed', 'unknown', 'outdated', 'left'] as const
 /** The form of the report. A program refuses one of a higher number. */
 const version = 1
 
-const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'is not a SHA-256'))
+const digest = v.pipe(v.string(), v.regex(digestPattern, 'is not a SHA-256'))
 const ordinal = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 /** Only such names are ever opened, so that a part cannot reach other files. */

@@ -6,6 +6,7 @@ import { ModelgateError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
 import { readError, writeError } from '../../files/file-error.ts'
 import { makeFolder, placeFile, syncFolder } from '../../files/write-target.ts'
+import { digestPattern } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
 import { copyWhole, syncFile, temporaryPath } from './safe-copy.ts'
@@ -46,8 +47,6 @@ export interface StoredBlob {
   readonly sha256: string
   readonly bytes: number
 }
-
-const digestPattern = /^[0-9a-f]{64}$/
 
 /** Opens the store of a project. Nothing is made before something is added. */
 export function openStore(context: FileContext, project: Project): BlobStore {

@@ -11,7 +11,7 @@ import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { countOf, isObject } from '../../json.ts'
 import { resultOf } from '../lock/block-shape.ts'
-import type { OutputFacts, Result } from '../lock/lock-block.ts'
+import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { digestOfBytes, isTextType } from './file-digest.ts'
 import { copyWhole } from './safe-copy.ts'
@@ -53,7 +53,6 @@ export interface CandidateStore {
   remove(key: string): Promise<void>
 }
 
-const keyPattern = /^[0-9a-f]{64}$/
 const recordName = 'record.json'
 const recordVersion = 1
 const maxRecordBytes = 1024 * 1024
@@ -63,7 +62,7 @@ export function openCandidates(context: FileContext, project: Project): Candidat
   const root = join(project.stateFolder, 'candidates')
 
   async function get(key: string): Promise<StoredCandidate | undefined> {
-    if (!keyPattern.test(key)) return undefined
+    if (!digestPattern.test(key)) return undefined
     const folder = join(root, key)
     const record = await readRecord(context, join(folder, recordName))
     if (record?.key !== key) return undefined
@@ -111,7 +110,7 @@ export function openCandidates(context: FileContext, project: Project): Candidat
       return found
     },
     async remove(key) {
-      if (!keyPattern.test(key)) return
+      if (!digestPattern.test(key)) return
       const names = (await namesIn(root)).filter((name) => name === key || name.startsWith(`${key}.`))
       for (const name of names) {
         await rm(join(root, name), { recursive: true, force: true }).catch((error: unknown) => {

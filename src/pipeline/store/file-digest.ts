@@ -1,4 +1,4 @@
-import { createHash, hash, type Hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -116,7 +116,7 @@ async function digestInPieces(
   descriptor: number,
   normalisationOf: (head: Uint8Array) => Normalisation,
 ): Promise<FileDigest> {
-  const hasher: Hash = createHash('sha256')
+  const hasher = createHash('sha256')
   const buffer = Buffer.allocUnsafe(pieceBytes)
   let normalise: Normaliser | undefined
   let bytes = 0

@@ -21,6 +21,11 @@ export function canonicalJson(value: unknown): string {
   throw new TypeError(`${typeof value === 'object' ? 'such an object' : String(value)} is not a JSON value`)
 }
 
+/** A text without byte-order mark, and with LF: checkouts differ in both. So it enters requests and keys. */
+export function canonicalText(text: string): string {
+  return text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
+}
+
 function canonicalString(text: string): string {
   requireUnicode(text)
   return JSON.stringify(text)

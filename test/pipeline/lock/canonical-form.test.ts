@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../../../src/pipeline/lock/canonical-json.ts'
+import { canonicalJson } from '../../../src/pipeline/lock/canonical-form.ts'
 
 // RFC 8785, appendix B: the bits of a double, and how it is written.
 test.each<[string, string]>([
