@@ -37,7 +37,7 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
     await showRun(context, options, settings, {
       run: (call, _, output) =>
         options.resolve
-          ? merge.resolveRun({ ...call, listener: output, version: __VERSION__ })
+          ? merge.resolveRun({ ...call, listener: output })
           : showParts(output, () => merge.mergeParts(call, folders)),
       hasSent: () => false,
     })

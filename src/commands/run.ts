@@ -95,7 +95,6 @@ async function runJobs(
         ...call,
         listener: output,
         prices: settings!.prices.value,
-        version: __VERSION__,
         idempotencyHonoured: settings!.idempotencyHonoured.value,
         async connect() {
           opened = await connect(context, flags, settings!, gate, output)

@@ -167,8 +167,7 @@ async function closeRequests(
   const open = keys.filter((key) => history.of(key)?.open != null)
   if (open.length === 0) return
   const { unfinished } = history
-  const { clock } = context
-  const journal = await openJournal(world.manifest.project, { clock, version: __VERSION__, unfinished })
+  const journal = await openJournal(world.manifest.project, context.clock, unfinished)
   try {
     for (const key of open) await journal.append({ type: 'discard', key })
     if (unfinished === null) await journal.append({ type: 'end', run: journal.run })

@@ -24,14 +24,6 @@ export interface Journal {
   close(): Promise<void>
 }
 
-interface JournalOptions {
-  readonly clock: Clock
-  /** The version of the program. */
-  readonly version: string
-  /** The run to go on with; null begins a new one. */
-  readonly unfinished: History['unfinished']
-}
-
 interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
   readonly line: string
 }
@@ -39,11 +31,13 @@ interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
 /**
  * Opens the journal of the unfinished run, or of a new one. There is no file before the first event. Only the owner of the
  * manifest may do so.
+ * @param unfinished the run to go on with; null begins a new one
  * @throws FileError when the folder of the journals cannot be read
  */
 export async function openJournal(
   project: Project,
-  { clock, version, unfinished }: JournalOptions,
+  clock: Clock,
+  unfinished: History['unfinished'],
 ): Promise<Journal> {
   const folder = runsFolder(project)
   const run = unfinished?.run ?? newRun((await listRuns(folder)).at(-1), clock)
@@ -58,8 +52,8 @@ export async function openJournal(
     await makeFolder(folder)
     const created = await open(path, 'ax', 0o600)
     for (const above of [folder, project.stateFolder, project.outputFolder]) await syncFolder(above)
-    const begin = { type: 'begin', run, manifest: basename(project.manifestPath), version } as const
-    await created.appendFile(writeLine(begin, clock.now()))
+    const begin = { type: 'begin' as const, run, manifest: basename(project.manifestPath) }
+    await created.appendFile(writeLine({ ...begin, version: __VERSION__ }, clock.now()))
     return created
   }
   const writeAll = async () => {

@@ -49,11 +49,7 @@ export async function beginRun(
     isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
   })
   const unfinished = options.newRun ? null : history.unfinished
-  const journal = await openJournal(manifest.project, {
-    clock: context.clock,
-    version: call.version,
-    unfinished,
-  })
+  const journal = await openJournal(manifest.project, context.clock, unfinished)
   let hasBegun = unfinished !== null
   const record = async (event: JournalEvent) => {
     hasBegun = true
@@ -78,7 +74,6 @@ export async function beginRun(
 
   const lanes = createLanes({
     clock: context.clock,
-    signal: new AbortController().signal,
     concurrency: manifest.lanes,
     jobs: requestsOf(plan),
     deadline:

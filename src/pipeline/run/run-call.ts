@@ -26,8 +26,6 @@ import type { Stop } from './stop-run.ts'
 export interface RunCall extends ManifestCall {
   readonly listener: Pick<Listener, 'event' | 'flush'>
   readonly prices: Prices
-  /** Of the program. */
-  readonly version: string
   /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
   readonly idempotencyHonoured: boolean
   /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */

@@ -11,8 +11,6 @@ export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-chang
 
 interface LanesOptions {
   readonly clock: Clock
-  /** When it aborts, nothing more is sent, as by `stop` with its reason. */
-  readonly signal: AbortSignal
   /** How many requests of each lane may be under way; at least 1. */
   readonly concurrency: Readonly<Record<Lane, number>>
   /** How many requests the run has: a fifth of them, and ten, may be sent again after failures. */
@@ -81,7 +79,7 @@ interface LaneEntry {
 }
 
 export function createLanes(options: LanesOptions): Lanes {
-  const { clock, signal, jobs, deadline = Infinity, onChange = () => {} } = options
+  const { clock, jobs, deadline = Infinity, onChange = () => {} } = options
   const entries = laneNames.map((name) => createEntry(name, options))
   const allowed = Math.ceil(jobs / 5) + 10
   const resting = new Set<Task>()
@@ -191,13 +189,9 @@ export function createLanes(options: LanesOptions): Lanes {
   const stop = (reason: unknown) => {
     if (stopped !== undefined) return
     stopped = { reason }
-    signal.removeEventListener('abort', onAbort)
     wake?.cancel()
     for (const task of allWaiting()) task.reject(reason)
   }
-  const onAbort = () => stop(signal.reason)
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
 
   return {
     run(name, order, attempt) {

@@ -61,11 +61,7 @@ async function takeAll(
   folders: readonly string[],
 ): Promise<{ readonly run: string; readonly taken: TakenParts }> {
   const { unfinished } = history
-  const journal = await openJournal(manifest.project, {
-    clock: context.clock,
-    version: __VERSION__,
-    unfinished,
-  })
+  const journal = await openJournal(manifest.project, context.clock, unfinished)
   try {
     const taken = await takeParts(
       {

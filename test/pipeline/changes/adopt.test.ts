@@ -148,8 +148,7 @@ test('what became of a request no longer matters', async () => {
   world.define('hero', text)
   const key = await world.keyOf('hero')
   const { project } = world.world().manifest
-  const options = { clock: world.context.clock, version: '1', unfinished: null }
-  const journal = await openJournal(project, options)
+  const journal = await openJournal(project, world.context.clock, null)
   const intent = {
     type: 'intent',
     instance: 'hero',

@@ -29,7 +29,7 @@ async function writeRun(
   hasEnded = true,
 ): Promise<string> {
   const { clock } = world.context
-  const journal = await openJournal(world.world().manifest.project, { clock, version: '1', unfinished: null })
+  const journal = await openJournal(world.world().manifest.project, clock, null)
   for (const event of events) await journal.append(event)
   if (hasEnded) await journal.append({ type: 'end', run: journal.run })
   await journal.close()

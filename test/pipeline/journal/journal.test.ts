@@ -32,7 +32,7 @@ async function opened(
   { isNew = false, clock = fakeClock({ start }) }: { isNew?: boolean; clock?: FakeClock } = {},
 ): Promise<Journal> {
   const unfinished = isNew ? null : (await readHistory(project)).unfinished
-  return await openJournal(project, { clock, version: '1.2.3', unfinished })
+  return await openJournal(project, clock, unfinished)
 }
 
 async function wrote(project: Project, ...events: Parameters<Journal['append']>[0][]): Promise<void> {
@@ -54,7 +54,7 @@ describe('a new run', () => {
       type: 'begin',
       run: first,
       manifest: 'modelgate.yaml',
-      version: '1.2.3',
+      version: __VERSION__,
     })
     expect(typesIn(textOf(project))).toEqual(['begin', 'intent'])
   })

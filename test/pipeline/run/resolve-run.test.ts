@@ -27,7 +27,6 @@ async function resolve({ context }: Bench) {
     next: (...words) => ['modelgate', 'run', ...words],
     generating: [],
     listener: { event: (event) => void events.push(event), async flush() {} },
-    version: '0.0.0',
   })
   const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
   const warnings = events.flatMap((event) => (event.type === 'warning-add' ? [event.message] : []))

@@ -53,7 +53,6 @@ export async function runBench(
       generating: [],
       listener: { event: (event) => void events.push(event), async flush() {} },
       prices,
-      version: '0.0.0',
       idempotencyHonoured,
       connect: () => Promise.resolve({ shared: { ...tasks.shared, prices }, hasSent: () => true }),
       ...changes,

@@ -37,7 +37,7 @@ async function simulate(
   concurrency: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 },
 ) {
   const clock = fakeClock()
-  const lanes = createLanes({ clock, signal: new AbortController().signal, concurrency, jobs: jobs.length })
+  const lanes = createLanes({ clock, concurrency, jobs: jobs.length })
   const sends: Send[] = []
   const underWay = { text: 0, image: 0, video: 0 }
   const notBefore = { text: 0, image: 0, video: 0 }

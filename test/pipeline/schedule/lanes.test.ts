@@ -18,17 +18,15 @@ interface Settings {
 
 function testLanes({ concurrency, jobs = 10, deadline }: Settings = {}) {
   const clock = fakeClock()
-  const controller = new AbortController()
   const events: LaneEvent[] = []
   const lanes = createLanes({
     clock,
-    signal: controller.signal,
     concurrency: { text: 8, image: 4, video: 2, ...concurrency },
     jobs,
     deadline,
     onChange: (event) => events.push(event),
   })
-  return { clock, lanes, events, controller }
+  return { clock, lanes, events }
 }
 
 /** A request that ends when the test says so. */
@@ -580,17 +578,5 @@ describe('stopping', () => {
     expect(ends.get('e')).toBe(reason)
     expect(sent).toHaveLength(3)
     expect(set.clock.pendingTimers).toBe(0)
-  })
-
-  test('an abort does the same', async () => {
-    const set = testLanes({ concurrency: { text: 1 } })
-    const { add, ends, settle } = requests(set)
-    add('a')
-    add('b')
-    await settle()
-    const reason = new Interrupted('interrupt')
-    set.controller.abort(reason)
-    await settle()
-    expect([...ends]).toEqual([['b', reason]])
   })
 })
