@@ -155,7 +155,10 @@ const runRemainder = define(
     ),
     instances: texts('their ids'),
     message: text('what that means, and what can be done'),
-    next: orNull(texts('words'), 'the command that does it, the program first; null where there is none'),
+    commands: list(
+      texts('the words of a command, the program first'),
+      'the commands that do it, one after the other or one of them, as the message says; empty where there is none',
+    ),
   }),
 )
 

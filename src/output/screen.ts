@@ -162,9 +162,9 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   }
 }
 
-/** Breaks a line between words, but for a command to paste in which spaces count. */
+/** Breaks a line between words, but for a command to paste: a line of its own, or one in which spaces count. */
 function wrapWords(line: string, columns: number): string {
-  if (/modelgate [a-z].*["'\\]/.test(line)) return line
+  if (/^ {4}|modelgate [a-z].*["'\\]/.test(line)) return line
   const wrap = createWordWrap(() => columns)
   return wrap.push(line) + wrap.end()
 }

@@ -93,9 +93,9 @@ export const sampleRun: RunDocument = {
       state: 'failed',
       instances: ['banner'],
       message: 'The prompt was blocked.',
-      next: ['modelgate', 'run'],
+      commands: [['modelgate', 'run']],
     },
-    { state: 'pending', instances: ['teaser'], message: 'It waits for banner.', next: null },
+    { state: 'pending', instances: ['teaser'], message: 'It waits for banner.', commands: [] },
   ],
   warnings: ['odd'],
 }

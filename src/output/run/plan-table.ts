@@ -20,7 +20,7 @@ export function planTable(instances: readonly RunInstance[], columns: Columns, s
 }
 
 function tabbedLine({ state, instance, creates, output, reasons }: RunInstance): string {
-  return [state, instance, String(creates), output, reasons.join('; ')].map(oneLine).join('\t')
+  return [state, instance, String(creates), output, reasons.join(' ')].map(oneLine).join('\t')
 }
 
 function terminalLines(rows: readonly RunInstance[], columns: number, styles: Styles): string[] {

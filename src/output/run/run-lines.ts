@@ -14,7 +14,7 @@ export interface RunLine {
 /** What was done about an instance, in one line; undefined where nothing was. */
 export function instanceLine(instance: RunInstance): RunLine | undefined {
   const { instance: id, action, files, took_s: took, error } = instance
-  const reasons = instance.reasons.length === 0 ? '' : `: ${instance.reasons.join('; ')}`
+  const reasons = instance.reasons.length === 0 ? '' : `: ${instance.reasons.join(' ')}`
   const paths = files.map(({ path }) => path).join(', ')
   switch (action) {
     case null:
@@ -100,7 +100,7 @@ export function summaryLines({
     ...left
       // The plan itself tells what a run does.
       .filter(({ state }) => mode !== 'plan' || !madeByRun.has(state))
-      .flatMap((group) => remainderLines(group)),
+      .flatMap((group, at, groups) => remainderLines(group, groups[at + 1])),
     ...(orphans.length === 0 ? [] : [orphanLine(orphans)]),
   ]
 }
@@ -127,18 +127,27 @@ export function costText(cost: CostEstimate | null): string {
   return `, about ${shownAmount(amountOf(cost.amount))} ${cost.currency} by estimate`
 }
 
-function remainderLines({ state, instances, message, next }: RunDocument['left'][number]): RunLine[] {
+type Remainder = RunDocument['left'][number]
+
+/** @param following what comes next: what can be done about both is told once */
+function remainderLines(group: Remainder, following: Remainder | undefined): RunLine[] {
+  const { state, instances } = group
   const named = instances.slice(0, maxIds).join(', ')
   const more = instances.length > maxIds ? ` and ${instances.length - maxIds} more` : ''
-  // On a line of its own it can be pasted.
-  const command = next === null ? [] : [`    ${nextCommand(next).toString()}`]
+  const advice = adviceOn(group)
+  const isTold = advice.join('\n') !== (following && adviceOn(following).join('\n'))
   return [
     {
       text: `${instances.length} ${words(state)}: ${named}${more}`,
       tone: worst.has(state) ? 'error' : 'warning',
     },
-    ...[`  ${message}`, ...command].map((text) => ({ text, tone: 'plain' }) as const),
+    ...(isTold ? advice : []).map((text) => ({ text, tone: 'plain' }) as const),
   ]
+}
+
+/** What it means, and the commands: each on a line of its own, so that it can be pasted. */
+function adviceOn({ message, commands }: Remainder): string[] {
+  return [`  ${message}`, ...commands.map((words) => `    ${nextCommand(words).toString()}`)]
 }
 
 const worst: ReadonlySet<string> = new Set(['failed', 'unknown', 'rejected', 'lost'])

@@ -99,7 +99,7 @@ function whyUnknown({ text, candidate }: InstanceReference, assessment: Assessme
       ? state === 'stale' || state === 'new'
       : toMake.some(({ number }) => number === candidate)
   if ((isMade || state === 'pending') && !hasToBePicked) {
-    return { state: 'pending', reason: `It needs ${text}, which is to be made first.` }
+    return { state: 'pending', reason: `It needs ${text}, which is made first.` }
   }
   if (candidate !== null && !standing.has(state)) return blocked(text, 'a candidate that is not there')
   const mayBePicked = ['awaiting', 'stale', 'new', 'pending'].includes(state)
@@ -120,7 +120,7 @@ const obstacles: Readonly<Record<State, string>> = {
   lost: 'which is lost',
   stale: 'which is out of date',
   new: 'which was never made',
-  pending: 'which is to be made first',
+  pending: 'which is made first',
   awaiting: 'of which no candidate is picked',
   changed: 'which was changed by hand',
   in_the_way: 'in whose place there is another file',

@@ -35,11 +35,11 @@ export function runSummary(document: RunDocument): string {
     page.paragraph('## Left to do')
     page.table(
       ['assets', 'state', 'what it means', 'to go on'],
-      left.map(({ state, instances, message, next }) => [
+      left.map(({ state, instances, message, commands }) => [
         shortList(instances),
         state === 'failed' ? 'failed' : stateWords[state].label,
         literal(message),
-        next === null ? '' : literal(nextCommand(next).toString()),
+        commands.map((words) => literal(nextCommand(words).toString())).join('<br>'),
       ]),
     )
   }

@@ -33,7 +33,7 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
   new: { label: 'new', tone: 'work', meaning: 'There is no output yet.' },
   restorable: { label: 'restorable', tone: 'work', meaning: 'The file is gone; a copy is in the store.' },
   blocked: { label: 'blocked', tone: 'work', meaning: 'It waits for another asset.' },
-  pending: { label: 'pending', tone: 'work', meaning: 'Another asset is to be made first.' },
+  pending: { label: 'pending', tone: 'work', meaning: 'Another asset is made first.' },
   fresh: { label: 'fresh', tone: 'done', meaning: 'The file is as locked.' },
 }
 

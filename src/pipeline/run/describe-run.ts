@@ -33,6 +33,8 @@ export function runDocument(
 ): RunDocument {
   const { project } = manifest
   const instances = ends.map((end) => describeEnd(call, project, end))
+  const isWhole = ends.length === manifest.instances.size
+  const again = facts.shard === null ? (isWhole ? [] : null) : ['--shard', facts.shard]
   return {
     version: outputVersion,
     command: 'run',
@@ -42,7 +44,7 @@ export function runDocument(
     instances,
     states: countStates(ends.map(({ assessment }) => assessment)),
     cost: sumOf(ends),
-    left: whatIsLeft(instances, call.next, call.generating),
+    left: whatIsLeft(instances, { next: call.next, generating: call.generating, again }),
     ...facts,
   }
 }
@@ -108,20 +110,21 @@ export function runFailure(
   if (mode === 'plan') return undefined
   const exit = exitOfRun(exitsOf(ends, mode, reason))
   if (exit === 'ok') return undefined
-  const counts = left.map(({ state, instances }) => `${instances.length} ${wordOf(state)}`)
-  const rest = counts.length === 0 ? '' : ` Left: ${counts.join(', ')}.`
   const first = ends.find(({ error }) => error?.exit === exit)?.error ?? undefined
-  const next = left.find(({ next: command }) => command !== null)?.next ?? undefined
+  const next = left.flatMap(({ commands }) => commands)[0]
   if (reason !== undefined && reason.exit === exit) {
-    return reason.amend({ message: `${reason.message}${rest}`, next: reason.facts.next ?? next })
+    return reason.amend({ next: reason.facts.next ?? next })
   }
-  const total = `${ends.filter((end) => exitOf(end, mode) !== 'ok').length} of ${ends.length}`
-  const message = `${total} are not up to date.${rest}${first === undefined ? '' : ` ${first.message}`}`
+  const count = ends.filter((end) => exitOf(end, mode) !== 'ok').length
+  const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
+  const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
   const billed = ends.some(({ error }) => error !== null && billedOf(error) !== 'no') ? 'maybe' : 'no'
   return new ModelgateError(exit, codes[exit] ?? 'run_failed', message, {
     phase: 'result',
     billed,
     next,
+    // Its message has been told with its instance.
+    hint: first?.facts.hint,
     cause: first,
   })
 }
@@ -154,8 +157,4 @@ function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: Ru
     default:
       return 'outdated'
   }
-}
-
-function wordOf(state: RunRemainder['state']): string {
-  return state.replaceAll('_', ' ')
 }

@@ -1,5 +1,4 @@
 import type { RunInstance, RunRemainder, RunState } from '../../events/run-document.ts'
-import { nextCommand } from '../../files/next-command.ts'
 
 /** How many instances a command names; with more it would be too long to paste. */
 const maxNamed = 20
@@ -12,81 +11,75 @@ type Group = RunRemainder['state']
 interface Remedy {
   /** What it means, for several of them. */
   readonly message: string
-  /** The words of the command behind `run`, for these instances. */
-  readonly words?: (ids: readonly string[]) => readonly string[]
-  /** The words of another command behind `run`, with which the message ends. */
-  readonly orWith?: (ids: readonly string[]) => readonly string[]
+  /** The words of each command behind `run`, for these instances: one after the other, or one of them. */
+  readonly commands: (ids: readonly string[]) => readonly (readonly string[])[]
 }
 
-const regenerate = (ids: readonly string[]) => ids.flatMap((id) => ['--regenerate', id])
-const adopt = (ids: readonly string[]) => ['adopt', ...ids]
-const force = (ids: readonly string[]) => ['--force', ...ids]
+const regenerate = (ids: readonly string[]) => [ids.flatMap((id) => ['--regenerate', id])]
+const adoptOrForce = (ids: readonly string[]) => [
+  ['adopt', ...ids],
+  ['--force', ...ids],
+]
+const runThem = (ids: readonly string[]) => [ids]
+const madeByRun = { message: 'Run it to bring it up to date.', commands: runThem }
 
 /** What can be done about each, the worst first. */
 const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   unknown: {
     message:
-      'Sent, and nobody knows what became of it: it may have been billed. Look at the gateway before it is made again',
-    words: regenerate,
+      'Sent, but the outcome is not known: it may have been billed. Look at the gateway first, then make it again.',
+    commands: regenerate,
   },
-  failed: { message: 'Failed. When the cause is gone, run it again', words: (ids) => ids },
+  failed: { message: 'Failed. When the cause is gone, run it again.', commands: runThem },
   lost: {
     message:
-      'Locked, but neither the file nor its bytes in the store are here. Get the file back from version control or from the machine that made it; only if it is gone for good, make it again',
-    words: regenerate,
+      'Locked, but neither the file nor its bytes are here. Get the file from version control or from the machine that made it. Only if it is gone for good, make it again.',
+    commands: regenerate,
   },
   changed: {
-    message: 'Not as it was locked. Adopt the file to keep it as it is, or put it aside and go on with',
-    words: adopt,
-    orWith: force,
+    message: 'Not as it was locked. Adopt the file to keep it, or put it aside and go on.',
+    commands: adoptOrForce,
   },
   in_the_way: {
     message:
-      'Not in the lock, but a file of its name is there. Adopt that file to keep it, or put it aside and go on with',
-    words: adopt,
-    orWith: force,
+      'Not in the lock, and there is a file in its place. Adopt the file to keep it, or put it aside and go on.',
+    commands: adoptOrForce,
   },
   rejected: {
-    message: 'Made, but its asserts do not hold. The result is kept; loosen the asserts, or make it again',
-    words: regenerate,
+    message:
+      'The result is kept, but does not hold its asserts. Loosen them in the manifest, or make it again.',
+    commands: regenerate,
   },
   awaiting: {
-    message:
-      'Made, and waits for a choice. Look at the candidates, then choose one, such as the second, with',
-    words: () => ['report'],
-    orWith: ([id = '']) => ['pick', id, '2'],
+    message: 'Look at the candidates, then pick one, such as the second.',
+    commands: ([id = '']) => [['report'], ['pick', id, '2']],
   },
-  stale: { message: 'Not as the manifest says now', words: (ids) => ids },
-  new: { message: 'Not made yet', words: (ids) => ids },
-  restorable: { message: 'Not in its place, and is restored without cost', words: (ids) => ids },
-  pending: { message: 'Not made yet, nor what it needs', words: (ids) => ids },
-  blocked: { message: 'Waiting for another one that stands still' },
+  stale: madeByRun,
+  new: madeByRun,
+  pending: madeByRun,
+  restorable: madeByRun,
+  blocked: { message: 'Made once what it needs is there.', commands: () => [] },
 }
 
 /** The order in which they are told. */
 const order = Object.keys(remedies) as readonly Group[]
 
-/**
- * What a run leaves to the user, a group for each state, the worst first.
- * @param generating the words that make a run generate, where it would not by itself (`--generate`)
- */
-export function whatIsLeft(
-  instances: readonly RunInstance[],
-  next: Next,
-  generating: readonly string[] = [],
-): RunRemainder[] {
+interface Commands {
+  readonly next: Next
+  /** The words that make a run generate, where it would not by itself (`--generate`). */
+  readonly generating: readonly string[]
+  /** The words that run the same instances again; null where these have to be named. */
+  readonly again: readonly string[] | null
+}
+
+/** What a run leaves to the user, a group for each state, the worst first. */
+export function whatIsLeft(instances: readonly RunInstance[], commands: Commands): RunRemainder[] {
   const groups = Map.groupBy(instances, groupOf)
   return order.flatMap((state) => {
     const members = groups.get(state)
     if (members === undefined) return []
-    return [
-      remainder(
-        state,
-        members.map(({ instance }) => instance),
-        next,
-        generating,
-      ),
-    ]
+    const ids = members.map(({ instance }) => instance)
+    return [remainder(state, ids, commands)]
   })
 }
 
@@ -108,19 +101,19 @@ const runs: ReadonlySet<Group> = new Set<RunState | 'failed'>([
 function remainder(
   state: Group,
   instances: readonly string[],
-  next: Next,
-  generating: readonly string[],
+  { next, generating, again }: Commands,
 ): RunRemainder {
-  const { message, words, orWith } = remedies[state]!
+  const { message, commands } = remedies[state]!
+  const isRunAgain = commands === runThem && again !== null
   const named = instances.slice(0, maxNamed)
-  const commandOf = (own: readonly string[]) => next(...(runs.has(state) ? generating : []), ...own)
-  const other = orWith === undefined ? '' : `: ${nextCommand(commandOf(orWith(named))).toString()}`
-  const isCut = instances.length > named.length && words !== undefined
+  const own = isRunAgain ? [again] : commands(named)
+  const isCut =
+    !isRunAgain && instances.length > named.length && own.some((words) => words.includes(named.at(-1)!))
   const cut = isCut ? ` The command names the first ${maxNamed} of ${instances.length}.` : ''
   return {
     state,
     instances,
-    message: `${message}${other}.${cut}`,
-    next: words === undefined ? null : commandOf(words(named)),
+    message: `${message}${cut}`,
+    commands: own.map((words) => next(...(runs.has(state) ? generating : []), ...words)),
   }
 }

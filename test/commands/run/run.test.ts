@@ -113,7 +113,7 @@ const stale: RunInstance = {
   state: 'stale',
   action: null,
   creates: 4,
-  reasons: ['prompt changed', 'size changed'],
+  reasons: ['`prompt` changed.', '`size` changed.'],
 }
 const planned: RunDocument = {
   ...sampleRun,
@@ -130,7 +130,7 @@ const withDocument =
 
 test('a plan is the result: for scripts a line for each instance, with tabs', async () => {
   const { code, out, err } = await runCall(['--plan'], {}, withDocument(planned))
-  expect([code, out]).toEqual([0, 'stale\thero\t4\tassets/hero.webp\tprompt changed; size changed\n'])
+  expect([code, out]).toEqual([0, 'stale\thero\t4\tassets/hero.webp\t`prompt` changed. `size` changed.\n'])
   expect(err).toBe('2 instances: 1 fresh, 1 stale\n4 to create, about 0.08 USD by estimate, 0 of 40 used\n')
 })
 
@@ -143,8 +143,8 @@ test('on a terminal the reasons stand below', async () => {
   expect(out.split('\n')).toEqual([
     'STATE  INSTANCE  CREATES  OUTPUT',
     'stale  hero            4  assets/hero.…',
-    '       prompt changed',
-    '       size changed',
+    '       `prompt` changed.',
+    '       `size` changed.',
     '',
   ])
 })
@@ -172,7 +172,7 @@ test('--json prints the document, also of a run that failed, and its error on st
   const { code, out } = await runCall(['--json'], {}, withDocument(planned, outdated))
   const document = JSON.parse(out) as RunDocument
   expect([code, validate(document), validate.errors]).toEqual([13, true, null])
-  expect(document.instances[0]!.reasons).toEqual(['prompt changed', 'size changed'])
+  expect(document.instances[0]!.reasons).toEqual(['`prompt` changed.', '`size` changed.'])
 })
 
 test('--jsonl begins with start and ends with the document', async () => {

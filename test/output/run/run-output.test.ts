@@ -245,7 +245,7 @@ test('where paths are seen on the same terminal, their lines are not told twice'
   ])
 })
 
-test('the end says what is left, with the command for each', async () => {
+test('the end says what is left, with the commands, and what can be done about two groups once', async () => {
   const run = play()
   const document: RunDocument = {
     ...sampleRun,
@@ -255,9 +255,14 @@ test('the end says what is left, with the command for each', async () => {
         state: 'awaiting',
         instances: ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
         message: 'Look at the candidates',
-        next: ['modelgate', 'run', 'report', '-f', 'a b.yaml'],
+        commands: [
+          ['modelgate', 'run', 'report', '-f', 'a b.yaml'],
+          ['modelgate', 'run', 'pick', 'a', '2', '-f', 'a b.yaml'],
+        ],
       },
-      { state: 'blocked', instances: ['teaser'], message: 'It waits.', next: null },
+      { state: 'stale', instances: ['old'], message: 'Run it.', commands: [['modelgate', 'run']] },
+      { state: 'new', instances: ['young'], message: 'Run it.', commands: [['modelgate', 'run']] },
+      { state: 'blocked', instances: ['teaser'], message: 'It waits.', commands: [] },
     ],
   }
   await run.output.end(document)
@@ -267,6 +272,11 @@ test('the end says what is left, with the command for each', async () => {
     '7 awaiting: a, b, c, d, e and 2 more',
     '  Look at the candidates',
     "    modelgate run report -f 'a b.yaml'",
+    "    modelgate run pick a 2 -f 'a b.yaml'",
+    '1 stale: old',
+    '1 new: young',
+    '  Run it.',
+    '    modelgate run',
     '1 blocked: teaser',
     '  It waits.',
     '1 in the lock and not in the manifest: old; run clean --outputs removes what they made',
@@ -289,7 +299,7 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   run.output.event({ type: 'circuit-change', open: true, reason: hostile })
   run.output.event(start(hostile))
   await run.clock.advance(300)
-  const left = { state: 'failed', instances: [hostile], message: hostile, next: [hostile] } as const
+  const left = { state: 'failed', instances: [hostile], message: hostile, commands: [[hostile]] } as const
   await run.output.end({ ...sampleRun, left: [left], orphans: [hostile] })
   expect(run.stdout.text).toContain('set-env')
   expect(run.stdout.text).not.toMatch(forbidden)

@@ -310,7 +310,7 @@ test('of 500 single edits of a manifest or its files the plan names exactly the 
     const edited = structuredClone({ source, files })
     const expected = { ...edit(edited) }
     // Its key is not known before the other one is made.
-    if (expected['hero'] !== undefined) expected['banner'] = ['It needs @hero, which is to be made first.']
+    if (expected['hero'] !== undefined) expected['banner'] = ['It needs @hero, which is made first.']
     const manifest = await read(world, edited)
     const all = new Set(manifest.instances.keys())
     const { signal } = new AbortController()

@@ -35,7 +35,7 @@ describe('what another instance is made from', () => {
     expect(assessments.get('banner')).toMatchObject({
       state: 'pending',
       key: null,
-      reasons: ['It needs @hero, which is to be made first.'],
+      reasons: ['It needs @hero, which is made first.'],
     })
     expect(creates).toBe(2)
   })

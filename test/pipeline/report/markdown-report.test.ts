@@ -84,7 +84,17 @@ function runDocument(text: string): RunDocument {
     estimate: null,
     cost: null,
     orphans: [],
-    left: [{ state: 'failed', instances: [text], message: text, next: ['modelgate', 'run', text] }],
+    left: [
+      {
+        state: 'failed',
+        instances: [text],
+        message: text,
+        commands: [
+          ['modelgate', 'run', text],
+          ['modelgate', text],
+        ],
+      },
+    ],
     warnings: [text],
   }
 }

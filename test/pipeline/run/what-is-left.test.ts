@@ -10,12 +10,15 @@ const instance = (id: string, state: RunInstance['state']): RunInstance => ({
   state,
   action: null,
 })
-const commandFor = (state: RunInstance['state'], generating: readonly string[] = []) =>
-  whatIsLeft([instance('hero', state)], next, generating)[0]!.next?.slice(2, -2)
+const named = { next, generating: [], again: null }
+const commandsFor = (state: RunInstance['state'], changes: Partial<Parameters<typeof whatIsLeft>[1]> = {}) =>
+  whatIsLeft([instance('hero', state)], { ...named, ...changes })[0]!.commands.map((words) =>
+    words.slice(2, -2).join(' '),
+  )
 
 test('what is fresh is not left, and the worst comes first', () => {
   const states = ['new', 'fresh', 'awaiting', 'unknown', 'changed', 'new'] as const
-  const left = whatIsLeft([...states.map((state, at) => instance(`job-${at}`, state)), failedInstance], next)
+  const left = whatIsLeft([...states.map((state, at) => instance(`job-${at}`, state)), failedInstance], named)
   expect(left.map(({ state, instances }) => [state, ...instances])).toEqual([
     ['unknown', 'job-3'],
     ['failed', 'banner'],
@@ -25,43 +28,47 @@ test('what is fresh is not left, and the worst comes first', () => {
   ])
 })
 
-test.each<[RunInstance['state'], string[] | undefined]>([
-  ['unknown', ['--regenerate', 'hero']],
-  ['lost', ['--regenerate', 'hero']],
-  ['rejected', ['--regenerate', 'hero']],
-  ['changed', ['adopt', 'hero']],
-  ['in_the_way', ['adopt', 'hero']],
-  ['awaiting', ['report']],
+test.each<[RunInstance['state'], string[]]>([
+  ['unknown', ['--regenerate hero']],
+  ['lost', ['--regenerate hero']],
+  ['rejected', ['--regenerate hero']],
+  ['changed', ['adopt hero', '--force hero']],
+  ['in_the_way', ['adopt hero', '--force hero']],
+  ['awaiting', ['report', 'pick hero 2']],
   ['stale', ['hero']],
   ['restorable', ['hero']],
-  ['blocked', undefined],
-])('what is %s has a command of its own', (state, words) => {
-  expect(commandFor(state)).toEqual(words)
+  ['blocked', []],
+])('what is %s has commands of its own', (state, commands) => {
+  expect(commandsFor(state)).toEqual(commands)
 })
 
 test('where a run does not generate by itself, the command says so, if it has to', () => {
-  expect(commandFor('new', ['--generate'])).toEqual(['--generate', 'hero'])
-  expect(commandFor('lost', ['--generate'])).toEqual(['--generate', '--regenerate', 'hero'])
-  expect(commandFor('changed', ['--generate'])).toEqual(['adopt', 'hero'])
-  expect(commandFor('restorable', ['--generate'])).toEqual(['hero'])
+  const generating = ['--generate']
+  expect(commandsFor('new', { generating })).toEqual(['--generate hero'])
+  expect(commandsFor('lost', { generating })).toEqual(['--generate --regenerate hero'])
+  expect(commandsFor('changed', { generating })).toEqual(['adopt hero', '--force hero'])
+  expect(commandsFor('restorable', { generating })).toEqual(['hero'])
 })
 
-test('the other way on is a command of the same manifest, quoted for a shell', () => {
-  const [kept, waiting] = whatIsLeft([instance('a[x y]', 'changed'), instance('hero', 'awaiting')], next)
-  expect(kept!.message).toBe(
-    "Not as it was locked. Adopt the file to keep it as it is, or put it aside and go on with: modelgate run --force 'a[x y]' -f canon.yaml.",
-  )
-  expect(waiting!.message).toBe(
-    'Made, and waits for a choice. Look at the candidates, then choose one, such as the second, with: modelgate run pick hero 2 -f canon.yaml.',
-  )
+test('what a run makes needs no names, where the same run does it', () => {
+  expect(commandsFor('new', { again: [] })).toEqual([''])
+  expect(commandsFor('pending', { again: ['--shard', '2/5'] })).toEqual(['--shard 2/5'])
+  expect(commandsFor('lost', { again: [] })).toEqual(['--regenerate hero'])
 })
 
-test('a command names no more than twenty, and says so', () => {
-  const [group] = whatIsLeft(
-    Array.from({ length: 50 }, (_, at) => instance(`p${at}`, 'lost')),
-    next,
-  )
+test.each([
+  ['lost', 20 * 2],
+  ['stale', 20],
+] as const)('a command names no more than twenty that are %s, and says so', (state, words) => {
+  const many = Array.from({ length: 50 }, (_, at) => instance(`p${at}`, state))
+  const [group] = whatIsLeft(many, named)
   expect(group!.instances).toHaveLength(50)
-  expect(group!.next).toHaveLength(2 + 40 + 2)
+  expect(group!.commands[0]).toHaveLength(2 + words + 2)
   expect(group!.message).toContain('The command names the first 20 of 50.')
+})
+
+test('a command that names none of them says nothing of their number', () => {
+  const many = Array.from({ length: 50 }, (_, at) => instance(`p${at}`, 'stale'))
+  const [group] = whatIsLeft(many, { ...named, again: [] })
+  expect(group).toMatchObject({ message: 'Run it to bring it up to date.', commands: [next()] })
 })
