@@ -7,10 +7,11 @@ import { readInputFile } from '../../files/input-file.ts'
 import { mediaFacts, textFacts } from '../execute/result-facts.ts'
 import { openJournal } from '../journal/journal.ts'
 import { provenanceOf, unknownProvenance, type LockBlock, type OutputFacts } from '../lock/lock-block.ts'
-import type { Instance } from '../manifest/manifest.ts'
+import { nouns } from '../manifest/command-fields.ts'
+import { promptOf, type Instance } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { failedAsserts } from '../plan/examine-variant.ts'
-import { placeOutputs, possiblePaths, promptOf } from '../plan/output-places.ts'
+import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
 import { matchInstances } from '../plan/select-instances.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
@@ -155,8 +156,7 @@ async function readOutput(
     throw error instanceof ModelgateError ? error.amend({ billed: 'no' }) : error
   })
   if (facts.media_type.startsWith(`${instance.lane}/`)) return facts
-  const article = instance.lane === 'image' ? 'an image' : 'a video'
-  throw new UsageError(`${path} is not ${article}.`, { code: 'wrong_type' })
+  throw new UsageError(`${path} is not ${nouns[instance.lane][0]}.`, { code: 'wrong_type' })
 }
 
 /** What became of a request for these keys no longer matters. */

@@ -1,6 +1,5 @@
 import type { FileContext } from '../../context.ts'
-import { creatingCommands, type CommandContract } from '../../contract/commands.ts'
-import { flagsOf } from '../../contract/field-flags.ts'
+import { creatingCommands } from '../../contract/commands.ts'
 import { videoReferenceTypes } from '../../contract/videos.ts'
 import type { Creation } from '../../cost/creation.ts'
 import { isObject } from '../../json.ts'
@@ -18,24 +17,10 @@ import {
   type InstanceMedia,
 } from '../../operations/video-request.ts'
 import { allInputs } from '../../problems.ts'
+import { fieldsOf } from '../manifest/command-fields.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { createNormaliser } from '../store/file-digest.ts'
 import { filesOf, textOf, type TaskInputs } from './task-inputs.ts'
-
-/** What is known of an instance's command. */
-export function contractOf({ command }: Pick<Instance, 'command'>): CommandContract {
-  return creatingCommands[command as keyof typeof creatingCommands]
-}
-
-/** Where each field of a command, by its name in a manifest, is in the body. */
-const paths: Readonly<
-  Record<string, readonly { readonly name: string; readonly path: readonly string[] }[]>
-> = Object.fromEntries(
-  Object.entries(creatingCommands).map(([command, { endpoint }]) => [
-    command,
-    flagsOf(endpoint.fields).map(({ name, path }) => ({ name: name.replaceAll('-', '_'), path })),
-  ]),
-)
 
 /** What is read for a request. */
 interface ReadInputs {
@@ -100,11 +85,13 @@ export async function requestBody(
 function bodyWith(instance: Instance, { texts, attachments, media }: ReadInputs): Body {
   const { command, fields, model } = instance
   const body: Body = {}
-  const contract = contractOf(instance)
+  const contract = creatingCommands[command]
   const message = contract.prompt.name
   // The text of a message has its place beside what is attached.
   const isOwn = command === 'respond' || command === 'generate' || command === 'video generate'
-  for (const { name, path } of paths[command] ?? []) {
+  for (const known of fieldsOf(command).values()) {
+    if (!('path' in known) || known.path === null) continue
+    const { name, path } = known
     const field = fields[name]
     const value = field?.kind === 'value' ? structuredClone(field.value) : texts.get(name)
     const isMessage = isOwn && name === message && texts.has(name)

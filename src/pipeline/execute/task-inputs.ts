@@ -4,7 +4,7 @@ import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, readInputFile } from '../../files/input-file.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import type { Instance, Reference } from '../manifest/manifest.ts'
+import { referencesOf, type Instance, type Reference } from '../manifest/manifest.ts'
 import { digestOfInput } from '../store/file-digest.ts'
 import type { UpstreamResult } from './task.ts'
 
@@ -103,12 +103,8 @@ export function sourceOf({ fields }: Instance, { upstream }: TaskInputs): string
   if (field === undefined) return undefined
   if (field.kind === 'value') return typeof field.value === 'string' ? field.value : undefined
   if (field.kind === 'text') return field.text
-  const reference = field.kind === 'text of' ? field.reference : referenceOf(field.files[0])
+  const [reference] = referencesOf(field)
   if (reference === undefined) return undefined
   if (reference.kind === 'import') return reference.jobId ?? undefined
   return upstream.get(reference.text)?.jobId ?? undefined
-}
-
-function referenceOf(file: { readonly source: object } | undefined): Reference | undefined {
-  return file !== undefined && 'reference' in file.source ? (file.source.reference as Reference) : undefined
 }

@@ -6,13 +6,12 @@ import type { Import } from './imports.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { createRowReader, maxInstances } from './job-rows.ts'
-import type { Instance, Manifest } from './manifest.ts'
+import { promptOf, type Instance, type Manifest } from './manifest.ts'
 import { memberOf } from './manifest-source.ts'
 import { outputProblems, type TakenPath } from './output-paths.ts'
 import type { Reading } from './reading.ts'
 import type { Targets } from './resolve-reference.ts'
 import type { Row } from './rows.ts'
-import { creatingCommands } from '../../contract/commands.ts'
 
 interface Parts {
   readonly jobs: readonly JobDefinition[]
@@ -133,10 +132,7 @@ function reportOutputs({ reading, instances, jobs }: Whole, manifest: string): v
     const each = memberOf(node, 'each')?.node
     if (each?.kind === 'scalar' && typeof each.value === 'string') take(each.value, `the rows of ${name}`)
   }
-  const planned = [...instances.values()].map((instance) => {
-    const prompt = instance.fields[creatingCommands[jobs.get(instance.job)!.command].prompt.name]
-    return { ...instance, prompt: prompt?.kind === 'text' ? prompt.text : null }
-  })
+  const planned = [...instances.values()].map((instance) => ({ ...instance, prompt: promptOf(instance) }))
   for (const { instance, message } of outputProblems(planned, [...taken.values()])) {
     const job = jobs.get(instances.get(instance)!.job)!
     reading.mistakes.add(reading.placeOf(memberOf(job.node, 'out')?.node.at ?? job.at), message)

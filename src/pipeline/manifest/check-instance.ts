@@ -6,7 +6,7 @@ import { mediaTypeOfName } from '../../files/media-type.ts'
 import { modelSegment } from '../../gateway/url.ts'
 import { videoCount } from '../../operations/video-request.ts'
 import { bodyOfFields } from '../execute/task-body.ts'
-import { manifestName, nouns } from './command-fields.ts'
+import { fieldName, nouns } from './command-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Instance } from './manifest.ts'
 import { memberOf, nodeAt } from './manifest-source.ts'
@@ -71,7 +71,7 @@ export function checkInstance(
   } catch (error) {
     if (!isProblem(error)) throw error
     // The messages of operations name flags.
-    const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => manifestName(flag))
+    const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => fieldName(flag))
     report(job.commandAt, message)
     return { count: 1, warnings: [] }
   }
@@ -94,9 +94,9 @@ function outputCount({ lane }: Instance, body: Readonly<Record<string, unknown>>
 
 function reportMissing({ command, commandAt, fields }: JobDefinition, report: ReportMistake): void {
   const { content, inputs, model, prompt } = creatingCommands[command]
-  const isGiven = (name: string) => fields.has(manifestName(name))
+  const isGiven = (name: string) => fields.has(fieldName(name))
   const missing = inputs.filter(({ name, required }) => required === true && !isGiven(name))
-  for (const { name, about } of missing) report(commandAt, `${manifestName(name)} is missing: ${about}.`)
+  for (const { name, about } of missing) report(commandAt, `${fieldName(name)} is missing: ${about}.`)
   if (!content.some(isGiven)) report(commandAt, `${prompt.name} is missing: ${prompt.about}.`)
   const written = fields.get('model')?.node
   const isText = written?.kind === 'scalar' && typeof written.value === 'string' && written.value !== ''
@@ -120,7 +120,7 @@ function reportEmpty({ command, fields }: JobDefinition, instance: Instance, rep
 
 function reportConflicts({ command, fields }: JobDefinition, report: ReportMistake): void {
   for (const [one, other] of creatingCommands[command].conflicts) {
-    const [name, otherName] = [manifestName(one), manifestName(other)]
+    const [name, otherName] = [fieldName(one), fieldName(other)]
     const written = fields.get(otherName)
     if (fields.has(name) && written !== undefined) {
       report(written.node.at, `${name} and ${otherName} cannot be used together.`)

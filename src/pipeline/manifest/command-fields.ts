@@ -22,7 +22,7 @@ export const nouns = {
 } as const
 
 /** The name that a flag has in a manifest. */
-export function manifestName(flag: string): string {
+export function fieldName(flag: string): string {
   return flag.replaceAll('-', '_')
 }
 
@@ -52,7 +52,7 @@ function newFields(command: CreatingCommand): ReadonlyMap<string, CommandField> 
     ...inputs.map(inputField),
     ...flags.map(({ name, path, field }): CommandField => {
       const kind = isFreeText(field) && name !== 'model' ? 'text' : 'value'
-      return { kind, name: manifestName(name), about: field.about, field, path }
+      return { kind, name: fieldName(name), about: field.about, field, path }
     }),
   ]
   return new Map(fields.map((field) => [field.name, field]))
@@ -65,7 +65,7 @@ function ownField(name: string, about: string): CommandField {
 }
 
 function inputField(input: CommandInput | FilesInput): CommandField {
-  const name = manifestName(input.name)
+  const name = fieldName(input.name)
   const { about, kind } = input
   if ('media' in input) return { kind: 'files', name, about, input }
   return kind === 'schema' || kind === 'source'

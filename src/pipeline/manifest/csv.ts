@@ -1,10 +1,9 @@
 import { dangerousNames } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
+import { createLocator, type TextPosition } from './text-position.ts'
 
-/** A mistake in a text. Lines and columns count from 1, columns in characters. */
-export interface TextProblem {
-  readonly line: number
-  readonly column: number
+/** A mistake in a text. */
+export interface TextProblem extends TextPosition {
   readonly message: string
 }
 
@@ -74,20 +73,6 @@ export function parseCsv(text: string, maxRows = Infinity): Csv {
     }
   }
   return { header, rows, problems }
-}
-
-/** Finds lines and columns of offsets, which are in UTF-16 units; fastest in ascending order. */
-function createLocator(text: string): (offset: number) => { line: number; column: number } {
-  let line = 1
-  let start = 0
-  return (offset) => {
-    if (offset < start) [line, start] = [1, 0]
-    for (let end = text.indexOf('\n', start); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
-      line++
-      start = end + 1
-    }
-    return { line, column: Array.from(text.slice(start, offset)).length + 1 }
-  }
 }
 
 /** The lines of values; it ends at a quote that is not closed. */

@@ -10,6 +10,7 @@ import { isProblem } from '../../problems.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import { createInputBoundary } from './input-boundary.ts'
 import type { Instance } from './manifest.ts'
+import { createLocator } from './text-position.ts'
 
 /** Why a file cannot be used: a sentence, and for a place in the file itself line and column, from 1. */
 export interface FileProblem {
@@ -133,12 +134,10 @@ function textOf(path: string, bytes: Uint8Array): Found<string> {
   const { text, invalid } = decodeText(bytes)
   if (text !== undefined) return { value: canonicalText(text) }
   const before = Buffer.from(bytes.subarray(0, invalid.offset)).toString()
-  const lines = before.split('\n')
   const byte = (invalid.byte ?? 0).toString(16).padStart(2, '0')
   return {
     problem: `${shownPath(path)} is not UTF-8: the byte 0x${byte} begins no character.`,
-    line: lines.length,
-    column: [...lines.at(-1)!].length + 1,
+    ...createLocator(before)(before.length),
   }
 }
 

@@ -2,7 +2,7 @@ import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
-import { exclusionOf, fieldsOf, manifestName, nouns, type CommandField } from './command-fields.ts'
+import { exclusionOf, fieldsOf, fieldName, nouns, type CommandField } from './command-fields.ts'
 import { memberOf, type YamlEntry, type YamlNode } from './manifest-source.ts'
 import { assertions, jobFields } from './manifest-shape.ts'
 import { readPart, readShape, unknownName, type Reading } from './reading.ts'
@@ -137,7 +137,7 @@ function readFields(
 
 function problemOfName(command: CreatingCommand, name: string): string {
   const excluded = exclusionOf(command, name)
-  if (excluded !== undefined) return `${manifestName(name)} is not for a manifest. ${excluded}`
+  if (excluded !== undefined) return `${fieldName(name)} is not for a manifest. ${excluded}`
   if (Object.hasOwn(jobFields, name)) {
     return `${JSON.stringify(name)} belongs to the job, beside ${command}.`
   }

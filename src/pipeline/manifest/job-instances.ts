@@ -2,7 +2,7 @@ import { creatingCommands } from '../../contract/commands.ts'
 import { literalTemplate } from '../../files/output-plan.ts'
 import { checkInstance } from './check-instance.ts'
 import type { JobDefinition } from './job-definition.ts'
-import type { Asserts, FieldValue, InputFile, Instance, Reference } from './manifest.ts'
+import { referencesOf, type Asserts, type FieldValue, type Instance, type Reference } from './manifest.ts'
 import { memberOf, nodeAt, type YamlNode } from './manifest-source.ts'
 import type { Reading } from './reading.ts'
 import { isTemplated, readSchema, resolveField, resolveString, type Place } from './resolve-field.ts'
@@ -163,21 +163,8 @@ function withLiteralBraces(place: Place): Place {
 }
 
 function referencesIn(fields: Readonly<Record<string, FieldValue>>): Reference[] {
-  const found = new Map<string, Reference>()
-  for (const value of Object.values(fields)) {
-    const references =
-      value.kind === 'text of'
-        ? [value.reference]
-        : value.kind === 'files'
-          ? value.files.flatMap(referenceOf)
-          : []
-    for (const reference of references) found.set(reference.text, reference)
-  }
-  return [...found.values()]
-}
-
-function referenceOf({ source }: InputFile): Reference[] {
-  return 'reference' in source ? [source.reference] : []
+  const all = Object.values(fields).flatMap(referencesOf)
+  return [...new Map(all.map((reference) => [reference.text, reference])).values()]
 }
 
 /** The assertions of a job for one row; those with mistakes are left out. */

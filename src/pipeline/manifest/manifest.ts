@@ -1,15 +1,16 @@
+import type { CreatingCommand } from '../../contract/command-inputs.ts'
+import { creatingCommands } from '../../contract/commands.ts'
 import type { Project } from '../project.ts'
+import type { TextPosition } from './text-position.ts'
 
 /** What can be done at the same time, and how many of it, is counted for each kind of result. */
 export const lanes = ['text', 'image', 'video'] as const
 export type Lane = (typeof lanes)[number]
 
-/** A place in a text, for messages. From 1. */
-export interface Position {
+/** A place in a file, for messages. */
+export interface Position extends TextPosition {
   /** As the user knows it: relative to the working directory. */
   readonly file: string
-  readonly line: number
-  readonly column: number
 }
 
 /** A manifest that holds no mistake: its jobs, with an instance for each row of their `each`. */
@@ -44,7 +45,7 @@ export interface Instance {
   /** `hero`, `captions[shoe-de]`. */
   readonly id: string
   readonly job: string
-  readonly command: string
+  readonly command: CreatingCommand
   readonly lane: Lane
   /** Null where the gateway chooses. */
   readonly model: string | null
@@ -125,4 +126,17 @@ export interface Asserts {
   readonly min_seconds?: number
   /** No other output has the same bytes. */
   readonly not_duplicate?: boolean
+}
+
+/** The prompt, if the manifest has it; null where another instance makes it. */
+export function promptOf({ command, fields }: Pick<Instance, 'command' | 'fields'>): string | null {
+  const prompt = fields[creatingCommands[command].prompt.name]
+  return prompt?.kind === 'text' ? prompt.text : null
+}
+
+/** What a field takes from other instances. */
+export function referencesOf(value: FieldValue): readonly Reference[] {
+  if (value.kind === 'text of') return [value.reference]
+  if (value.kind !== 'files') return []
+  return value.files.flatMap(({ source }) => ('reference' in source ? [source.reference] : []))
 }

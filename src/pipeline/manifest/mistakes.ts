@@ -84,24 +84,3 @@ function byPlace(a: Position, b: Position, first: string): number {
   if (a.file !== b.file) return a.file === first ? -1 : b.file === first ? 1 : a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column
 }
-
-/** Finds lines and columns of offsets in a text, which are in UTF-16 units; columns count characters. */
-export function createLocator(file: string, text: string): (offset: number) => Position {
-  let starts: number[] | undefined
-  return (offset) => {
-    starts ??= lineStarts(text)
-    let [low, high] = [0, starts.length - 1]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (starts[middle]! <= offset) low = middle
-      else high = middle - 1
-    }
-    return { file, line: low + 1, column: Array.from(text.slice(starts[low], offset)).length + 1 }
-  }
-}
-
-function lineStarts(text: string): number[] {
-  const starts = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  return starts
-}

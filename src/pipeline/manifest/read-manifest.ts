@@ -14,8 +14,9 @@ import { readDefaults, readJobs } from './job-definition.ts'
 import type { Manifest } from './manifest.ts'
 import { memberOf, parseManifest, type YamlNode } from './manifest-source.ts'
 import { defaultLanes, manifestFields, variableName } from './manifest-shape.ts'
-import { createLocator, createMistakes } from './mistakes.ts'
+import { createMistakes } from './mistakes.ts'
 import { readPart, readShape, type Reading } from './reading.ts'
+import { createLocator } from './text-position.ts'
 
 export interface ManifestOptions {
   /** Whether results come from the sandbox, and are kept apart. */
@@ -80,7 +81,8 @@ export async function readManifest(
     key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
   const mistakes = createMistakes(secretIn, shown(path))
   const text = await readSource(context, shown(path))
-  const placeOf = createLocator(shown(path), text)
+  const positionOf = createLocator(text)
+  const placeOf = (at: number) => ({ file: shown(path), ...positionOf(at) })
   const root = await parseManifest(text, (at, message) => mistakes.add(placeOf(at), message))
   if (root === undefined) return mistakes.refuse()
   const reading: Reading = {

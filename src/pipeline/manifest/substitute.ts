@@ -13,8 +13,6 @@ export interface Scope {
 export interface SubstitutionProblem {
   /** Where in the value: names of members and numbers of items. */
   readonly path: readonly (string | number)[]
-  /** Where in the text, in UTF-16 units. */
-  readonly offset: number
   readonly message: string
 }
 
@@ -34,11 +32,11 @@ const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
 export function substitute(text: string, scope: Scope): Substituted<string> {
   if (!text.includes('${')) return { value: text, problems: [] }
   const problems: SubstitutionProblem[] = []
-  const value = text.replace(pattern, (written: string, name: string | undefined, offset: number) => {
+  const value = text.replace(pattern, (written: string, name: string | undefined) => {
     if (written === '$${') return '${'
     const found = name === undefined ? unclosed : valueOf(name, scope)
     if ('text' in found) return found.text
-    problems.push({ path: [], offset, message: found.problem })
+    problems.push({ path: [], message: found.problem })
     return written
   })
   return { value, problems }

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { extensionOf, mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate, type TemplateValues } from '../../files/output-plan.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
-import type { Instance, Lane } from '../manifest/manifest.ts'
+import { promptOf, type Instance, type Lane } from '../manifest/manifest.ts'
 
 /** What the name of an output may depend on besides its instance. */
 type NamedBy = Pick<Result, 'model' | 'job_id' | 'request_id'>
@@ -103,9 +103,3 @@ function fits(instance: Instance, { path, media_type }: OutputFacts, index: numb
 }
 
 const anyId = '0000any0id0000'
-
-/** The prompt, if the manifest has it; null where another instance makes it. */
-export function promptOf({ fields }: Instance): string | null {
-  const prompt = fields['prompt'] ?? fields['input']
-  return prompt?.kind === 'text' ? prompt.text : null
-}

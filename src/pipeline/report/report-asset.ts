@@ -1,6 +1,7 @@
+import { creatingCommands } from '../../contract/commands.ts'
 import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
 import type { Provenance, Result } from '../lock/lock-block.ts'
-import type { FieldValue, InputFile, Instance } from '../manifest/manifest.ts'
+import { referencesOf, type FieldValue, type InputFile, type Instance } from '../manifest/manifest.ts'
 import type { Assessment, State } from '../plan/assessment.ts'
 import type { ReportFiles } from './report-files.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
@@ -24,7 +25,7 @@ export async function describeAsset(sources: AssetSources, assessment: Assessmen
   const result = block ?? restore?.result ?? null
   const [now, before] = await filesOf(sources, assessment)
   const failure = keys.flatMap((key) => past.failures.get(key) ?? [])[0]
-  const prompt = promptOf(instance)
+  const prompt = promptField(instance)
   return {
     id: instance.id,
     job: instance.job,
@@ -137,11 +138,14 @@ function nextWords({ next }: AssetSources, id: string, state: State): readonly s
   }
 }
 
-/** The field that says what is wanted: the commands have one or the other. */
-function promptOf({ fields }: Instance): { name: string; text: string; path: string | null } | undefined {
-  const name = ['prompt', 'input'].find((name) => Object.hasOwn(fields, name))
-  const value = name === undefined ? undefined : fields[name]
-  if (name === undefined || value === undefined) return undefined
+/** The field that says what is wanted. */
+function promptField({
+  command,
+  fields,
+}: Instance): { name: string; text: string; path: string | null } | undefined {
+  const { name } = creatingCommands[command].prompt
+  const value = fields[name]
+  if (value === undefined) return undefined
   return value.kind === 'text'
     ? { name, text: value.text, path: value.path }
     : { name, text: valueText(value), path: null }
@@ -173,9 +177,5 @@ function fileText({ source, role }: InputFile): string {
 
 /** The other assets of the manifest that a field refers to. */
 function assetsOf(value: FieldValue): string[] {
-  if (value.kind === 'text of') return 'instance' in value.reference ? [value.reference.instance] : []
-  if (value.kind !== 'files') return []
-  return value.files.flatMap(({ source }) =>
-    'reference' in source && source.reference.kind === 'instance' ? [source.reference.instance] : [],
-  )
+  return referencesOf(value).flatMap((one) => (one.kind === 'instance' ? [one.instance] : []))
 }

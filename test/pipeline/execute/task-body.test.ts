@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { creatingCommands } from '../../../src/contract/commands.ts'
 import { checkBody } from '../../../src/contract/field.ts'
-import { contractOf, bodyOfFields, creationOf, requestBody } from '../../../src/pipeline/execute/task-body.ts'
-import type { FieldValue } from '../../../src/pipeline/manifest/manifest.ts'
+import { bodyOfFields, creationOf, requestBody } from '../../../src/pipeline/execute/task-body.ts'
+import type { FieldValue, Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { filesField, instanceOf, textField, textOfField, valueField } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -13,7 +14,7 @@ const png = pngBytes()
 const picture = { bytesBase64Encoded: png.toString('base64'), mimeType: 'image/png' }
 
 /** The body of an instance whose references all are to the file `up.png`. */
-function bodyOf(command: string, fields: Readonly<Record<string, FieldValue>>, model = 'm') {
+function bodyOf(command: Instance['command'], fields: Readonly<Record<string, FieldValue>>, model = 'm') {
   const folder = temporaryFolder()
   const clip = mp4Bytes()
   writeFiles(folder, { 'a.png': png, 'b.png': png, 'up.png': png, 'clip.mp4': clip })
@@ -109,9 +110,9 @@ test('a video has its pictures in their places', async () => {
 })
 
 test('what is unknown or missing does not break the contract of a body', () => {
-  const broken = (command: string, fields: Readonly<Record<string, FieldValue>>) => {
+  const broken = (command: Instance['command'], fields: Readonly<Record<string, FieldValue>>) => {
     const instance = instanceOf({ command, fields })
-    return checkBody(contractOf(instance).endpoint, bodyOfFields(instance))
+    return checkBody(creatingCommands[command].endpoint, bodyOfFields(instance))
   }
   expect(broken('generate', { prompt: textOfField('@up') })).toEqual([])
   expect(broken('generate', { attach: filesField('@up') })).toEqual([])

@@ -58,7 +58,7 @@ async function keyOf(
 
 // Made by another program: sha256 of the JSON that the design describes. Another key makes every result of users stale.
 describe('golden keys', () => {
-  test.each<[string, Instance['fields'], string | null, string]>([
+  test.each<[Instance['command'], Instance['fields'], string | null, string]>([
     [
       'generate',
       {
