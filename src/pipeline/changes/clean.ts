@@ -1,4 +1,4 @@
-import { readFile, rm, stat, unlink } from 'node:fs/promises'
+import { rm, stat, unlink } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunCleanDocument } from '../../events/run-document.ts'
@@ -12,7 +12,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { namesIn } from '../store/state-folder.ts'
+import { namesIn, readStateFile } from '../store/state-folder.ts'
 import type { ChangeScope } from './change-lock.ts'
 import { withProject } from './change-project.ts'
 
@@ -153,7 +153,7 @@ async function unneededBlobs({ world, history, store }: ChangeScope, needs: Need
 async function leftWork({ world, history }: ChangeScope): Promise<Garbage[]> {
   const root = join(world.manifest.project.stateFolder, 'work')
   const garbage: Garbage[] = []
-  for (const key of await namesIn(root)) {
+  for (const key of (await namesIn(root)).filter((name) => /^[0-9a-f]{64}$/.test(name))) {
     if (history.of(key)?.open != null) continue
     const path = join(root, key)
     const instance = history.results.get(key)?.instance ?? history.failures.get(key)?.instance ?? null
@@ -183,7 +183,7 @@ async function endedJournals({ world, history }: ChangeScope, needs: Needs): Pro
   const garbage: Garbage[] = []
   for (const run of await listRuns(folder)) {
     const path = join(folder, `${run}.jsonl`)
-    const bytes = await readFile(path)
+    const bytes = (await readStateFile(path)) ?? Buffer.alloc(0)
     const events: JournalEvent[] = []
     for (const { event } of readLines(bytes)) {
       // What cannot be read may be anything.

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { readdir, rename } from 'node:fs/promises'
+import { lstat, readdir, rename, unlink } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
@@ -78,6 +78,8 @@ async function runTask(run: TaskRun): Promise<Made> {
 async function prepareFolder({ folder, job }: Task): Promise<void> {
   try {
     if (madeFolder(folder)) return
+    // Where a link leads nothing is moved aside.
+    if ((await lstat(folder).catch(() => undefined))?.isSymbolicLink()) await unlink(folder)
     await makeFolder(folder)
     // What there is of a job's result is of the same job.
     if (job !== null) return

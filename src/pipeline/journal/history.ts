@@ -1,9 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { readError, shownPath, systemCode } from '../../files/file-error.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
+import { readStateFile } from '../store/state-folder.ts'
 import type { JournalEvent } from './journal-event.ts'
 import { readLines } from './journal-line.ts'
 
@@ -210,11 +211,8 @@ export async function readHistory(project: Project): Promise<History> {
   const history = createHistory(problems)
   for (const run of await listRuns(folder)) {
     const path = join(folder, `${run}.jsonl`)
-    const bytes = await readFile(path).catch((error: unknown) => {
-      if (systemCode(error) === 'ENOENT') return Buffer.alloc(0)
-      throw readError(error, path)
-    })
-    readRun(bytes, run, manifest, history, (line, problem) =>
+    const bytes = await readStateFile(path)
+    readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) =>
       problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`),
     )
   }

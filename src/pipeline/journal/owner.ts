@@ -2,12 +2,12 @@ import { open, readdir, readFile, readlink, rename, stat, unlink, utimes } from 
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { randomHex, sleep, type Context, type Timer } from '../../context.ts'
-import { FileError, UsageError } from '../../errors.ts'
+import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
-import { makeStateFolder } from '../store/state-folder.ts'
+import { makeStateFolder, readStateFile } from '../store/state-folder.ts'
 import { runsFolder } from './history.ts'
 
 /** The right to run a manifest. */
@@ -63,7 +63,8 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
       await sleep(clock, 10 + clock.random() * 100)
     }
   } catch (error) {
-    throw error instanceof UsageError ? error : writeError(error, folder)
+    const known = error instanceof ModelgateError ? error : writeError(error, folder)
+    throw known.amend({ billed: 'no' })
   }
 }
 
@@ -93,6 +94,8 @@ function hold(path: string, { clock }: OwnerContext): Ownership {
 }
 
 interface LivingOwner extends OwnerRecord {
+  /** Its file. */
+  readonly path: string
   /** Milliseconds since 1970. */
   readonly heartbeat: number
 }
@@ -149,8 +152,11 @@ async function writeRecord(path: string, record: OwnerRecord, now: number): Prom
 async function readRecord(path: string): Promise<LivingOwner | undefined> {
   try {
     const heartbeat = (await stat(path)).mtimeMs
-    const record = objectOf(parseJson(await readFile(path, 'utf8')).value)
+    const bytes = await readStateFile(path)
+    if (bytes === undefined) return undefined
+    const record = objectOf(parseJson(bytes.toString()).value)
     return {
+      path,
       process: numberOf(record['process']) ?? 0,
       started: stringOf(record['started']) ?? null,
       host: stringOf(record['host']) ?? '',
@@ -186,9 +192,12 @@ function owned(name: string, owner: LivingOwner, own: OwnerRecord, now: number):
   const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
   const where = isHere ? 'on this machine' : `on ${owner.host}, last heard of ${silentS} s ago`
   const message = `${shownPath(name)} is being run already: by process ${owner.process} ${where}.`
+  const isAhead = owner.heartbeat - now > silenceMs
   const hint = isHere
     ? 'Wait until it has ended, or stop it.'
-    : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence.`
+    : isAhead
+      ? `Its clock is ahead, so that its silence does not show. When it has ended, remove ${shownPath(owner.path)}.`
+      : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence.`
   return new UsageError(message, { code: 'run_owned', hint })
 }
 

@@ -57,7 +57,9 @@ async function isThere(
   { manifest: { project } }: OpenProject,
   { path, sha256, media_type }: LockBlock['outputs'][number],
 ): Promise<boolean> {
-  return (await digestOfFile(join(project.outputFolder, path), isTextType(media_type)))?.sha256 === sha256
+  const file = join(project.outputFolder, path)
+  // A folder in its place is looked at later, with the others that are in the way.
+  return (await digestOfFile(file, isTextType(media_type)).catch(() => undefined))?.sha256 === sha256
 }
 
 /** Removes the temporary files of outputs that a killed process was about to put in place. */

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
-import { readError, systemCode, writeError } from '../../files/file-error.ts'
+import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { formatLock, parseLock } from '../lock/lock-text.ts'
@@ -12,7 +12,7 @@ import type { BlobStore } from '../store/blob-store.ts'
 import { projectOf, type Project } from '../project.ts'
 import { openCandidates, type StoredCandidate } from '../store/candidate-store.ts'
 import { digestOfBytes } from '../store/file-digest.ts'
-import { makeStateFolder } from '../store/state-folder.ts'
+import { makeStateFolder, readStateFile } from '../store/state-folder.ts'
 import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
 import type { Shard } from './partition.ts'
 
@@ -119,11 +119,9 @@ function outputsOf(lock: Lock): ReadonlySet<string> {
  */
 export async function readPart(context: FileContext, folder: string): Promise<Part> {
   const path = resolve(context.cwd, folder)
-  const text = await readFile(join(path, reportName), 'utf8').catch((error: unknown) => {
-    if (systemCode(error) !== 'ENOENT') throw readError(error, join(folder, reportName))
-    throw partDamaged(`${folder} is not a part of a run: it has no ${reportName}.`)
-  })
-  const report = parsePartReport(text, join(folder, reportName))
+  const bytes = await readStateFile(join(path, reportName), join(folder, reportName))
+  if (bytes === undefined) throw partDamaged(`${folder} is not a part of a run: it has no ${reportName}.`)
+  const report = parsePartReport(bytes.toString(), join(folder, reportName))
   const damages: string[] = []
   for (const [name, sha256] of Object.entries(report.files)) {
     const digest = await digestOfBytes(join(path, name))

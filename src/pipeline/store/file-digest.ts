@@ -160,6 +160,7 @@ function withoutCrLf(bytes: Buffer): Buffer {
   return lines.length === 0 ? bytes : Buffer.concat([...lines, bytes.subarray(start)])
 }
 
-function notRegular(path: string): FileError {
+/** For a pipe, a device and the like. */
+export function notRegular(path: string): FileError {
   return new FileError('not_a_file', `${shownPath(path)} is not a regular file.`, { phase: 'input' })
 }

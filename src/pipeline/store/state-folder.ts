@@ -1,24 +1,70 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { lstat, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readError, systemCode } from '../../files/file-error.ts'
+import { FileError } from '../../errors.ts'
+import { readError, shownPath, systemCode } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Project } from '../project.ts'
+import { notRegular } from './file-digest.ts'
 
 /**
  * Makes a folder below `.modelgate`, which only the user may read, and tells Git to leave `.modelgate` out.
  * @param name `store`, `candidates`, `runs`
  * @returns its path
- * @throws the error of the system
+ * @throws FileError `state_link`; the error of the system
  */
 export async function makeStateFolder(project: Project, name: string): Promise<string> {
   const path = join(project.stateFolder, name)
+  const top = join(project.folder, '.modelgate')
+  await refuseLinks(top, project.isSandbox ? [project.outputFolder, project.stateFolder] : [])
   await makeFolder(path)
   // At the top, because what the sandbox makes lies below it, too.
-  const ignore = join(project.folder, '.modelgate', '.gitignore')
+  const ignore = join(top, '.gitignore')
   await writeFile(ignore, '*\n', { flag: 'wx' }).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })
   return path
+}
+
+/**
+ * Refuses links in place of the folders, and in them: a cloned repository can have some, and what is kept there is also
+ * replaced and removed.
+ */
+async function refuseLinks(top: string, inner: readonly string[]): Promise<void> {
+  const isLink = (await lstat(top).catch(() => undefined))?.isSymbolicLink() === true
+  const links = isLink ? [top] : []
+  for (const folder of [top, ...inner]) {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+    links.push(...entries.flatMap((entry) => (entry.isSymbolicLink() ? [join(folder, entry.name)] : [])))
+  }
+  const [first] = links
+  if (first === undefined) return
+  throw new FileError('state_link', `${shownPath(first)} is a link: it could lead to files of anybody.`, {
+    phase: 'input',
+    hint: 'Remove the link; a folder is made in its place.',
+  })
+}
+
+/**
+ * Reads a file that is kept with a manifest. What is no regular file is refused: reading a pipe may never end.
+ * @param shown its name for messages
+ * @returns undefined when nothing is there
+ * @throws FileError
+ */
+export async function readStateFile(path: string, shown = path): Promise<Buffer | undefined> {
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const found = await handle.stat()
+    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    if (!found.isFile()) throw notRegular(shown)
+    return await handle.readFile()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error instanceof FileError ? error : readError(error, shown)
+  } finally {
+    await handle?.close()
+  }
 }
 
 /** The names in a folder; none when there is no such folder. @throws FileError */

@@ -129,9 +129,11 @@ test('what a request has left goes, unless its outcome is unknown', async () => 
   const key = await world.keyOf('hero')
   const over = 'a'.repeat(64)
   world.write({ [`.modelgate/work/${key}/1.png`]: 'half', [`.modelgate/work/${over}/1.png`]: 'half' })
+  world.write({ '.modelgate/work/of-somebody/file': 'x' })
   await writeRun(world, [intentOf('hero', key)])
   expect((await cleanIn(world, { isRemoving: true })).items).toEqual([`work null .modelgate/work/${over}`])
   expect(world.read(`.modelgate/work/${key}/1.png`)).toBe('half')
+  expect(world.read('.modelgate/work/of-somebody/file')).toBe('x')
 })
 
 test('journals go from the oldest on, until one is needed', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
@@ -216,6 +216,18 @@ test('what an earlier attempt has left is moved aside', async () => {
   expect(readFileSync(join(task.folder, 'earlier-2', '1.txt'), 'utf8')).toBe('old')
   expect(readFileSync(join(task.folder, 'earlier-1', '1.txt'), 'utf8')).toBe('older')
   expect(readFileSync(join(task.folder, '1.txt'), 'utf8')).not.toBe('old')
+})
+
+test('a link in place of its folder is not followed', async () => {
+  const sandbox = await runningSandbox()
+  const { shared, taskOf, folder } = taskBench(sandbox.url)
+  const task = taskOf(caption)
+  writeFiles(folder, { 'elsewhere/file': 'x' })
+  mkdirSync(dirname(task.folder), { recursive: true })
+  symlinkSync(join(folder, 'elsewhere'), task.folder)
+  await executeTask(shared, task)
+  expect(readdirSync(join(folder, 'elsewhere'))).toEqual(['file'])
+  expect(readdirSync(task.folder).toSorted()).toEqual(['1.txt', 'result.json'])
 })
 
 test('a result costs what the prices of the user say, and nothing in the sandbox', async () => {

@@ -103,6 +103,24 @@ test('manifests of one folder have an owner each', async () => {
   for (const ownership of ownerships) await ownership.release()
 })
 
+test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused', async (what) => {
+  const project = sampleProject()
+  const path = leave(project, '')
+  rmSync(path)
+  if (what === 'folder') mkdirSync(path)
+  else spawnSync('mkfifo', [path])
+  const failure = await failureOf(() => takeOwnership(project, testOwner()))
+  expect(failure).toContain(`10 ${what === 'folder' ? 'is_folder' : 'not_a_file'} (input)\n"${path}" `)
+})
+
+test('an owner whose clock is ahead is named, with its file', async () => {
+  const project = sampleProject()
+  const path = leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -3600 })
+  expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
+    `on elsewhere, last heard of 0 s ago.\nhint: Its clock is ahead, so that its silence does not show. When it has ended, remove "${path}".`,
+  )
+})
+
 describe('a dead owner', () => {
   test('that was killed is taken over at once', async () => {
     const project = sampleProject()

@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectOf } from '../../../src/pipeline/project.ts'
+import { makeStateFolder, readStateFile } from '../../../src/pipeline/store/state-folder.ts'
+import { failureOf } from '../../support/config-place.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+test.each([
+  ['.modelgate', false],
+  ['.modelgate/runs', false],
+  ['.modelgate/work', false],
+  ['.modelgate/sandbox', true],
+  ['.modelgate/sandbox/.modelgate', true],
+  ['.modelgate/sandbox/.modelgate/store', true],
+])('a link in place of %s is refused', async (link, isSandbox) => {
+  const [folder, elsewhere] = [temporaryFolder(), temporaryFolder()]
+  const path = join(folder, link)
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(elsewhere, path)
+  const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
+  expect(await failureOf(() => makeStateFolder(project, 'runs'))).toBe(
+    `10 state_link (input)\n"${path}" is a link: it could lead to files of anybody.\nhint: Remove the link; a folder is made in its place.`,
+  )
+  expect(readdirSync(elsewhere)).toEqual([])
+})
+
+test('a folder is made below .modelgate, which Git leaves out', async () => {
+  const folder = temporaryFolder()
+  const path = await makeStateFolder(projectOf(join(folder, 'modelgate.yaml'), false), 'runs')
+  expect(path).toBe(join(folder, '.modelgate/runs'))
+  expect(readFileSync(join(folder, '.modelgate/.gitignore'), 'utf8')).toBe('*\n')
+})
+
+test('a file is read, and what is none is refused at once', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'file'), 'x')
+  spawnSync('mkfifo', [join(folder, 'pipe')])
+  symlinkSync('/dev/zero', join(folder, 'endless'))
+  expect((await readStateFile(join(folder, 'file')))?.toString()).toBe('x')
+  expect(await readStateFile(join(folder, 'none'))).toBeUndefined()
+  for (const [name, code] of [
+    ['pipe', 'not_a_file'],
+    ['endless', 'not_a_file'],
+    ['.', 'is_folder'],
+  ]) {
+    const failure = await failureOf(() => readStateFile(join(folder, name!), 'it'))
+    expect(failure).toContain(`10 ${code} (input)\n"it" `)
+  }
+})
