@@ -76,12 +76,15 @@ export async function openConnection(
   return {
     dispatcher,
     destroy() {
-      controller.abort()
+      controller.abort(isOver)
       // Destroyed rather than closed: nothing more is expected from this connection.
-      void dispatcher.destroy().catch(() => {})
+      void dispatcher.destroy(isOver).catch(() => {})
     },
   }
 }
+
+/** One for all: each error of its own would take the trace of its stack. */
+const isOver = new Error('The exchange is over.')
 
 async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispatcher> {
   const [{ default: EnvHttpProxyAgent }, { default: connect }] = await Promise.all([
@@ -143,13 +146,12 @@ interface ReadMemory {
   callback(this: Socket, length: number, memory: Uint8Array): boolean
 }
 
-/** The first reads take at most this many bytes, as Node's own do. */
-const firstSize = 65_536
 /**
- * The size of reads once one has been filled: each costs a turn of the event loop, whatever its size. Measured on streams
- * of 23 MB: 256 KiB take an eighth longer than this, 512 KiB no less, and 1 MiB needs more time and memory.
+ * How many bytes a read takes at most: the next size once one has been filled. Most replies fit into the first, and a run
+ * may have thousands; later each read costs a turn of the event loop, whatever its size. Measured on streams of 23 MB:
+ * 256 KiB take an eighth longer than the last, 512 KiB no less, and 1 MiB needs more time and memory.
  */
-const fullSize = 393_216
+const sizes = [16_384, 65_536, 393_216] as const
 
 /**
  * Memory that is reused once its content has been consumed; Node would allocate new memory for each read, which the
@@ -157,7 +159,8 @@ const fullSize = 393_216
  * @param isInUse whether a chunk in this memory has not been consumed yet
  */
 export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean): ReadMemory {
-  let size = firstSize
+  let step = 0
+  let size: number = sizes[0]
   let next: Uint8Array = Buffer.allocUnsafeSlow(size)
   let known = [next]
   const addNew = () => {
@@ -168,8 +171,8 @@ export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean):
   return {
     buffer: () => next,
     callback(length, memory) {
-      if (length === firstSize && size === firstSize) {
-        size = fullSize
+      if (length === size && step < sizes.length - 1) {
+        size = sizes[++step]!
         known = []
       }
       // What the socket still holds may be in any of them.
