@@ -105,9 +105,9 @@ export function wantsColour(
 let isTuned = false
 
 /**
- * A long stream creates only short-lived garbage: a growing young generation would double the memory without saving
- * time, and incremental marking would cost more than it frees. Called only once a stream proves to be long, because
- * loading `node:v8` takes as long as a short reply.
+ * A long stream, or a run of many instances, creates mostly short-lived garbage: a growing young generation would double
+ * the memory without saving time, and incremental marking would cost more than it frees. Called only once the work
+ * proves to be long, because loading `node:v8` takes as long as a short reply.
  */
 export function tuneForLongWork(): void {
   if (isTuned) return

@@ -42,10 +42,12 @@ export function openAsserts(context: CheckContext): AssertChecks {
     async check(instance, outputs, duplicateOf) {
       const reasons = outputs.map(async (output, at) => {
         const subject = outputs.length === 1 ? `The ${instance.lane}` : `${capital(instance.lane)} ${at + 1}`
-        const earlier = outputs.findIndex(({ facts }) => facts.sha256 === output.facts.sha256)
-        const twin = earlier < at ? `${instance.lane} ${earlier + 1}` : duplicateOf(output.facts.sha256)
+        const twinOf = (sha256: string) => {
+          const earlier = outputs.findIndex(({ facts }) => facts.sha256 === sha256)
+          return earlier < at ? `${instance.lane} ${earlier + 1}` : duplicateOf(sha256)
+        }
         const clauses = [
-          ...factClauses(instance, output.facts, twin),
+          ...factClauses(instance, output.facts, twinOf),
           ...(await alphaClauses(context, instance, output)),
           ...(await textClauses(instance, output, checkText)),
         ]
@@ -59,9 +61,14 @@ export function openAsserts(context: CheckContext): AssertChecks {
 
 const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
 
-/** What the facts of an output alone say. */
-function factClauses({ asserts }: Instance, facts: OutputFacts, twin: string | undefined): string[] {
+/** What the facts of an output alone say. @param twinOf the name of another output of these bytes, if there is one */
+function factClauses(
+  { asserts }: Instance,
+  facts: OutputFacts,
+  twinOf: (sha256: string) => string | undefined,
+): string[] {
   const { width, height, max_bytes: maxBytes, min_seconds: minSeconds, not_duplicate: isUnique } = asserts
+  const twin = isUnique === true ? twinOf(facts.sha256) : undefined
   const isOther = (wanted: number | undefined, found: number | null) =>
     wanted !== undefined && found !== wanted
   return [
@@ -73,7 +80,7 @@ function factClauses({ asserts }: Instance, facts: OutputFacts, twin: string | u
     ...(minSeconds !== undefined && !(facts.seconds !== null && facts.seconds >= minSeconds)
       ? [`plays for ${facts.seconds ?? 'an unknown number of'} seconds, not at least ${minSeconds}`]
       : []),
-    ...(isUnique === true && twin !== undefined ? [`has the same bytes as ${twin}`] : []),
+    ...(twin !== undefined ? [`has the same bytes as ${twin}`] : []),
   ]
 }
 

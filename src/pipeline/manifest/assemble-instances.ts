@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { FileContext } from '../../context.ts'
+import { tuneForLongWork, type FileContext } from '../../context.ts'
 import { fieldsOf } from './command-fields.ts'
 import { orderInstances } from './dependency-order.ts'
 import type { Import } from './imports.ts'
@@ -57,6 +57,9 @@ export async function assembleInstances(
   }
 }
 
+/** A run of more takes so long that its memory counts. */
+const manyInstances = 1_000
+
 /** By the names of their jobs; null for a job without `each`. */
 async function readAllRows(
   reading: Reading,
@@ -78,6 +81,7 @@ async function readAllRows(
     }
     found.set(job.name, count > maxInstances ? [] : rows)
   }
+  if (count > manyInstances) tuneForLongWork()
   return found
 }
 

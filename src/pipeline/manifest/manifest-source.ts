@@ -83,44 +83,45 @@ function placeValues(
   report: Report,
 ): Placed {
   const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
+  /** What aliases may stand for, by its value. */
   const anchored = new Map<unknown, Placed>()
   let next = 0
+  let size = 0
   /** An event that stands for a value or a name. */
   const take = () => {
     while (events[next]?.type === DOCUMENT) next++
     return events[next++]
   }
-  const visit = (value: unknown): Placed => {
+  const visit = (value: unknown): YamlNode => {
     const event = take()
+    const before = size++
     if (event?.type === ALIAS) {
       const found = anchored.get(value)
-      return found ?? { node: scalar(event.anchorStart - 1, value), size: 1 }
+      if (found === undefined) return scalar(event.anchorStart - 1, value)
+      size = before + found.size
+      return found.node
     }
-    if (event?.type === SEQUENCE) {
-      const items = (value as unknown[]).map(visit)
-      return close(value, { kind: 'list', at: event.start, items: items.map(({ node }) => node) }, items)
-    }
-    if (event?.type === MAPPING) {
-      const names = new Set<string>()
-      const members = (value as Pairs).list.map(([name, inner]) => {
-        const at = startOf(take())
-        const placed = visit(inner)
-        const isRight = checkName(name, names, (message) => report(at, message))
-        return { entry: { name, at, node: placed.node }, size: placed.size, isRight }
-      })
-      const entries = members.filter(({ isRight }) => isRight).map(({ entry }) => entry)
-      return close(value, { kind: 'mapping', at: event.start, entries }, members)
-    }
-    return { node: scalar(startOf(event), value), size: 1 }
-  }
-  const close = (value: unknown, node: YamlNode, inner: readonly { readonly size: number }[]): Placed => {
+    if (event?.type !== SEQUENCE && event?.type !== MAPPING) return scalar(startOf(event), value)
+    const node: YamlNode =
+      event.type === SEQUENCE
+        ? { kind: 'list', at: event.start, items: (value as unknown[]).map(visit) }
+        : { kind: 'mapping', at: event.start, entries: visitEntries(value as Pairs) }
     // The end of the collection.
     next++
-    const placed = { node, size: inner.reduce((sum, { size }) => sum + size, 1) }
-    anchored.set(value, placed)
-    return placed
+    if (event.anchorStart >= 0) anchored.set(value, { node, size: size - before })
+    return node
   }
-  return visit(root)
+  const visitEntries = ({ list }: Pairs): YamlEntry[] => {
+    const names = new Set<string>()
+    const entries: YamlEntry[] = []
+    for (const [name, value] of list) {
+      const at = startOf(take())
+      const node = visit(value)
+      if (checkName(name, names, (message) => report(at, message))) entries.push({ name, at, node })
+    }
+    return entries
+  }
+  return { node: visit(root), size }
 }
 
 function checkName(name: string, names: Set<string>, complain: (message: string) => void): boolean {

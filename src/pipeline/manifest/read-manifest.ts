@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
-import type { FileContext } from '../../context.ts'
+import { tuneForLongWork, type FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
 import { numberOf } from '../../json.ts'
@@ -35,6 +35,9 @@ const minKeyLength = 8
 
 /** Largest manifest, in bytes. */
 const maxBytes = 8 * 1024 * 1024
+
+/** In UTF-16 units: reading a longer one fills the memory with what is needed for a moment. */
+const longText = 100_000
 
 /**
  * The absolute path of the manifest: the one that is given, else the nearest `modelgate.yaml`, from the working directory
@@ -81,6 +84,7 @@ export async function readManifest(
     key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
   const mistakes = createMistakes(secretIn, shown(path))
   const text = await readSource(context, shown(path))
+  if (text.length > longText) tuneForLongWork()
   const positionOf = createLocator(text)
   const placeOf = (at: number) => ({ file: shown(path), ...positionOf(at) })
   const root = await parseManifest(text, (at, message) => mistakes.add(placeOf(at), message))

@@ -104,7 +104,9 @@ export async function beginRun(
     stop,
     execute: undefined,
     variants: new Map(),
-    priorities: longestPaths(manifest.instances, estimateSeconds(manifest.instances.values(), lock)),
+    priorities: isChanging
+      ? longestPaths(manifest.instances, estimateSeconds(manifest.instances.values(), lock))
+      : new Map(),
     costs,
     warnings,
     reason() {

@@ -25,15 +25,15 @@ const checkpointMs = 10_000
 export function keepLock(context: FileContext, project: Project, initial: Lock, isKept: boolean): LockKeeper {
   const { clock } = context
   const lock = new Map(initial)
-  const byDigest = new Map<string, Set<string>>()
+  /** The instances by the digests of their outputs, as soon as somebody asks for them: few runs do. */
+  let byDigest: Map<string, Set<string>> | undefined
   const enter = (id: string, { outputs }: LockBlock) => {
-    for (const { sha256 } of outputs) byDigest.set(sha256, (byDigest.get(sha256) ?? new Set()).add(id))
+    for (const { sha256 } of outputs) byDigest?.set(sha256, (byDigest.get(sha256) ?? new Set()).add(id))
   }
   const leave = (id: string) => {
-    for (const { sha256 } of lock.get(id)?.outputs ?? []) byDigest.get(sha256)?.delete(id)
+    for (const { sha256 } of lock.get(id)?.outputs ?? []) byDigest?.get(sha256)?.delete(id)
     lock.delete(id)
   }
-  for (const [id, block] of lock) enter(id, block)
   let isDirty = false
   let writtenAt = clock.monotonic()
   let writing: Promise<void> = Promise.resolve()
@@ -47,7 +47,13 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
   }
   return {
     lock,
-    holders: (sha256) => [...(byDigest.get(sha256) ?? [])],
+    holders(sha256) {
+      if (byDigest === undefined) {
+        byDigest = new Map()
+        for (const [id, block] of lock) enter(id, block)
+      }
+      return [...(byDigest.get(sha256) ?? [])]
+    },
     set(id, block, before) {
       leave(before ?? id)
       leave(id)

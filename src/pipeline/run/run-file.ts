@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path'
+import { join, normalize, relative } from 'node:path'
 import type { RunFile } from '../../events/run-document.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
@@ -10,7 +10,7 @@ export function runFile(
   { path, bytes, sha256, media_type, width, height, seconds }: OutputFacts,
 ): RunFile {
   return {
-    path: relative(cwd, join(outputFolder, path)),
+    path: cwd === outputFolder ? normalize(path) : relative(cwd, join(outputFolder, path)),
     bytes,
     sha256,
     mime_type: media_type,

@@ -22,14 +22,14 @@ import { settleInstance } from './settle-instance.ts'
 export async function runManifest(call: RunCall, options: RunOptions): Promise<Outcome<RunDocument>> {
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   let project: OpenProject | undefined
-  let document: RunDocument | undefined
+  let describe: (() => RunDocument) | undefined
   try {
     project = await openProject(call, isChanging)
     call.listener.event({ type: 'start', version: outputVersion, command: 'run', model: null })
     const run = await beginRun(call, options, project, isChanging)
     let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map(asPlanned)
-    const describe = () => (document = runDocument(call, run.project, ends, factsOf(run)))
-    describe()
+    // Of many instances it is large, so it is put together only at the end.
+    describe = () => runDocument(call, run.project, ends, factsOf(run))
     reportPlan(run)
     if (isChanging) {
       try {
@@ -40,10 +40,10 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
         await endRun(run, ends)
       }
     }
-    const { left } = describe()
-    return { kind: 'ended', document: document!, failure: runFailure(options.mode, ends, left, run.reason()) }
+    const document = describe()
+    return { kind: 'ended', document, failure: runFailure(options.mode, ends, document.left, run.reason()) }
   } catch (thrown) {
-    return { kind: 'failed', error: asModelgateError(thrown, false), document }
+    return { kind: 'failed', error: asModelgateError(thrown, false), document: describe?.() }
   } finally {
     await project?.close()
   }
