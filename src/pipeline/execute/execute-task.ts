@@ -25,9 +25,11 @@ import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.
 export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
   const { context, gateway, project } = shared
   const began = context.clock.monotonic()
-  // The gateway may have forgotten a job whose videos are here already.
-  const left = task.job === null ? undefined : await recoverResult(context, task)
-  if (left !== undefined) return left
+  if (task.job !== null) {
+    // The gateway may have forgotten a job whose videos are here already.
+    const left = await recoverResult(context, task)
+    if (left !== undefined) return { ...left, result: { ...left.result, job_id: task.job.id } }
+  }
   if (task.job === null && shared.inputDigest !== undefined) {
     await refuseChanged(task.instance, project.folder, shared.inputDigest)
   }

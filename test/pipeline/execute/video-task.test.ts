@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -122,6 +122,10 @@ test('a job whose videos are there already is not asked for', async () => {
   const task = bench.taskOf(teaser(), { job })
   const done = await executeTask(bench.shared, task)
   expect(await executeTask(bench.shared, task)).toEqual(done)
+  // Killed before it wrote the record; a remix of the video needs its job.
+  rmSync(join(task.folder, 'result.json'))
+  const { result } = await executeTask(bench.shared, task)
+  expect(result).toMatchObject({ job_id: operation, outputs: done.result.outputs })
   expect(server.requests).toHaveLength(2)
 })
 
