@@ -24,7 +24,13 @@ export async function assess(instance: Instance, world: World, upstreamOf: Upstr
   if (!world.forced.force) {
     const edited = checks.flatMap(({ edited }) => edited ?? [])
     if (edited.length > 0) {
-      return { ...base, state: 'changed', reasons: edited.map((path) => `${path} is not as it was locked.`) }
+      return (
+        (await assessPlaced(subject, edited)) ?? {
+          ...base,
+          state: 'changed',
+          reasons: edited.map((path) => `${path} is not as it was locked.`),
+        }
+      )
     }
     const obstacles = checks.flatMap(({ obstacle }) => obstacle ?? [])
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
@@ -32,6 +38,20 @@ export async function assess(instance: Instance, world: World, upstreamOf: Upstr
   if (found !== null && isWanted(subject, found)) return await assessLocked(subject, found, checks)
   if (known === undefined || instance.isFrozen) return await assessHeldUp(subject)
   return await assessVariants(subject, known)
+}
+
+/**
+ * Files that are not as locked because they are what is wanted now: a process put a known result in place, and was killed
+ * before it was locked. Undefined where they are anything else.
+ * @param edited their paths
+ */
+async function assessPlaced(subject: Subject, edited: readonly string[]): Promise<Assessment | undefined> {
+  const { known, instance, found } = subject
+  if (known === undefined || found === null || instance.isFrozen || isWanted(subject, found)) return undefined
+  const wanted = await assessVariants(subject, known)
+  // With other bytes at one of these paths it would be in the way.
+  const places = wanted.restore?.result.outputs.map(({ path }) => path) ?? []
+  return edited.every((path) => places.includes(path)) ? wanted : undefined
 }
 
 /** Whether what is locked is what is to be there now. */
