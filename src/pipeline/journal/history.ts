@@ -65,6 +65,8 @@ export interface History {
   /** How the newest attempt failed, if it did. */
   readonly failures: ReadonlyMap<string, RecordedFailure>
   readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
+  /** The idempotency keys of requests of which nothing is to be fetched any more. */
+  readonly settled: ReadonlySet<string>
   /** What requests were estimated to cost. */
   readonly costs: ReadonlyMap<string, number>
   /** Keys that the newest run has discarded and made again. */
@@ -85,6 +87,7 @@ export function createHistory(problems: readonly string[] = []): History {
   const failures = new Map<string, RecordedFailure>()
   const picks = new Map<string, { key: string; variant: number }>()
   const costs = new Map<string, number>()
+  const settled = new Set<string>()
   const discarded = new Set<string>()
   const remade = new Set<string>()
   /** The intents of the newest run that count, by their idempotency keys: one that is sent again creates nothing more. */
@@ -93,6 +96,8 @@ export function createHistory(problems: readonly string[] = []): History {
   let hasEnded = true
 
   const close = (key: string) => {
+    const intent = intents.get(key)
+    if (intent !== undefined) settled.add(intent.idempotencyKey)
     intents.delete(key)
     jobs.delete(key)
   }
@@ -158,6 +163,7 @@ export function createHistory(problems: readonly string[] = []): History {
     jobs,
     failures,
     picks,
+    settled,
     costs,
     remade,
     problems,

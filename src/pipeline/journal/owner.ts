@@ -14,6 +14,8 @@ import { runsFolder } from './history.ts'
 export interface Ownership {
   /** Aborted when another process has taken it over, because this one gave no sign of life: nothing more may be sent. */
   readonly lost: AbortSignal
+  /** Whether the owner before died, and may have left what it did not get to complete. */
+  readonly followsDeath: boolean
   /** Never throws: the file of a process that has ended does no harm. */
   release(): Promise<void>
 }
@@ -51,14 +53,18 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
     host: hostname(),
     machine: await thisMachine(),
   }
+  let followsDeath = false
+  const onDeath = () => void (followsDeath = true)
   try {
     await makeStateFolder(project, 'runs')
     for (;;) {
-      const living = await findLiving(folder, name, own, context)
+      const living = await findLiving(folder, name, own, context, onDeath)
       if (living !== undefined) throw owned(name, living, own, clock.now())
       const path = join(folder, `${name}.${randomHex(clock, 16)}.owner`)
       await writeRecord(path, own, clock.now())
-      if ((await findLiving(folder, name, own, context, path)) === undefined) return hold(path, context)
+      if ((await findLiving(folder, name, own, context, onDeath, path)) === undefined) {
+        return hold(path, context, followsDeath)
+      }
       await unlink(path).catch(() => {})
       await sleep(clock, 10 + clock.random() * 100)
     }
@@ -68,7 +74,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   }
 }
 
-function hold(path: string, { clock }: OwnerContext): Ownership {
+function hold(path: string, { clock }: OwnerContext, followsDeath: boolean): Ownership {
   const lost = new AbortController()
   let timer: Timer | undefined
   const beat = async () => {
@@ -85,6 +91,7 @@ function hold(path: string, { clock }: OwnerContext): Ownership {
   schedule()
   return {
     lost: lost.signal,
+    followsDeath,
     async release() {
       timer?.cancel()
       timer = undefined
@@ -100,12 +107,13 @@ interface LivingOwner extends OwnerRecord {
   readonly heartbeat: number
 }
 
-/** Another process that owns the manifest, or is about to. Removes the files of dead ones. */
+/** Another process that owns the manifest, or is about to. Removes the files of dead ones, and tells of them. */
 async function findLiving(
   folder: string,
   name: string,
   own: OwnerRecord,
   context: OwnerContext,
+  onDeath: () => void,
   except?: string,
 ): Promise<LivingOwner | undefined> {
   for (const other of await readdir(folder)) {
@@ -114,11 +122,11 @@ async function findLiving(
     if (path === except || !/^\.[0-9a-f]{16}\.owner(?:\.new)?$/.test(rest)) continue
     const owner = await readRecord(path)
     if (owner === undefined) continue
-    // A file that is still being written says nothing of its process.
-    const isDead = rest.endsWith('.new')
-      ? context.clock.now() - owner.heartbeat >= silenceMs
-      : !(await isLiving(owner, own, context))
-    if (isDead) await unlink(path).catch(() => {})
+    if (!(await isLiving(owner, own, context))) {
+      onDeath()
+      await unlink(path).catch(() => {})
+    }
+    // Before the file has its name, its process owns nothing.
     else if (!rest.endsWith('.new')) return owner
   }
   return undefined

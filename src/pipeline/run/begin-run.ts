@@ -17,7 +17,7 @@ import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
 import type { Run, RunCall, RunOptions } from './run-call.ts'
 import { stopWithGrace } from './stop-run.ts'
-import { lockWithUnfinished, removeUnplaced, takeUpReplies } from './take-up.ts'
+import { lockWithUnfinished, takeUpReplies } from './take-up.ts'
 
 /**
  * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
@@ -57,7 +57,6 @@ export async function beginRun(
     history.note(event)
   }
   const keeper = keepLock(project.files, manifest.project, lock, options.shard === null)
-  if (isChanging && history.unfinished !== null) await removeUnplaced(project, context.clock.now())
   if (isChanging) await takeUpReplies({ project, world, lock: keeper, record }, call)
 
   const costs = costsBy(call)

@@ -12,6 +12,7 @@ import { openStore, type BlobStore } from '../store/blob-store.ts'
 import { openCandidates, type CandidateStore } from '../store/candidate-store.ts'
 import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
 import type { ManifestCall } from './manifest-call.ts'
+import { tidyUp } from './tidy-up.ts'
 
 /** A manifest with all that is kept of it. */
 export interface OpenProject {
@@ -84,6 +85,9 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
         }),
       async close() {
         asserts.close()
+        if (ownership?.lost.aborted === false) {
+          await tidyUp(call, { project, history }, ownership.followsDeath)
+        }
         await ownership?.release()
       },
     }

@@ -1,11 +1,10 @@
-import { readdir, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { startedJobs } from '../execute/started-jobs.ts'
 import { recoverResult } from '../execute/task-record.ts'
 import type { RecordedResult } from '../journal/history.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
-import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
+import { placeOutputs } from '../plan/output-places.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { keepResult, workFolder, type Keeping } from './keep-result.ts'
 import type { OpenProject } from './open-project.ts'
@@ -60,23 +59,6 @@ async function isThere(
   const file = join(project.outputFolder, path)
   // A folder in its place is looked at later, with the others that are in the way.
   return (await digestOfFile(file, isTextType(media_type)).catch(() => undefined))?.sha256 === sha256
-}
-
-/** Removes the temporary files of outputs that a killed process was about to put in place. */
-export async function removeUnplaced({ manifest }: OpenProject, now: number): Promise<void> {
-  const names = new Map<string, Set<string>>()
-  for (const instance of manifest.instances.values()) {
-    for (const path of possiblePaths(instance, now).flat()) {
-      const folder = join(manifest.project.outputFolder, dirname(path))
-      names.set(folder, (names.get(folder) ?? new Set()).add(basename(path)))
-    }
-  }
-  for (const [folder, outputs] of names) {
-    for (const name of await readdir(folder).catch((): string[] => [])) {
-      const output = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/.exec(name)?.[1]
-      if (output !== undefined && outputs.has(output)) await unlink(join(folder, name)).catch(() => {})
-    }
-  }
 }
 
 /**

@@ -1,5 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import process from 'node:process'
+import { describe, expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { until } from '../../support/until.ts'
 import { runBench } from './run-bench.ts'
@@ -410,12 +413,65 @@ jobs:
   ])
 })
 
-test('temporary files of a killed run go, and those of others stay', async () => {
+describe('what a killed run has left', () => {
+  const leftBy = async (owner: object) => {
+    const bench = await runBench({ 'modelgate.yaml': two })
+    await bench.run()
+    const { key } = bench.lock()['hero']!
+    const part = '0123456789abcdef.mgpart'
+    for (const path of [
+      `.modelgate.lock.${part}`,
+      `copy/.note.txt.${part}`,
+      `copy/.other.txt.${part}`,
+      `.modelgate/store/.blob.${part}`,
+      `.modelgate/jobs/20261122T120000000-0123456789abcdef/.record.${part}`,
+      `.modelgate/work/${key}/1.png`,
+      `.modelgate/work/${'0'.repeat(64)}/1.png`,
+    ]) {
+      bench.write(path, '')
+    }
+    bench.write('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner', JSON.stringify(owner))
+    return bench
+  }
+
+  test('goes: temporary files, and the folders of results that are safe; what is of others stays', async () => {
+    const bench = await leftBy({ process: spawnSync(process.execPath, ['-e', '']).pid, host: hostname() })
+    // Long without a heartbeat, for systems that do not tell of their processes.
+    utimesSync(bench.path('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner'), 1, 1)
+    expect((await bench.run()).exit).toBe('ok')
+    expect(bench.list('copy').toSorted()).toEqual(['.other.txt.0123456789abcdef.mgpart', 'note.txt'])
+    expect(bench.list('.').filter((name) => name.endsWith('.mgpart'))).toEqual([])
+    expect(bench.list('.modelgate/store').filter((name) => name.endsWith('.mgpart'))).toEqual([])
+    expect([bench.list('.modelgate/jobs'), bench.list('.modelgate/work')]).toEqual([[], ['0'.repeat(64)]])
+  })
+
+  test('stays while another manifest of the folder is being run', async () => {
+    const bench = await leftBy({ process: 1, host: 'elsewhere' })
+    utimesSync(bench.path('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner'), 1, 1)
+    bench.write('.modelgate/runs/canon.yaml.0123456789abcdef.owner', '{}')
+    expect((await bench.run()).exit).toBe('ok')
+    expect(bench.list('copy')).toContain('.note.txt.0123456789abcdef.mgpart')
+    expect(bench.list('.modelgate/work')).toHaveLength(2)
+  })
+})
+
+test('a run that was killed between the place of an earlier result and the lock is completed', async () => {
   const bench = await runBench({ 'modelgate.yaml': two })
   await bench.run()
-  forgetEnd(bench)
-  bench.write('copy/.note.txt.0123456789abcdef.mgpart', '')
-  bench.write('copy/.other.txt.0123456789abcdef.mgpart', '')
+  const note = bench.read('copy/note.txt')
+  bench.write('modelgate.yaml', two.replace('What is this?', 'And this?'))
   await bench.run()
-  expect(bench.list('copy').toSorted()).toEqual(['.other.txt.0123456789abcdef.mgpart', 'note.txt'])
+  const other = bench.read('copy/note.txt')
+  expect(other).not.toBe(note)
+  // Back again: the former result is in its place, but not locked.
+  bench.write('modelgate.yaml', two)
+  bench.write('copy/note.txt', note)
+  const { told, exit } = await bench.run()
+  expect([told, exit]).toEqual([['hero: fresh', 'note: fresh (restored)'], 'ok'])
+  expect(bench.read('copy/note.txt')).toBe(note)
+  // Any other text would be somebody's own.
+  bench.write('modelgate.yaml', two.replace('What is this?', 'And this?'))
+  bench.write('copy/note.txt', 'Written by hand.')
+  expect((await bench.run()).told).toEqual(['hero: fresh', 'note: changed (kept)'])
+  expect(bench.sandbox.created()).toBe(3)
 })
