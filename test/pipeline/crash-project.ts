@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+import { spawnProgram, type Ended, type Spawned } from '../black-box/spawn-program.ts'
+import { until } from '../support/running-sandbox.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+
+interface LockedBlock {
+  readonly outputs?: readonly { readonly path: string; readonly sha256: string }[]
+}
+
+const killPoint = fileURLToPath(new URL('../support/kill-point.ts', import.meta.url))
+
+interface CrashOptions {
+  readonly idempotencyHonoured?: boolean
+  /** By default a new one. */
+  readonly folder?: string
+}
+
+/** A project in a folder of its own, and the built program, which is run and killed in it. */
+export function crashProject(
+  { url }: Pick<Sandbox, 'url'>,
+  files: Readonly<Record<string, string | Uint8Array>>,
+  { idempotencyHonoured = true, folder = temporaryFolder() }: CrashOptions = {},
+) {
+  writeFiles(folder, files)
+  const runs = join(folder, '.modelgate/runs')
+  mkdirSync(runs, { recursive: true })
+  const env = {
+    MODELGATE_BASE_URL: url,
+    MODELGATE_IDEMPOTENCY_HONOURED: String(idempotencyHonoured),
+    MODELGATE_POLL_INTERVAL: '0.1',
+  }
+  const start = (words: readonly string[] = [], more: Readonly<Record<string, string>> = {}): Spawned =>
+    spawnProgram(['run', ...words], { cwd: folder, env: { ...env, ...more } })
+  const path = (name: string) => join(folder, name)
+  return {
+    folder,
+    runs,
+    start,
+    path,
+    exists: (name: string) => existsSync(path(name)),
+    write: (more: Readonly<Record<string, string | Uint8Array>>) => writeFiles(folder, more),
+    /** Runs it to its end, as it is expected to end. */
+    async finish(words: readonly string[] = ['--yes'], expected = 0): Promise<Ended> {
+      const ended = await start(words).ended
+      expect([ended.exit, ended.exit === expected ? '' : ended.stderr]).toEqual([expected, ''])
+      return ended
+    },
+    /**
+     * Runs it until it is about to do something of the given number: to change a file, or to send something.
+     * @param point 0 for a run to its end
+     * @returns what it did up to there, an entry each
+     */
+    async runTo(point: number, words: readonly string[] = ['--yes']): Promise<readonly string[]> {
+      const log = join(temporaryFolder(), 'points')
+      const options = {
+        KILL_POINT: String(point),
+        KILL_POINT_LOG: log,
+        NODE_OPTIONS: `--import=${killPoint}`,
+      }
+      const { exit, stderr } = await start(words, options).ended
+      const points = readFileSync(log, 'utf8').trimEnd().split('\n')
+      const isKilled = point > 0 && points.length >= point
+      expect([exit, exit === 'SIGKILL' ? '' : stderr].slice(0, 1)).toEqual([isKilled ? 'SIGKILL' : exit])
+      return points
+    },
+    /** How many events are on disk. */
+    lines: () => journals(runs).join('').split('\n').length - 1,
+    /** All events on disk of a type. */
+    events: (type: string) =>
+      journals(runs).flatMap((text) =>
+        text
+          .split('\n')
+          .filter((line) => line.startsWith(`{"type":"${type}"`))
+          .map((line) => JSON.parse(line) as { readonly instance: string; readonly key: string }),
+      ),
+    /** Names the outputs that the lock has, each with whether its bytes are those that the lock names. */
+    outputs(): Record<string, boolean> {
+      const lock = JSON.parse(readFileSync(path('modelgate.lock'), 'utf8')) as Record<string, LockedBlock>
+      const outputs = Object.values(lock).flatMap(({ outputs: own = [] }) => own)
+      return Object.fromEntries(
+        outputs.map((output) => [output.path, isLocked(path(output.path), output.sha256)]),
+      )
+    },
+    /** What killed processes have left that nobody needs. */
+    leftovers: () =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+        .filter((name) => /\.mgpart$|\.owner$|^\.modelgate\/(?:work|jobs)\/./.test(name)),
+  }
+}
+
+export type CrashProject = ReturnType<typeof crashProject>
+
+const journals = (folder: string) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+
+function isLocked(path: string, sha256: string): boolean {
+  return existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === sha256
+}
+
+/**
+ * Sends a signal to the run when so many more events are on disk.
+ * @param againMs when it is sent a second time; null for once
+ * @returns how it ended
+ */
+export async function signalAfter(
+  project: CrashProject,
+  events: number,
+  signal: NodeJS.Signals,
+  againMs: number | null,
+): Promise<Ended> {
+  const from = project.lines()
+  const program = project.start(['--yes'])
+  let hasEnded = false
+  void program.ended.then(() => (hasEnded = true))
+  await until(() => hasEnded || project.lines() >= from + events, project.runs)
+  program.process.kill(signal)
+  if (againMs !== null) {
+    await setTimeout(againMs)
+    program.process.kill(signal)
+  }
+  return await program.ended
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import { crashProject } from './crash-project.ts'
+import { atPoints } from './kill-points.ts'
+
+/** Every command once, one after the other, so that of no more than one it can be unknown what became of it. */
+const everyCommand = (creates: number) => ({
+  'modelgate.yaml': `
+version: 1
+budget: { creates: ${creates} }
+jobs:
+  caption:
+    respond: { model: some-text-model, input: A caption }
+    on_unknown: stop
+    out: caption.txt
+  slogan:
+    generate: { model: gemini-3-flash, prompt: { file: "@caption" } }
+    on_unknown: stop
+    out: slogan.txt
+  hero:
+    image create: { model: gpt-image-2, prompt: { file: "@slogan" } }
+    out: pictures/hero.png
+  banner:
+    image edit: { model: gpt-image-2, prompt: Wider, image: "@hero" }
+    out: pictures/banner.png
+  teaser:
+    video generate: { model: veo-3.1, prompt: The harbour wakes up, image: "@banner" }
+    out: teaser.mp4
+  night:
+    video remix: { model: sora-2, prompt: The same at night, source: "@teaser" }
+    out: night.mp4
+`,
+})
+const jobs = 6
+const allOutputs = {
+  'caption.txt': true,
+  'slogan.txt': true,
+  'pictures/hero.png': true,
+  'pictures/banner.png': true,
+  'teaser.mp4': true,
+  'night.mp4': true,
+}
+
+async function countPoints(files: Readonly<Record<string, string>>): Promise<number> {
+  return (await crashProject(await runningSandbox(), files).runTo(0)).length
+}
+
+describe('a run of every command that is killed anywhere', () => {
+  test('is finished by the next one, and creates nothing twice', async () => {
+    const files = everyCommand(jobs)
+    const count = await countPoints(files)
+    expect(count).toBeGreaterThan(300)
+    await atPoints(count, 0, async (point) => {
+      const sandbox = await runningSandbox()
+      const project = crashProject(sandbox, files)
+      const at = (await project.runTo(point)).at(-1)
+      // The budget is that of the jobs: what was counted twice would end the run.
+      const { exit, stderr } = await project.start(['--yes']).ended
+      const account = {
+        exit,
+        stderr: exit === 0 ? '' : stderr,
+        created: sandbox.created(),
+        outputs: project.outputs(),
+        left: project.leftovers(),
+      }
+      expect.soft(account, `killed at ${at}`).toEqual({
+        exit: 0,
+        stderr: '',
+        created: jobs,
+        outputs: allOutputs,
+        left: [],
+      })
+      await sandbox.close()
+    })
+  }, 3_600_000)
+
+  test('never asks again by itself for what may have been created, without idempotency keys', async () => {
+    const files = everyCommand(jobs + 1)
+    const count = await countPoints(files)
+    let unknown = 0
+    await atPoints(count, 5, async (point) => {
+      const sandbox = await runningSandbox()
+      const project = crashProject(sandbox, files, { idempotencyHonoured: false })
+      const at = (await project.runTo(point)).at(-1)
+      const { exit, stderr } = await project.start(['--yes']).ended
+      const instance = project.events('intent').at(-1)?.instance ?? ''
+      const isUnknown = exit === 7 && stderr.includes(`modelgate run --regenerate ${instance}`)
+      // Of what is unknown the gateway has created one more than there are results, or has not.
+      const more = isUnknown ? sandbox.created() - project.events('result').length : 0
+      if (isUnknown) {
+        unknown++
+        await project.finish(['--yes', '--regenerate', instance])
+      }
+      const account = {
+        exit: isUnknown ? 0 : exit,
+        stderr: isUnknown || exit === 0 ? '' : stderr,
+        more: [0, 1].includes(more),
+        created: sandbox.created() - more,
+        repeats: sandbox.requests().filter(({ repeats }) => repeats).length,
+        outputs: project.outputs(),
+        left: project.leftovers(),
+      }
+      expect.soft(account, `killed at ${at}`).toEqual({
+        exit: 0,
+        stderr: '',
+        more: true,
+        created: jobs,
+        repeats: 0,
+        outputs: allOutputs,
+        left: [],
+      })
+      await sandbox.close()
+    })
+    expect(unknown).toBeGreaterThan(0)
+  }, 3_600_000)
+})
