@@ -6,7 +6,7 @@ import { decodeText, invalidTextClause } from '../../files/input-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Project } from '../project.ts'
-import { readStateFile } from '../store/state-folder.ts'
+import { maxStateText, readStateFile } from '../store/state-folder.ts'
 import type { Lock } from './lock-block.ts'
 import { formatLock, parseLock } from './lock-text.ts'
 
@@ -27,7 +27,7 @@ export async function readLock(context: FileContext, project: Project): Promise<
  */
 export async function readLockText(context: FileContext, project: Project): Promise<string | undefined> {
   const file = shownLock(context, project)
-  const bytes = await readStateFile(project.lockPath, file)
+  const bytes = await readStateFile(project.lockPath, file, maxStateText)
   if (bytes === undefined) return undefined
   const { text, invalid } = decodeText(bytes)
   if (text !== undefined) return text
@@ -44,7 +44,9 @@ export async function readLockText(context: FileContext, project: Project): Prom
  */
 export async function writeLock(context: FileContext, project: Project, lock: Lock): Promise<void> {
   const text = formatLock(lock)
-  const found = (await readStateFile(project.lockPath).catch(() => undefined))?.toString()
+  const found = (
+    await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
+  )?.toString()
   // A checkout on Windows may have other line breaks.
   if (found === undefined ? lock.size === 0 : found.replaceAll('\r\n', '\n') === text) return
   await makeFolder(dirname(project.lockPath)).catch((error: unknown) => {

@@ -13,6 +13,8 @@ export interface Whole {
   readonly lock: Lock
   /** The instances that a run of the named jobs has, all of them without names. */
   selected(jobs: readonly string[]): Iterable<string>
+  /** Where the outputs of a result of an instance belong, relative to the output folder. */
+  placesOf(id: string, result: LockBlock): readonly string[]
 }
 
 export interface CombinedParts {
@@ -139,14 +141,24 @@ function checkInstances(parts: readonly Part[], whole: Whole, report: Report): v
   if (missing.size > 0) report(`No part has ${listed([...missing])}.`)
 }
 
-/** That what a part changes in the lock belongs to it. */
+/** That what a part changes in the lock belongs to it, and that its outputs are those of the manifest. */
 function checkLocks(parts: readonly Part[], whole: Whole, report: Report): void {
+  const instances = new Set(whole.selected([]))
   for (const part of parts) {
     const own = new Set(part.report.instances.flatMap(({ id, outcome }) => (outcome === 'left' ? [] : [id])))
     const foreign = [...part.lock.keys()].filter((id) => !own.has(id))
     const gone = part.report.removed.filter((id) => !whole.lock.has(id))
     if (foreign.length > 0) report(`${part.folder} locks ${listed(foreign)}, which it does not report.`)
+    const present = part.report.removed.filter((id) => instances.has(id))
+    const misplaced = [...part.lock].flatMap(([id, block]) => {
+      const places = own.has(id) ? whole.placesOf(id, block) : null
+      return block.outputs.flatMap(({ path }, at) => (places === null || places[at] === path ? [] : path))
+    })
     if (gone.length > 0) report(`${part.folder} removes ${listed(gone)}, which the lock does not have.`)
+    if (present.length > 0) report(`${part.folder} removes ${listed(present)}, which the manifest has.`)
+    if (misplaced.length > 0) {
+      report(`${part.folder} locks ${listed(misplaced)}, where the manifest has no such output.`)
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import type { RunAction, RunDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { openJournal } from '../journal/journal.ts'
 import type { Assessment } from '../plan/assessment.ts'
+import { placeOutputs } from '../plan/output-places.ts'
 import { planRun } from '../plan/plan-run.ts'
 import { selectInstances } from '../plan/select-instances.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
@@ -72,6 +73,8 @@ async function takeAll(
         store,
         candidates,
         selected: (jobs) => selectInstances(manifest, jobs),
+        placesOf: (id, result) =>
+          placeOutputs(manifest.instances.get(id)!, result, context.clock.now()).map(({ path }) => path),
         async record(event) {
           await journal.append(event)
           history.note(event)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FileContext } from '../../context.ts'
@@ -12,7 +12,7 @@ import type { BlobStore } from '../store/blob-store.ts'
 import { projectOf, type Project } from '../project.ts'
 import { openCandidates, type StoredCandidate } from '../store/candidate-store.ts'
 import { digestOfBytes } from '../store/file-digest.ts'
-import { makeStateFolder, readStateFile } from '../store/state-folder.ts'
+import { makeStateFolder, maxStateText, readStateFile } from '../store/state-folder.ts'
 import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
 import type { Shard } from './partition.ts'
 
@@ -119,7 +119,7 @@ function outputsOf(lock: Lock): ReadonlySet<string> {
  */
 export async function readPart(context: FileContext, folder: string): Promise<Part> {
   const path = resolve(context.cwd, folder)
-  const bytes = await readStateFile(join(path, reportName), join(folder, reportName))
+  const bytes = await readStateFile(join(path, reportName), join(folder, reportName), maxStateText)
   if (bytes === undefined) throw partDamaged(`${folder} is not a part of a run: it has no ${reportName}.`)
   const report = parsePartReport(bytes.toString(), join(folder, reportName))
   const damages: string[] = []
@@ -135,7 +135,8 @@ export async function readPart(context: FileContext, folder: string): Promise<Pa
   }
   if (!Object.hasOwn(report.files, lockName)) damages.push(`${folder} has no ${lockName}.`)
   throwDamages(damages)
-  const lock = parseLock(await readFile(join(path, lockName), 'utf8'), join(folder, lockName))
+  const lockBytes = await readStateFile(join(path, lockName), join(folder, lockName), maxStateText)
+  const lock = parseLock(lockBytes?.toString() ?? '', join(folder, lockName))
   for (const sha256 of outputsOf(lock)) {
     if (!Object.hasOwn(report.files, `blobs/${sha256}`))
       damages.push(`${folder} has no ${join('blobs', sha256)}, which its lock names.`)

@@ -83,7 +83,7 @@ async function partsIn({ cwd }: Pick<FileContext, 'cwd'>, folder: string): Promi
 }
 
 /** Takes in what a part has besides its lock: blobs, candidates, and what became of its requests. */
-async function takeOver({ store, candidates, record }: TakeCall, part: Part): Promise<void> {
+async function takeOver({ store, candidates, lock, record }: TakeCall, part: Part): Promise<void> {
   const names = Object.keys(part.report.files)
   for (const name of names) if (dirname(name) === 'blobs') await store.add(join(part.path, name), false)
   for (const { files, ...candidate } of part.candidates) await candidates.add(candidate, files)
@@ -91,8 +91,14 @@ async function takeOver({ store, candidates, record }: TakeCall, part: Part): Pr
     const events = [...readLines(await readFile(join(part.path, journalName)))].flatMap(
       ({ event }) => event ?? [],
     )
+    const own = new Set(part.report.instances.map(({ id }) => id))
+    const keysOfOthers = new Set([...lock].flatMap(([id, { key }]) => (own.has(id) ? [] : [key])))
+    // What another part has approved is not taken back by this one.
+    const isOwn = (event: JournalEvent) =>
+      'instance' in event ? own.has(event.instance) : !('key' in event && keysOfOthers.has(event.key))
+    const told = events.filter((event) => event.type !== 'begin' && event.type !== 'end' && isOwn(event))
     // In their order; those that are written at the same time share a sync.
-    await Promise.all(events.filter(({ type }) => type !== 'begin' && type !== 'end').map(record))
+    await Promise.all(told.map(record))
   }
 }
 

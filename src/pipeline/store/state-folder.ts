@@ -45,19 +45,28 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
   })
 }
 
+/** The most that is read of a file as one text: a lock, a report. In bytes. */
+export const maxStateText = 256 * 1024 * 1024
+
 /**
  * Reads a file that is kept with a manifest. What is no regular file is refused: reading a pipe may never end.
  * @param shown its name for messages
+ * @param maxBytes a larger one is refused
  * @returns undefined when nothing is there
  * @throws FileError
  */
-export async function readStateFile(path: string, shown = path): Promise<Buffer | undefined> {
+export async function readStateFile(
+  path: string,
+  shown = path,
+  maxBytes = Infinity,
+): Promise<Buffer | undefined> {
   let handle: FileHandle | undefined
   try {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     const found = await handle.stat()
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     if (!found.isFile()) throw notRegular(shown)
+    if (found.size > maxBytes) throw tooLarge(shown, found.size, maxBytes)
     return await handle.readFile()
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
@@ -65,6 +74,11 @@ export async function readStateFile(path: string, shown = path): Promise<Buffer 
   } finally {
     await handle?.close()
   }
+}
+
+function tooLarge(shown: string, bytes: number, maxBytes: number): FileError {
+  const message = `${shownPath(shown)} is too large: ${bytes} bytes; the limit is ${maxBytes} bytes.`
+  return new FileError('file_too_large', message, { phase: 'input' })
 }
 
 /** The names in a folder; none when there is no such folder. @throws FileError */

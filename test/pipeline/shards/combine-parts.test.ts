@@ -11,6 +11,7 @@ const whole: Whole = {
   manifest: manifestDigest,
   lock: began,
   selected: (jobs) => (jobs.length === 0 ? ['hero', 'copy', 'teaser', 'banner'] : jobs),
+  placesOf: (id) => [id === 'teaser' ? 'teaser.mp4' : `${id}.png`],
 }
 const first: SamplePart = {
   index: 1,
@@ -137,6 +138,12 @@ test('refuses a part whose lock is not that of its instances', async () => {
   const gone = { ...two, report: { ...two.report, removed: ['nothing'] } }
   expect(() => combineParts([one, gone], whole)).toThrow(
     '2-of-2 removes nothing, which the lock does not have.',
+  )
+  const present = { ...two, report: { ...two.report, removed: ['hero'] } }
+  expect(() => combineParts([one, present], whole)).toThrow('2-of-2 removes hero, which the manifest has.')
+  const misplaced = { ...two, lock: new Map([['copy', block('.github/workflows/x.yml', 'x')]]) }
+  expect(() => combineParts([one, misplaced], whole)).toThrow(
+    '2-of-2 locks .github/workflows/x.yml, where the manifest has no such output.',
   )
 })
 

@@ -82,6 +82,7 @@ async function checkout(files: Readonly<Record<string, string>> = {}, parts = sa
     manifest: manifestDigest,
     lock: began,
     selected: () => ['hero', 'banner', 'copy', 'teaser'],
+    placesOf: (id: string) => [id === 'copy' ? 'copy/copy.png' : `${id}.png`],
     store: openStore(context, project),
     candidates: openCandidates(context, project),
     record: (event: JournalEvent) => Promise.resolve(void recorded.push(event)),
@@ -92,6 +93,20 @@ async function checkout(files: Readonly<Record<string, string>> = {}, parts = sa
   }
   return { root, call, folders, recorded, contentOf }
 }
+
+test('a part takes back nothing that is not its own', async () => {
+  const stranger = { ...intent, instance: 'copy' }
+  const events: readonly JournalEvent[] = [
+    stranger,
+    { type: 'discard', key: block('teaser.mp4', 'teaser').key },
+    { type: 'discard', key: intent.key },
+    intent,
+  ]
+  const hostile = { ...samples[0]!, journal: events.map((event) => writeLine(event, 0)).join('') }
+  const { call, folders, recorded } = await checkout({}, [hostile, samples[1]!])
+  await takeParts(call, folders)
+  expect(recorded).toEqual([{ type: 'discard', key: intent.key }, intent])
+})
 
 test('puts files, lock, store, candidates and journal where a run of the whole has them', async () => {
   const { call, folders, recorded, contentOf } = await checkout()

@@ -40,6 +40,9 @@ test('a file is read, and what is none is refused at once', async () => {
   symlinkSync('/dev/zero', join(folder, 'endless'))
   expect((await readStateFile(join(folder, 'file')))?.toString()).toBe('x')
   expect(await readStateFile(join(folder, 'none'))).toBeUndefined()
+  expect(await failureOf(() => readStateFile(join(folder, 'file'), 'it', 0))).toBe(
+    '10 file_too_large (input)\n"it" is too large: 1 bytes; the limit is 0 bytes.',
+  )
   for (const [name, code] of [
     ['pipe', 'not_a_file'],
     ['endless', 'not_a_file'],
