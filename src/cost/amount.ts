@@ -1,6 +1,11 @@
 /** Money, exact: a whole number of 10^-18 of the currency, so that many small amounts add up without drift. */
 export type Amount = bigint
 
+export interface Money {
+  readonly amount: Amount
+  readonly currency: string
+}
+
 const decimals = 18
 const unit = 10n ** BigInt(decimals)
 
@@ -43,4 +48,12 @@ export function shownAmount(amount: Amount): string {
   if (amount >= unit) return value.toFixed(2)
   const places = Math.min(decimals, 2 - Math.floor(Math.log10(value)))
   return value.toFixed(places).replace(/(\.\d\d+?)0+$/, '$1')
+}
+
+/** What is known of it together; null where nothing is. @param parts of one currency */
+export function sumOfMoney(parts: readonly (Money | null)[]): Money | null {
+  const known = parts.filter((part) => part !== null)
+  const [first] = known
+  if (first === undefined) return null
+  return { amount: known.reduce((sum, { amount }) => sum + amount, 0n), currency: first.currency }
 }

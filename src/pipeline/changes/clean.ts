@@ -33,8 +33,7 @@ interface CleanOptions {
 export async function cleanProject(call: ManifestCall, options: CleanOptions): Promise<RunCleanDocument> {
   const { signal } = call.context
   return await withProject(call, options.isRemoving, async (scope, { manifest, shownManifest, history }) => {
-    const estimate = () => ({ creates: 0, cost: null })
-    const plan = await planRun(scope.world, new Set(manifest.instances.keys()), { estimate, signal })
+    const plan = await planRun(scope.world, new Set(manifest.instances.keys()), { signal })
     const found = await clean(scope, plan, options)
     return {
       version: outputVersion,

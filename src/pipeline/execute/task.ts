@@ -1,4 +1,4 @@
-import type { Amount } from '../../cost/amount.ts'
+import type { Money } from '../../cost/amount.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
@@ -37,6 +37,6 @@ export interface TaskResult {
   readonly result: Result
   /** Absolute paths, in the order of `result.outputs`, whose paths are names in the folder. */
   readonly files: readonly string[]
-  readonly cost: { readonly amount: Amount; readonly currency: string } | null
+  readonly cost: Money | null
   readonly warnings: readonly string[]
 }

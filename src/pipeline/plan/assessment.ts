@@ -40,3 +40,9 @@ export interface Assessment {
   /** Files of `restore` that lie where they belonged before, and have to go from there: the output was moved. */
   readonly moves: readonly { readonly from: string; readonly to: string }[]
 }
+
+/** How many requests an instance still needs, as far as that is known; of what is made after others, all. */
+export function requestsLeft({ instance, state, toMake }: Assessment): number {
+  const { pick, variants } = instance
+  return state === 'pending' ? (pick === null ? variants : 1) : toMake.length
+}

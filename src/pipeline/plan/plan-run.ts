@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../../context.ts'
 import type { Cost, KnownCost } from '../../cost/estimate.ts'
 import { countStates, type StateCounts } from '../../events/run-document.ts'
 import { assess } from './assess.ts'
-import type { Assessment } from './assessment.ts'
+import { requestsLeft, type Assessment } from './assessment.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { upstreamOf } from './upstream-result.ts'
 import type { World } from './world.ts'
@@ -21,10 +21,11 @@ export interface Plan {
 }
 
 /** How much one request of an instance creates, and what that is estimated to cost; null without prices. */
-export type EstimateRequest = (instance: Instance) => { readonly creates: number; readonly cost: Cost | null }
+type EstimateRequest = (instance: Instance) => { readonly creates: number; readonly cost: Cost | null }
 
 interface PlanOptions {
-  readonly estimate: EstimateRequest
+  /** Left out where only the states matter. */
+  readonly estimate?: EstimateRequest
   readonly signal: AbortSignal
 }
 
@@ -39,7 +40,7 @@ const stride = 200
 export async function planRun(
   world: World,
   selected: ReadonlySet<string>,
-  { estimate, signal }: PlanOptions,
+  { estimate = () => ({ creates: 0, cost: null }), signal }: PlanOptions,
 ): Promise<Plan> {
   const assessments = new Map<string, Assessment>()
   // One after another: most time goes into reading files, and small ones are fastest read at once.
@@ -66,12 +67,12 @@ function creationsOf(
   const keys = new Set<string>()
   const costs: Cost[] = []
   let creates = 0
-  for (const { instance, state, toMake } of assessments) {
+  for (const assessment of assessments) {
+    const { instance, state, toMake } = assessment
     // What was started before is only waited for.
     const requests = toMake.filter(({ key }) => !keys.has(key) && !history.of(key)?.open?.job)
     for (const { key } of toMake) keys.add(key)
-    const variants = instance.pick === null ? instance.variants : 1
-    const count = state === 'pending' ? variants : requests.length
+    const count = state === 'pending' ? requestsLeft(assessment) : requests.length
     if (count === 0) continue
     const each = estimate(instance)
     creates += count * each.creates

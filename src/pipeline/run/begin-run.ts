@@ -7,6 +7,7 @@ import { openJournal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
 import { keysByLock } from '../lock/instance-key.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import { requestsLeft } from '../plan/assessment.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import { matchInstances, selectInstances } from '../plan/select-instances.ts'
 import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
@@ -74,7 +75,7 @@ export async function beginRun(
   const lanes = createLanes({
     clock: context.clock,
     concurrency: manifest.lanes,
-    jobs: requestsOf(plan),
+    jobs: [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0),
     deadline:
       options.timeoutS === undefined ? undefined : context.clock.monotonic() + options.timeoutS * 1000,
     onChange: (event) => listener.event(event),
@@ -139,15 +140,6 @@ function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
   return (instance) => (hasPrices ? costBefore(prices, creationOf(instance)) : null)
 }
 
-/** How many requests a plan comes to. */
-function requestsOf({ assessments }: Plan): number {
-  let count = 0
-  for (const { state, toMake, instance } of assessments.values()) {
-    count += state === 'pending' ? instance.variants : toMake.length
-  }
-  return count
-}
-
 /** How many results may be created: of two limits the lower one is reached. */
 function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
   const limits = [
@@ -192,8 +184,9 @@ function checkPrices(
   { manifest }: OpenProject,
 ): void {
   if (mode !== 'run' || manifest.project.isSandbox) return
-  for (const { instance, state, toMake } of assessments.values()) {
-    if (toMake.length === 0 && state !== 'pending') continue
+  for (const assessment of assessments.values()) {
+    if (requestsLeft(assessment) === 0) continue
+    const { instance } = assessment
     const cost = costs(instance)
     budget.take(instance.id, { creates: 0, cost: cost === null || cost.amount === null ? null : 0n })
   }

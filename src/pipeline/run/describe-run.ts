@@ -1,4 +1,4 @@
-import { amountNumber } from '../../cost/amount.ts'
+import { amountNumber, sumOfMoney, type Money } from '../../cost/amount.ts'
 import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 import type { CostEstimate } from '../../events/cost.ts'
 import { outputVersion } from '../../events/output-schema.ts'
@@ -10,7 +10,7 @@ import {
   type RunRemainder,
 } from '../../events/run-document.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import type { Assessment } from '../plan/assessment.ts'
+import { requestsLeft } from '../plan/assessment.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
 import { exitOfRun } from './run-exit.ts'
@@ -43,7 +43,7 @@ export function runDocument(
     sandbox: project.isSandbox,
     instances,
     states: countStates(ends.map(({ assessment }) => assessment)),
-    cost: sumOf(ends),
+    cost: estimateOf(sumOfMoney(ends.map(({ cost }) => cost))),
     left: whatIsLeft(instances, { next: call.next, generating: call.generating, again }),
     ...facts,
   }
@@ -69,10 +69,10 @@ export function describeEnd(
     action,
     key,
     reasons: [...reasons],
-    creates: action === null && created === 0 ? plannedOf(assessment) : created,
+    creates: action === null && created === 0 ? requestsLeft(assessment) * instance.count : created,
     files: outputs.map((facts: OutputFacts) => runFile(context.cwd, project, facts)),
     took_s,
-    cost: cost === null ? null : estimateOf(cost),
+    cost: estimateOf(cost),
     error:
       error === null
         ? null
@@ -80,21 +80,9 @@ export function describeEnd(
   }
 }
 
-/** How many results are to be created; of what is made after others, all. */
-function plannedOf({ instance, state, toMake }: Assessment): number {
-  const { count, variants, pick } = instance
-  return count * (state === 'pending' ? (pick === null ? variants : 1) : toMake.length)
-}
-
-function estimateOf({ amount, currency }: NonNullable<InstanceEnd['cost']>): CostEstimate {
-  return { amount: amountNumber(amount), currency, estimate: true, reason: null }
-}
-
-function sumOf(ends: readonly InstanceEnd[]): CostEstimate | null {
-  const costs = ends.flatMap(({ cost }) => cost ?? [])
-  const [first] = costs
-  if (first === undefined) return null
-  return estimateOf({ ...first, amount: costs.reduce((sum, { amount }) => sum + amount, 0n) })
+function estimateOf(cost: Money | null): CostEstimate | null {
+  if (cost === null) return null
+  return { amount: amountNumber(cost.amount), currency: cost.currency, estimate: true, reason: null }
 }
 
 /**

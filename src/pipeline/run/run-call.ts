@@ -1,4 +1,4 @@
-import type { Amount } from '../../cost/amount.ts'
+import type { Amount, Money } from '../../cost/amount.ts'
 import type { Cost } from '../../cost/estimate.ts'
 import type { Prices } from '../../cost/prices.ts'
 import type { ModelgateError } from '../../errors.ts'
@@ -7,7 +7,6 @@ import type { OutputEvent } from '../../events/documents.ts'
 import type { RunAction, RunMode } from '../../events/run-document.ts'
 import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
-import type { TaskResult } from '../execute/task.ts'
 import type { RecordedResult } from '../journal/history.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
@@ -110,7 +109,7 @@ export interface MadeVariant {
   readonly error: ModelgateError | null
   /** How many results were created, for certain or perhaps. */
   readonly created: number
-  readonly cost: TaskResult['cost']
+  readonly cost: Money | null
   readonly took_s: number | null
 }
 
@@ -124,5 +123,5 @@ export interface InstanceEnd {
   /** How many results it had created in this process. */
   readonly created: number
   readonly took_s: number | null
-  readonly cost: { readonly amount: Amount; readonly currency: string } | null
+  readonly cost: Money | null
 }

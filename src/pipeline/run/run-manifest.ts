@@ -6,14 +6,14 @@ import type { Outcome } from '../../operations/operation.ts'
 import { describeCost } from '../../operations/spending.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import { lanes as laneNames } from '../manifest/manifest.ts'
-import type { Assessment } from '../plan/assessment.ts'
+import { requestsLeft, type Assessment } from '../plan/assessment.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { beginRun } from './begin-run.ts'
 import { leavePart } from './leave-part.ts'
 import { openProject, type OpenProject } from './open-project.ts'
 import { describeEnd, runDocument, runFailure, type RunFacts } from './describe-run.ts'
 import type { InstanceEnd, Run, RunCall, RunOptions } from './run-call.ts'
-import { settleInstance } from './settle-instance.ts'
+import { ended, settleInstance } from './settle-instance.ts'
 
 /**
  * Brings the outputs of a manifest up to date, or tells how they stand.
@@ -27,7 +27,9 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
     project = await openProject(call, isChanging)
     call.listener.event({ type: 'start', version: outputVersion, command: 'run', model: null })
     const run = await beginRun(call, options, project, isChanging)
-    let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map(asPlanned)
+    let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map((assessment) =>
+      ended(assessment, null),
+    )
     // Of many instances it is large, so it is put together only at the end.
     describe = () => runDocument(call, run.project, ends, factsOf(run))
     reportPlan(run)
@@ -49,20 +51,11 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   }
 }
 
-/** An instance of which nothing was done. */
-function asPlanned(assessment: Assessment): InstanceEnd {
-  const outputs = assessment.block?.outputs ?? []
-  return { assessment, action: null, outputs, error: null, created: 0, took_s: null, cost: null }
-}
-
 function reportPlan(run: Run): void {
   const { plan, project, assessments, options } = run
   const { lanes, project: places } = project.manifest
   const toMake = (lane: string) =>
-    [...assessments.values()].filter(
-      ({ instance, state, toMake: variants }) =>
-        instance.lane === lane && (variants.length > 0 || state === 'pending'),
-    ).length
+    [...assessments.values()].filter((one) => one.instance.lane === lane && requestsLeft(one) > 0).length
   const { creates, estimate, run: id } = factsOf(run)
   run.emit({
     type: 'plan-make',
@@ -84,9 +77,7 @@ function reportPlan(run: Run): void {
  */
 async function prepare(run: Run): Promise<Run> {
   const { call, options, plan, project, stop, assessments } = run
-  const isSending =
-    options.mode === 'run' &&
-    [...assessments.values()].some(({ state, toMake }) => toMake.length > 0 || state === 'pending')
+  const isSending = options.mode === 'run' && [...assessments.values()].some((one) => requestsLeft(one) > 0)
   for (const assessment of assessments.values()) await storeMoved(project, assessment)
   if (!isSending) return run
   const estimate = plan.cost === null ? null : describeCost(plan.cost)
@@ -155,8 +146,8 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
 }
 
 /** Whether there is nothing that another process of the same run would do about it. */
-function isOver({ assessment: { state, toMake }, error }: InstanceEnd): boolean {
-  return error === null && toMake.length === 0 && state !== 'pending' && state !== 'unknown'
+function isOver({ assessment, error }: InstanceEnd): boolean {
+  return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
 }
 
 function factsOf({ options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {

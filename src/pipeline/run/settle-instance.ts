@@ -1,3 +1,4 @@
+import { sumOfMoney } from '../../cost/amount.ts'
 import { asModelgateError, type ModelgateError } from '../../errors.ts'
 import type { RunAction } from '../../events/run-document.ts'
 import type { LockBlock } from '../lock/lock-block.ts'
@@ -36,7 +37,8 @@ async function assessAgain(run: Run, { instance }: Assessment): Promise<Assessme
   return again
 }
 
-function ended(assessment: Assessment, action: RunAction | null): InstanceEnd {
+/** An instance with its locked outputs. @param action what was done about it; null for nothing */
+export function ended(assessment: Assessment, action: RunAction | null): InstanceEnd {
   const outputs = assessment.block?.outputs ?? []
   return { assessment, action, outputs, error: null, created: 0, took_s: null, cost: null }
 }
@@ -116,7 +118,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const sums = {
     created: variants.reduce((sum, { created }) => sum + created, 0),
     took_s: longest(variants),
-    cost: sumOf(variants),
+    cost: sumOfMoney(variants.map(({ cost }) => cost)),
   }
   const error = worst(variants)
   if (error !== null) return { ...(await failed(run, now, error)), ...sums }
@@ -163,11 +165,4 @@ function worst(variants: readonly MadeVariant[]): ModelgateError | null {
 function longest(variants: readonly MadeVariant[]): number | null {
   const times = variants.flatMap(({ took_s }) => took_s ?? [])
   return times.length === 0 ? null : Math.max(...times)
-}
-
-function sumOf(variants: readonly MadeVariant[]): InstanceEnd['cost'] {
-  const costs = variants.flatMap(({ cost }) => cost ?? [])
-  const [first] = costs
-  if (first === undefined) return null
-  return { amount: costs.reduce((sum, { amount }) => sum + amount, 0n), currency: first.currency }
 }

@@ -30,7 +30,7 @@ export async function mergeParts(
     const world = project.world({ lock: taken.lock })
     const { signal } = call.context
     const selected = selectInstances(project.manifest, taken.jobs)
-    const plan = await planRun(world, selected, { estimate: () => ({ creates: 0, cost: null }), signal })
+    const plan = await planRun(world, selected, { signal })
     const reports = new Map(taken.instances.map((instance) => [instance.id, instance]))
     const ends = [...plan.assessments.values()].map((assessment) =>
       endOf(assessment, reports.get(assessment.instance.id), taken),
