@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { inspectAnyFile } from '../../files/inspect-file.ts'
+import { inspectAnyFile, type FileFacts } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
@@ -29,14 +27,19 @@ export function textName(instance: Instance): string {
  * @throws FileError for a file that cannot be read, or is not whole
  */
 export async function mediaFacts(context: FileContext, name: string): Promise<OutputFacts> {
-  const { bytes, sha256, mediaType, media, integrity, credentials } = await inspectAnyFile(context, name)
-  if (integrity.damage !== undefined) {
-    throw new FileError('file_changed', `${shownPath(name)} is damaged: ${integrity.damage}.`, {
-      billed: 'yes',
-    })
-  }
+  const found = await inspectAnyFile(context, name)
+  const { damage } = found.integrity
+  if (damage === undefined) return factsOf(found, name)
+  throw new FileError('file_changed', `${shownPath(name)} is damaged: ${damage}.`, { billed: 'yes' })
+}
+
+/** What was found in a file, as the facts of an output. */
+export function factsOf(
+  { bytes, sha256, mediaType, media, credentials }: FileFacts,
+  path: string,
+): OutputFacts {
   return {
-    path: name,
+    path,
     sha256,
     bytes,
     media_type: mediaType ?? 'application/octet-stream',
@@ -59,13 +62,4 @@ export function textFacts(instance: Instance, content: Uint8Array): OutputFacts 
     seconds: null,
     credentials: false,
   }
-}
-
-/**
- * Writes a small file at once, which is faster than in another thread, and does not wait for the disk: only the record of
- * a result tells whether it is whole.
- * @throws the error of the system
- */
-export function writeAtOnce(folder: string, name: string, content: string | Uint8Array): void {
-  writeFileSync(join(folder, name), content, { mode: 0o600 })
 }

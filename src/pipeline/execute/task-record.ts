@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { readdir, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
@@ -6,11 +7,12 @@ import { ModelgateError } from '../../errors.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { isObject, listOf, objectOf, objectsOf, stringOf } from '../../json.ts'
+import { listOf, objectOf, stringOf } from '../../json.ts'
 import type { Redactor } from '../../operations/operation.ts'
-import { unknownProvenance, type OutputFacts, type Provenance } from '../lock/lock-block.ts'
+import { resultOf } from '../lock/block-shape.ts'
+import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import { mediaFacts, textFacts, writeAtOnce } from './result-facts.ts'
+import { mediaFacts, textFacts } from './result-facts.ts'
 import type { Task, TaskResult } from './task.ts'
 
 /** The record of a whole result, beside its files: what the files themselves do not tell. */
@@ -28,7 +30,8 @@ export function writeRecord(
   const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
   const record = { key, result, cost: known, warnings }
   try {
-    writeAtOnce(folder, recordName, redactor.document(`${JSON.stringify(record, null, 2)}\n`))
+    const json = redactor.document(`${JSON.stringify(record, null, 2)}\n`)
+    writeFileSync(join(folder, recordName), json, { mode: 0o600 })
   } catch {
     // The result is there, and the next step knows it.
   }
@@ -55,7 +58,7 @@ export async function recoverResult(
   const { instance, folder } = task
   const inFolder = { ...context, cwd: folder }
   const record = await readRecord(inFolder, task)
-  const names = record?.outputs.map(({ path }) => path) ?? (await finalNames(task))
+  const names = record?.result.outputs.map(({ path }) => path) ?? (await finalNames(task))
   try {
     const outputs: OutputFacts[] = []
     for (const [at, name] of names.entries()) {
@@ -63,13 +66,13 @@ export async function recoverResult(
       const isWhole =
         record === undefined
           ? await isVerified(inFolder, instance, name)
-          : facts?.sha256 === record.outputs[at]!.sha256
+          : facts?.sha256 === record.result.outputs[at]!.sha256
       if (facts === undefined || !isWhole) return undefined
       outputs.push(facts)
     }
     if (outputs.length < instance.count) return undefined
     return {
-      result: { ...(record?.provenance ?? unknownProvenance), outputs },
+      result: { ...(record?.result ?? unknownProvenance), outputs },
       files: names.map((name) => join(folder, name)),
       cost: record?.cost ?? null,
       warnings: record?.warnings ?? [],
@@ -91,12 +94,7 @@ async function factsOf(
   return content instanceof ModelgateError ? undefined : textFacts(instance, content)
 }
 
-interface TaskRecord {
-  readonly outputs: readonly { readonly path: string; readonly sha256: string }[]
-  readonly provenance: Provenance
-  readonly cost: TaskResult['cost']
-  readonly warnings: readonly string[]
-}
+type TaskRecord = Pick<TaskResult, 'result' | 'cost' | 'warnings'>
 
 /** Undefined where there is none, or none of this request: a power failure may have left half of it. */
 async function readRecord(
@@ -108,24 +106,14 @@ async function readRecord(
   const { value } = parseJson(content.toString('utf8'))
   const { key: own, result, cost, warnings } = objectOf(value)
   if (own !== key) return undefined
-  const { outputs: found, model, origin, request_id, job_id, usage, took_s } = objectOf(result)
-  const outputs = objectsOf(found).flatMap(({ path, sha256 }) =>
-    typeof path === 'string' && typeof sha256 === 'string' ? [{ path, sha256 }] : [],
-  )
-  const isPlain = outputs.every(({ path }) => /^\d+\.\w+$/.test(path))
-  if (outputs.length !== instance.count || !isPlain) return undefined
+  let isValid = true
+  const known = resultOf(result, () => (isValid = false))
+  const isPlain = known?.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))
+  if (known === undefined || !isValid || !isPlain || known.outputs.length !== instance.count) return undefined
   const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')
   const currency = stringOf(objectOf(cost)['currency'])
   return {
-    outputs,
-    provenance: {
-      model: stringOf(model) ?? null,
-      origin: stringOf(origin) ?? null,
-      request_id: stringOf(request_id) ?? null,
-      job_id: stringOf(job_id) ?? null,
-      usage: isObject(usage) ? usage : null,
-      took_s: typeof took_s === 'number' ? took_s : null,
-    },
+    result: known,
     cost: amount === undefined || currency === undefined ? null : { amount, currency },
     warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
   }

@@ -1,10 +1,9 @@
-import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
-import { readError, shownPath, systemCode } from '../../files/file-error.ts'
+import { shownPath } from '../../files/file-error.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { readStateFile } from '../store/state-folder.ts'
+import { namesIn, readStateFile } from '../store/state-folder.ts'
 import type { JournalEvent } from './journal-event.ts'
 import { readLines } from './journal-line.ts'
 
@@ -197,13 +196,7 @@ const journalName = /^(\d{8}T\d{9}-[0-9a-f]{8})\.jsonl$/
 
 /** The ids of all runs in the folder, the oldest first; none where there is no folder. @throws FileError */
 export async function listRuns(folder: string): Promise<string[]> {
-  try {
-    const names = await readdir(folder)
-    return names.flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(error, folder)
-  }
+  return (await namesIn(folder)).flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
 }
 
 /**

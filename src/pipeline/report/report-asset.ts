@@ -1,15 +1,15 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
+import type { History } from '../journal/history.ts'
 import type { Provenance, Result } from '../lock/lock-block.ts'
 import { referencesOf, type FieldValue, type InputFile, type Instance } from '../manifest/manifest.ts'
 import type { Assessment, State } from '../plan/assessment.ts'
 import type { ReportFiles } from './report-files.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
-import type { PastRuns } from './report-history.ts'
 
 /** What all assets of a report are described with. */
 export interface AssetSources {
-  readonly past: PastRuns
+  readonly past: Pick<History, 'failures' | 'costs'>
   /** Results that were outputs at some time, the newest first, by their instances. */
   readonly earlier: ReadonlyMap<string, readonly Result[]>
   readonly candidates: Pick<CandidateStore, 'get'>
@@ -105,7 +105,7 @@ async function candidatesOf(sources: AssetSources, assessment: Assessment): Prom
   return described
 }
 
-function provenanceOf(result: Provenance | null, key: string | null, past: PastRuns) {
+function provenanceOf(result: Provenance | null, key: string | null, past: AssetSources['past']) {
   return {
     model: result?.model ?? null,
     origin: result?.origin ?? null,

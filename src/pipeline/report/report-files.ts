@@ -3,6 +3,7 @@ import { join, relative, sep } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { ReportFile } from '../../events/asset-report.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
+import { factsOf } from '../execute/result-facts.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { Project } from '../project.ts'
@@ -63,19 +64,7 @@ export function createReportFiles(
       for (const path of paths) {
         const place = inPlace(path)
         if (!(await isFile(place))) continue
-        const facts = await inspectAnyFile(context, place)
-        const media = facts.media
-        files.push({
-          path,
-          stored: inProject(place),
-          bytes: facts.bytes,
-          sha256: facts.sha256,
-          media_type: facts.mediaType ?? 'application/octet-stream',
-          width: media?.width ?? null,
-          height: media?.height ?? null,
-          seconds: media !== undefined && 'seconds' in media ? media.seconds : null,
-          credentials: typeof facts.credentials === 'object',
-        })
+        files.push(described(factsOf(await inspectAnyFile(context, place), path), place))
       }
       return files
     },

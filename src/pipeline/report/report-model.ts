@@ -4,13 +4,14 @@ import { amountNumber, amountOf } from '../../cost/amount.ts'
 import { countStates } from '../../events/run-document.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
+import type { History } from '../journal/history.ts'
+import type { Result } from '../lock/lock-block.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
 import { describeAsset } from './report-asset.ts'
 import { createReportFiles } from './report-files.ts'
-import { earlierOutputs, type PastRuns } from './report-history.ts'
 import { toneOf, type Tone } from './state-words.ts'
 
 /** All that is known of a manifest's assets. */
@@ -20,7 +21,7 @@ export interface ReportSources {
   readonly assessments: readonly Assessment[]
   /** How many results are to be created. */
   readonly creates: number
-  readonly past: PastRuns
+  readonly past: Pick<History, 'results' | 'failures' | 'picks' | 'costs'>
   readonly candidates: Pick<CandidateStore, 'get'>
   readonly store: Pick<BlobStore, 'open'>
   /** Of the user's prices. */
@@ -40,11 +41,10 @@ export async function buildReport(
   context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
   sources: ReportSources,
 ): Promise<AssetReport> {
-  const { manifest, assessments, past, candidates, store } = sources
+  const { manifest, assessments, past, candidates, store, next } = sources
   const { project } = manifest
   const files = createReportFiles(context, project, store)
   const earlier = earlierOutputs(past)
-  const next = (...words: string[]) => sources.next(...words)
   const assets: ReportAsset[] = []
   for (const assessment of assessments) {
     assets.push(await describeAsset({ past, earlier, candidates, files, next }, assessment))
@@ -58,6 +58,20 @@ export async function buildReport(
     sums: sumsOf(assets, sources),
     assets: assets.toSorted((one, other) => ranks[toneOf(one)] - ranks[toneOf(other)]),
   }
+}
+
+/**
+ * Results that were outputs at some time, by their instances, the newest first. Of an instance that has had candidates
+ * that is only what was picked last.
+ */
+function earlierOutputs({ results, picks }: ReportSources['past']): ReadonlyMap<string, readonly Result[]> {
+  const kept = [...results.values()].filter(({ rejected }) => rejected === null)
+  const withCandidates = new Set(kept.filter(({ variant }) => variant > 1).map(({ instance }) => instance))
+  const outputs = kept.filter(
+    ({ instance, key }) => !withCandidates.has(instance) || picks.get(instance)?.key === key,
+  )
+  const byInstance = Map.groupBy(outputs.reverse(), ({ instance }) => instance)
+  return new Map([...byInstance].map(([id, found]) => [id, found.map(({ result }) => result)]))
 }
 
 const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 3 }
