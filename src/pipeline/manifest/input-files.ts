@@ -132,13 +132,21 @@ function textOf(path: string, bytes: Uint8Array): Found<string> {
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
   if (isUtf16) return { problem: `${shownPath(path)} is UTF-16: save it as UTF-8.`, line: 1, column: 1 }
   const { text, invalid } = decodeText(bytes)
-  if (text !== undefined) return { value: canonicalText(text) }
+  if (text !== undefined) return textWithoutConflict(path, canonicalText(text))
   const before = Buffer.from(bytes.subarray(0, invalid.offset)).toString()
   const byte = (invalid.byte ?? 0).toString(16).padStart(2, '0')
   return {
     problem: `${shownPath(path)} is not UTF-8: the byte 0x${byte} begins no character.`,
     ...createLocator(before)(before.length),
   }
+}
+
+/** What a merge has left undecided would be sent, and paid for. */
+function textWithoutConflict(path: string, value: string): Found<string> {
+  const conflict = /^<{7} .*\n[^]*?^={7}$[^]*?^>{7} /m.exec(value)
+  if (conflict === null) return { value }
+  const line = value.slice(0, conflict.index).split('\n').length
+  return { problem: `${shownPath(path)} has conflict marks of a merge: resolve them first.`, line, column: 1 }
 }
 
 const pointer = 'version https://git-lfs.github.com/spec/'

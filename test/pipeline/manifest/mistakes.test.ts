@@ -278,6 +278,20 @@ test('a byte that is not UTF-8 is named with its line', async () => {
   ])
 })
 
+test('what git could not merge is named with its line, and not sent', async () => {
+  const manifest = oneJob('each: data.csv', 'respond: { input: { file: prompt.md } }', 'out: "${id}.txt"')
+  const conflict = '<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n'
+  expect(
+    await mistakesIn(manifest, { 'data.csv': `id\n${conflict}`, 'prompt.md': `Say\n\n${conflict}` }),
+  ).toEqual(['data.csv:2:1: "data.csv" has conflict marks of a merge: resolve them first.'])
+  expect(await mistakesIn(manifest, { 'data.csv': 'id\na\n', 'prompt.md': `Say\n\n${conflict}` })).toEqual([
+    'prompt.md:3:1: "prompt.md" has conflict marks of a merge: resolve them first.',
+  ])
+  expect(await mistakesIn(`version: 1\n${conflict}`)).toEqual([
+    'modelgate.yaml:2:1: "modelgate.yaml" has conflict marks of a merge: resolve them first.',
+  ])
+})
+
 test('a mistake of many rows is told once', async () => {
   const manifest = oneJob('each: [a, b, c]', 'image create: { prompt: x, n: "${id}" }', 'out: "${id}.png"')
   expect(await mistakesIn(manifest)).toEqual([
