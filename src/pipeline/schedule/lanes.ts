@@ -88,12 +88,13 @@ export function createLanes(options: LanesOptions): Lanes {
   let wake: Timer | undefined
   let isPumping = false
   let stopped: { readonly reason: unknown } | undefined
+  let lastError = ''
 
   const circuit = createCircuit(clock, (isOpen) =>
     onChange({
       type: 'circuit-change',
       open: isOpen,
-      reason: isOpen ? 'the gateway fails again and again' : 'the gateway answers again',
+      reason: isOpen ? `the gateway fails again and again: ${lastError}` : 'the gateway answers again',
     }),
   )
 
@@ -135,6 +136,7 @@ export function createLanes(options: LanesOptions): Lanes {
       lane.rate.succeed()
     } catch (error) {
       task.error = error
+      lastError = error instanceof Error ? error.message : String(error)
       const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
       const isKnown = circuit.end(request, answerIn(error), askedS)
       if (stopped !== undefined) task.reject(error)

@@ -427,9 +427,13 @@ describe('an outage', () => {
     for (const name of [...eight, 'i', 'j']) if (!ends.has(name)) await end([name])
     expect([...ends.keys()].sort()).toEqual([...eight, 'i', 'j'])
     expect(set.lanes.state().retries.used).toBe(6)
-    expect(set.events.map(({ type, ...event }) => [type, 'open' in event && event.open])).toEqual([
-      ['circuit-change', true],
-      ['circuit-change', false],
+    expect(set.events).toEqual([
+      {
+        type: 'circuit-change',
+        open: true,
+        reason: 'the gateway fails again and again: The gateway says no.',
+      },
+      { type: 'circuit-change', open: false, reason: 'the gateway answers again' },
     ])
   })
 
