@@ -174,6 +174,9 @@ const creates = define(
 export const runDefinitions = [stateCounts, runFile, runFailure, runInstance, runRemainder, creates] as const
 
 const folder = text('the absolute path of the folder that the outputs lie below')
+const part = textOrNull(
+  'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',
+)
 const planned = orNull(
   estimate.reference,
   'an estimate of what the planned creations cost; null without prices in the configuration',
@@ -186,6 +189,7 @@ export const runEvents = {
   'plan-make': {
     run: textOrNull('id of the run; null where nothing is run'),
     folder,
+    part,
     instances: count('how many instances were chosen'),
     states: stateCounts.reference,
     lanes: list(
@@ -238,6 +242,7 @@ export const runDocument = object({
   sandbox: flag('whether the results come from the sandbox'),
   run: textOrNull('id of the run; null where nothing was run'),
   shard: textOrNull('the part that was run, as 2/5; null for the whole'),
+  part,
   instances: list(runInstance.reference, 'the chosen instances, each behind those that it needs'),
   states: stateCounts.reference,
   creates: creates.reference,

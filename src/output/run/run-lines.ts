@@ -155,7 +155,7 @@ const worst: ReadonlySet<string> = new Set(['failed', 'unknown', 'rejected', 'lo
 function orphanLine(orphans: readonly string[]): RunLine {
   const named = orphans.slice(0, maxIds).join(', ')
   const more = orphans.length > maxIds ? ` and ${orphans.length - maxIds} more` : ''
-  const text = `${orphans.length} in the lock and not in the manifest: ${named}${more}; run clean --outputs removes what they made`
+  const text = `${orphans.length} in the lock and not in the manifest: ${named}${more}; run clean --outputs lists what they made`
   return { text, tone: 'dim' }
 }
 

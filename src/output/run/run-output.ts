@@ -43,6 +43,7 @@ function createRunNotices(
   const usual = parts.usual(bounded)
   const tally = createRunTally()
   let isMaking = false
+  let isPart = false
 
   const board: LiveLine = (width, styles, height) => {
     const now = clock.monotonic()
@@ -54,7 +55,8 @@ function createRunNotices(
     if (told === undefined) return
     if (told.tone === 'error') bounded?.('error', `modelgate run: ${event.instance}`, [told.text])
     // On a terminal the paths on standard output tell the rest.
-    const isSeen = screen.isLive && stdout.isTerminal && told.tone === 'plain' && event.files.length > 0
+    const isPathSeen = screen.isLive && stdout.isTerminal && !isPart
+    const isSeen = isPathSeen && told.tone === 'plain' && event.files.length > 0
     const isWanted = told.tone === 'error' || (!quiet && !warningsOnly && !isSeen)
     if (isWanted) line(told)
     if (event.action === 'generated') pictures?.show(event.files)
@@ -69,8 +71,10 @@ function createRunNotices(
       else if (event.type === 'lane-change' && !quiet && !warningsOnly && !screen.isLive)
         line(rateLine(event))
       // Before that, somebody may be asked.
-      if (event.type === 'plan-make') screen.rest()
-      else isMaking = true
+      if (event.type === 'plan-make') {
+        screen.rest()
+        isPart = event.part !== null
+      } else isMaking = true
       if (isMaking && screen.isLive) screen.wait(board)
     },
     end(document) {
@@ -100,7 +104,7 @@ function boundAnnotations(annotate: Annotate | undefined): BoundedAnnotate | und
   return Object.assign(bounded, { reopen: () => void (left = 1) })
 }
 
-/** The paths of files as they come, or the plan when it is complete. */
+/** The paths of files as they come; the plan, or the folder of a shard's part, when it is complete. */
 function createRunOutput(
   context: Context,
   { screen, notices, show, showStyled }: OwnOutputParts,
@@ -113,12 +117,17 @@ function createRunOutput(
     const columns = stdout.isTerminal ? stdout.columns : undefined
     screen.text(showStyled(planTable(document.instances, columns, styles.current!)))
   }
-  const plan = async (document: OutputDocument | undefined) => {
-    if (document !== undefined && isRun(document) && isLook(document)) await table(document)
+  let isPart = false
+  const whole = async (document: OutputDocument | undefined) => {
+    if (document === undefined || !isRun(document)) return
+    if (isLook(document)) await table(document)
+    // Its outputs are in there.
+    else if (document.part !== null) screen.text(`${show(document.part)}\n`)
   }
   return {
     event(event) {
-      if (event.type === 'instance-end') {
+      if (event.type === 'plan-make') isPart = event.part !== null
+      if (event.type === 'instance-end' && !isPart) {
         for (const { path } of filesInPlace(event)) screen.text(`${show(path)}\n`)
       }
       notices.event(event)
@@ -127,13 +136,13 @@ function createRunOutput(
     flush: () => screen.settle(),
     async end(document) {
       await pictures?.settle()
-      await plan(document)
+      await whole(document)
       notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
       await pictures?.settle()
-      await plan(partial)
+      await whole(partial)
       notices.error(error, partial)
       await screen.closeAfterError()
     },

@@ -21,7 +21,7 @@ import { whatIsLeft } from './what-is-left.ts'
 /** What of a document does not follow from the instances. */
 export type RunFacts = Pick<
   RunDocument,
-  'mode' | 'run' | 'shard' | 'creates' | 'estimate' | 'orphans' | 'warnings'
+  'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'
 >
 
 /** The document of a run. */

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { asModelgateError, UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunDocument } from '../../events/run-document.ts'
@@ -7,6 +7,7 @@ import { describeCost } from '../../operations/spending.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import { lanes as laneNames } from '../manifest/manifest.ts'
 import { requestsLeft, type Assessment } from '../plan/assessment.ts'
+import { partFolderOf } from '../shards/part-folder.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { beginRun } from './begin-run.ts'
 import { leavePart } from './leave-part.ts'
@@ -56,11 +57,12 @@ function reportPlan(run: Run): void {
   const { lanes, project: places } = project.manifest
   const toMake = (lane: string) =>
     [...assessments.values()].filter((one) => one.instance.lane === lane && requestsLeft(one) > 0).length
-  const { creates, estimate, run: id } = factsOf(run)
+  const { creates, estimate, part, run: id } = factsOf(run)
   run.emit({
     type: 'plan-make',
     run: id,
     folder: places.outputFolder,
+    part,
     instances: assessments.size,
     states: { ...plan.states },
     lanes: laneNames
@@ -150,13 +152,15 @@ function isOver({ assessment, error }: InstanceEnd): boolean {
   return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
 }
 
-function factsOf({ options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
+function factsOf({ call, project, options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   const { shard } = options
+  const part = isChanging && shard !== null ? partFolderOf(project.manifest.project, shard) : null
   return {
     mode: options.mode,
     run: isChanging ? journal.run : null,
     shard: shard === null ? null : `${shard.index}/${shard.total}`,
+    part: part === null ? null : relative(call.context.cwd, part),
     creates: { planned: plan.creates, made: budget.used.creates, limit: maxCreates },
     estimate: plan.cost === null ? null : describeCost(plan.cost),
     orphans: [...plan.orphans],

@@ -40,6 +40,7 @@ export async function mergeParts(
         mode: 'run',
         run,
         shard: null,
+        part: null,
         creates: { planned: 0, made: 0, limit: null },
         estimate: null,
         orphans: [...plan.orphans],

@@ -42,7 +42,7 @@ const lockName = 'lock.json'
 export const journalName = 'journal.jsonl'
 
 /** The absolute path of the folder in which a shard leaves its part. */
-function partFolderOf({ stateFolder }: Project, { index, total }: Shard): string {
+export function partFolderOf({ stateFolder }: Pick<Project, 'stateFolder'>, { index, total }: Shard): string {
   return join(stateFolder, 'parts', `${index}-of-${total}`)
 }
 

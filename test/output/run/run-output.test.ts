@@ -279,7 +279,7 @@ test('the end says what is left, with the commands, and what can be done about t
     '    modelgate run',
     '1 blocked: teaser',
     '  It waits.',
-    '1 in the lock and not in the manifest: old; run clean --outputs removes what they made',
+    '1 in the lock and not in the manifest: old; run clean --outputs lists what they made',
     '',
   ])
 })
@@ -304,6 +304,18 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   expect(run.stdout.text).toContain('set-env')
   expect(run.stdout.text).not.toMatch(forbidden)
   expect(run.stderr.text).not.toMatch(forbidden)
+})
+
+test('a shard shows the folder of its part: nothing is where its outputs belong', async () => {
+  const run = play({ live: true, terminal: true })
+  const part = '.modelgate/parts/2-of-5'
+  run.output.event({ ...plan, part })
+  run.output.event(end())
+  await run.output.end({ ...sampleRun, shard: '2/5', part, left: [], orphans: [] })
+  expect(run.stdout.text).toBe('.modelgate/parts/2-of-5\n')
+  expect((await screenOf(run.stderr))[0]).toBe(
+    'hero: generated assets/hero.webp, 1536x1024, 48.2 kB, in 0:12',
+  )
 })
 
 test('GitHub gets at most nine annotations, the last for the error of the command', async () => {

@@ -75,6 +75,7 @@ function runDocument(text: string): RunDocument {
     sandbox: false,
     run: 'r1',
     shard: null,
+    part: null,
     instances: [
       { ...sampleInstance, instance: text, files: [{ ...sampleInstance.files[0]!, path: text }] },
       { ...failedInstance, instance: text, error: { ...failedInstance.error!, message: text } },
