@@ -128,6 +128,7 @@ const instanceFields = {
   ),
   creates: count('how many results it has to have created, or had, in this run'),
   files: list(runFile.reference, 'its outputs; where one of several candidates is to be picked, those'),
+  placed: flag('whether the run put them where they belong; a shard leaves them in its part'),
   took_s: secondsOrNull('how long it took in this run; null where nothing was generated'),
   cost,
   error: orNull(runFailure.reference, 'why it failed; null if it did not'),
@@ -137,11 +138,9 @@ const instanceFields = {
 export type RunInstance = Infer<typeof runInstance.schema>
 const runInstance = define('run_instance', object(instanceFields))
 
-const putInPlace: ReadonlySet<RunAction | null> = new Set(['generated', 'restored', 'moved', 'accepted'])
-
 /** The outputs of an instance that a run has put where they belong; none for one that it left as it was. */
-export function filesInPlace({ action, files }: Pick<RunInstance, 'action' | 'files'>): readonly RunFile[] {
-  return putInPlace.has(action) ? files : []
+export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'files'>): readonly RunFile[] {
+  return placed ? files : []
 }
 
 /** What a run leaves to the user. */

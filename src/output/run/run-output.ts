@@ -59,7 +59,7 @@ function createRunNotices(
     const isSeen = isPathSeen && told.tone === 'plain' && event.files.length > 0
     const isWanted = told.tone === 'error' || (!quiet && !warningsOnly && !isSeen)
     if (isWanted) line(told)
-    if (event.action === 'generated') pictures?.show(event.files)
+    if (event.action === 'generated') pictures?.show(filesInPlace(event))
   }
   return {
     event(event) {

@@ -32,7 +32,7 @@ export function runDocument(
   facts: RunFacts,
 ): RunDocument {
   const { project } = manifest
-  const instances = ends.map((end) => describeEnd(call, project, end))
+  const instances = ends.map((end) => describeEnd(call, project, end, facts.shard !== null))
   const isWhole = ends.length === manifest.instances.size
   const again = facts.shard === null ? (isWhole ? [] : null) : ['--shard', facts.shard]
   return {
@@ -49,11 +49,14 @@ export function runDocument(
   }
 }
 
+const putInPlace: ReadonlySet<InstanceEnd['action']> = new Set(['generated', 'restored', 'moved', 'accepted'])
+
 /** An instance and what became of it, as documents and events show it. */
 export function describeEnd(
   { context }: ManifestCall,
   project: OpenProject['manifest']['project'],
   { assessment, action, outputs, error, created, took_s, cost }: InstanceEnd,
+  isShard: boolean,
 ): RunInstance {
   const { instance, state, key, reasons } = assessment
   const { id, job, at, command, model, lane, output } = instance
@@ -71,6 +74,7 @@ export function describeEnd(
     reasons: [...reasons],
     creates: action === null && created === 0 ? requestsLeft(assessment) * instance.count : created,
     files: outputs.map((facts: OutputFacts) => runFile(context.cwd, project, facts)),
+    placed: putInPlace.has(action) && !isShard,
     took_s,
     cost: estimateOf(cost),
     error:

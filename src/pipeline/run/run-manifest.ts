@@ -122,7 +122,8 @@ async function settleAll(run: Run): Promise<InstanceEnd[]> {
       await Promise.all(upstream)
       const end = await settleInstance(run, assessment)
       if (end.action !== null || end.error !== null) {
-        run.emit({ type: 'instance-end', ...describeEnd(call, project.manifest.project, end) })
+        const told = describeEnd(call, project.manifest.project, end, run.options.shard !== null)
+        run.emit({ type: 'instance-end', ...told })
         await call.listener.flush()
       }
       return end

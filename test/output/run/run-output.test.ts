@@ -175,14 +175,41 @@ const logged: readonly RunEvent[] = [
   end({ ...teaser, action: 'restored', files: [mp4], reasons: [] }),
   end({ instance: 'moved', action: 'moved' }),
   end({ instance: 'loose', action: 'accepted' }),
-  end({ instance: 'own', state: 'changed', action: 'kept', reasons: ['assets/own.webp is not as locked.'] }),
-  end({ instance: 'four', state: 'awaiting', action: 'awaiting', files: [sampleRunFile, mp4], reasons: [] }),
-  end({ instance: 'late', state: 'blocked', action: 'skipped', files: [], reasons: ['It waits for four.'] }),
-  end({ instance: 'small', state: 'rejected', action: 'rejected', reasons: ['width is 512, not 1536'] }),
+  end({
+    instance: 'own',
+    state: 'changed',
+    action: 'kept',
+    placed: false,
+    reasons: ['assets/own.webp is not as locked.'],
+  }),
+  end({
+    instance: 'four',
+    state: 'awaiting',
+    action: 'awaiting',
+    placed: false,
+    files: [sampleRunFile, mp4],
+    reasons: [],
+  }),
+  end({
+    instance: 'late',
+    state: 'blocked',
+    action: 'skipped',
+    placed: false,
+    files: [],
+    reasons: ['It waits for four.'],
+  }),
+  end({
+    instance: 'small',
+    state: 'rejected',
+    action: 'rejected',
+    placed: false,
+    reasons: ['width is 512, not 1536'],
+  }),
   end({
     instance: 'lost',
     state: 'unknown',
     action: 'unknown',
+    placed: false,
     files: [],
     error: { code: 'cut', exit_code: 7, billed: 'maybe', message: 'The connection was lost.' },
   }),
@@ -216,6 +243,14 @@ test('in a pipe each result is a line, and its path alone is on standard output'
     'requests are held back: Five failures in a row.',
     '',
   ])
+})
+
+test('what a shard leaves in its part is a line, and not on standard output', async () => {
+  const run = play()
+  run.output.event(end({ placed: false }))
+  await run.output.flush()
+  expect(run.stdout.text).toBe('')
+  expect(run.stderr.text).toBe('hero: generated assets/hero.webp, 1536x1024, 48.2 kB, in 0:12\n')
 })
 
 test('--quiet leaves what failed', async () => {
@@ -295,7 +330,7 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   run.output.event(start(hostile))
   const file = { ...sampleRunFile, path: hostile }
   run.output.event(end({ instance: hostile, files: [file], reasons: [hostile] }))
-  run.output.event(end({ instance: hostile, action: 'rejected', reasons: [hostile] }))
+  run.output.event(end({ instance: hostile, action: 'rejected', placed: false, reasons: [hostile] }))
   run.output.event({ type: 'circuit-change', open: true, reason: hostile })
   run.output.event(start(hostile))
   await run.clock.advance(300)

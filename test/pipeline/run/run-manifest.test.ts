@@ -279,6 +279,7 @@ test('shards leave parts that cover everything, and touch neither lock nor outpu
     ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}: fresh (generated)`),
   )
   expect([first.exit, second.exit]).toEqual(['ok', 'ok'])
+  expect(first.document!.instances.filter(({ placed }) => placed)).toEqual([])
   expect(bench.exists('modelgate.lock') || bench.exists('a.txt')).toBe(false)
   expect(bench.list('.modelgate/parts')).toEqual(['1-of-2', '2-of-2'])
 })
