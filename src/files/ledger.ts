@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomHex, type Clock } from '../context.ts'
 import { FileError } from '../errors.ts'
@@ -63,6 +63,7 @@ export function openLedger(
       hint: 'Set HOME, XDG_STATE_HOME or MODELGATE_STATE_DIR.',
     })
   }
+  let reader: LedgerReader | undefined
   const append = async (id: string, fields: JsonObject, isSynced = false) => {
     const now = clock.now()
     const line = clean(JSON.stringify({ time: new Date(now).toISOString(), id, ...fields }))
@@ -84,14 +85,18 @@ export function openLedger(
         return undefined
       }
     },
-    createdBefore: (since, id) => readLedger(needed(), since, id),
+    createdBefore(since, id) {
+      if (reader?.since !== since) reader = createReader(needed(), since)
+      return reader.before(id)
+    },
   }
 }
 
 function findJob(folder: string, job: string): string | undefined {
   const named = `"job":${JSON.stringify(job)}`
   for (const name of monthFiles(folder).toReversed()) {
-    const line = readLines(join(folder, name)).findLast((text) => text.includes(named))
+    const lines = readFrom(join(folder, name), 0).split('\n')
+    const line = lines.findLast((text) => text.includes(named))
     const id = line === undefined ? undefined : stringOf(parse(line)?.['id'])
     if (id !== undefined) return id
   }
@@ -102,40 +107,104 @@ function findJob(folder: string, job: string): string | undefined {
 const lineStart = '{"time":"'
 const timeLength = new Date(0).toISOString().length
 
-function readLedger(folder: string, since: number, own: string | undefined): LedgerEntry[] {
+/** What stands in the ledger since a time. */
+interface LedgerReader {
+  readonly since: number
+  /** Reads what has been added, and says what stands before an entry; all of it without one. @throws FileError */
+  before(own: string | undefined): readonly LedgerEntry[]
+}
+
+interface PlacedEntry {
+  readonly entry: LedgerEntry
+  readonly file: string
+  readonly line: number
+}
+
+/** Reads each line once: a run asks before each of its thousands of creations. */
+function createReader(folder: string, since: number): LedgerReader {
   const from = new Date(since).toISOString()
-  const entries = new Map<string, LedgerEntry>()
-  let isFound = own === undefined
-  // A later month's file has lines of those whose clock is ahead: whether they were first, nobody can say.
-  for (const name of monthFiles(folder).filter((other) => other >= monthFile(since))) {
-    let isBehind = false
-    let time = from
-    for (const [at, line] of readLines(join(folder, name)).entries()) {
-      const start = line.lastIndexOf(lineStart)
-      const stamp =
-        start === -1 ? time : line.slice(start + lineStart.length, start + lineStart.length + timeLength)
-      if (stamp < from) {
-        time = stamp
-        continue
-      }
-      const record = start === -1 ? undefined : parse(line.slice(start))
-      // What a crash has torn was a creation, as far as anybody knows.
-      if ((record === undefined || start > 0) && !isBehind) entries.set(`${name}:${at}`, torn)
-      if (record === undefined) continue
-      time = stamp
-      const id = String(record['id'])
-      const count = countOf(record['count'])
-      if (record['given_back'] === true) entries.delete(id)
-      else if (id === own && count !== null) isFound = isBehind = true
-      else if (count !== null && !isBehind) entries.set(id, { id, count, ...costIn(record) })
-      else if (stringOf(record['amount']) !== undefined && entries.has(id)) {
-        entries.set(id, { ...entries.get(id)!, ...costIn(record) })
+  const entries = new Map<string, PlacedEntry>()
+  const files = new Map<string, LineReader>()
+
+  const readOn = () => {
+    // A later month's file has lines of those whose clock is ahead: whether they were first, nobody can say.
+    for (const file of monthFiles(folder).filter((other) => other >= monthFile(since))) {
+      const reader = files.get(file) ?? createLineReader(join(folder, file), from)
+      files.set(file, reader)
+      for (const [line, text] of reader.readOn()) {
+        const start = text.lastIndexOf(lineStart)
+        const record = start === -1 ? undefined : parse(text.slice(start))
+        const key = `${file}:${line}`
+        // What a crash has torn was a creation, as far as anybody knows.
+        if (record === undefined || start > 0) entries.set(key, { entry: torn, file, line })
+        else entries.delete(key)
+        if (record !== undefined) apply(record, file, line)
       }
     }
   }
-  if (isFound) return [...entries.values()]
+  const apply = (record: JsonObject, file: string, line: number) => {
+    const id = String(record['id'])
+    const count = countOf(record['count'])
+    const known = entries.get(id)
+    if (record['given_back'] === true) entries.delete(id)
+    else if (count !== null) entries.set(id, { entry: { id, count, ...costIn(record) }, file, line })
+    else if (known !== undefined && stringOf(record['amount']) !== undefined) {
+      entries.set(id, { ...known, entry: { ...known.entry, ...costIn(record) } })
+    }
+  }
+  return {
+    since,
+    before(id) {
+      readOn()
+      if (id !== undefined && !entries.has(id)) {
+        // The files may be others than those that were read.
+        entries.clear()
+        files.clear()
+        readOn()
+      }
+      const own = id === undefined ? undefined : entries.get(id)
+      if (id !== undefined && own === undefined) throw ledgerChanged(folder)
+      const before: LedgerEntry[] = []
+      for (const { entry, file, line } of entries.values()) {
+        if (file !== own?.file || line < own.line) before.push(entry)
+      }
+      return before
+    },
+  }
+}
+
+function ledgerChanged(folder: string): FileError {
   const message = `What was counted in ${shownPath(folder)} is gone: somebody has changed the files there.`
-  throw new FileError('ledger_changed', message, { billed: 'no', hint: 'Run it again.' })
+  return new FileError('ledger_changed', message, { billed: 'no', hint: 'Run it again.' })
+}
+
+/** Goes through a file that grows. */
+interface LineReader {
+  /** The lines that have been added, with their numbers; the last one again as long as it has no end. @throws FileError */
+  readOn(): Iterable<readonly [line: number, text: string]>
+}
+
+/** @param from lines before this time are left out, as it stands in them */
+function createLineReader(path: string, from: string): LineReader {
+  let offset = 0
+  let line = 0
+  let time = from
+  return {
+    *readOn() {
+      const text = readFrom(path, offset)
+      for (let at = 0; at < text.length; line++) {
+        const end = text.indexOf('\n', at)
+        const part = text.slice(at, end === -1 ? undefined : end)
+        const start = part.lastIndexOf(lineStart) + lineStart.length
+        // What was torn before its time is as old as what stands before it.
+        if (start >= lineStart.length) time = part.slice(start, start + timeLength)
+        if (part !== '' && time >= from) yield [line, part]
+        if (end === -1) return
+        at = end + 1
+        offset += part.length + 1
+      }
+    },
+  }
 }
 
 const torn: LedgerEntry = { id: '', count: 1, amount: null, currency: null }
@@ -153,14 +222,17 @@ function costIn({ amount, currency }: JsonObject): Pick<LedgerEntry, 'amount' | 
   return { amount: stringOf(amount) ?? null, currency: stringOf(currency) ?? null }
 }
 
-/** @throws FileError */
-function readLines(path: string): string[] {
+/** The bytes of a file behind a place, a character each; nothing where there is no file. @throws FileError */
+function readFrom(path: string, offset: number): string {
+  let descriptor: number | undefined
   try {
-    return readFileSync(path, 'latin1')
-      .split('\n')
-      .filter((line) => line !== '')
+    descriptor = openSync(path, 'r')
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(descriptor).size - offset))
+    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, bytes.length, offset))
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
+    if (systemCode(error) === 'ENOENT') return ''
     throw readError(error, path)
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }

@@ -1,4 +1,3 @@
-import type { Context } from '../context.ts'
 import { amountNumber, amountText, shownAmount } from '../cost/amount.ts'
 import type { Creation } from '../cost/creation.ts'
 import type { Cost, KnownCost } from '../cost/estimate.ts'
@@ -6,7 +5,7 @@ import type { Prices } from '../cost/prices.ts'
 import { billedByFacts, ModelgateError } from '../errors.ts'
 import type { CostEstimate } from '../events/cost.ts'
 import type { OutputDocument } from '../events/documents.ts'
-import { openLedger } from '../files/ledger.ts'
+import type { Ledger } from '../files/ledger.ts'
 import type { SpendingLimits } from './spending-limits.ts'
 
 /** Counts what one command creates, keeps it within its limits, and knows what it costs. */
@@ -18,15 +17,13 @@ export interface Spending {
 }
 
 interface SpendingParts {
-  readonly clock: Context['clock']
-  readonly stateFolder: string | undefined
+  /** Several commands, or the requests of one, may share it. */
+  readonly ledger: Ledger
   readonly prices: Prices
   /** The sandbox of `--sandbox` creates nothing that counts, and costs nothing. */
   readonly isSandbox: boolean
   readonly limits: SpendingLimits | undefined
   warn(message: string): void
-  /** Takes secrets out of the JSON of a line. */
-  clean(json: string): string
 }
 
 /** The last request that was admitted, and its line in the ledger if it has one. */
@@ -39,8 +36,7 @@ interface Admitted {
 
 /** The spending of one command, whatever number of requests it sends. */
 export function createSpending(parts: SpendingParts): Spending {
-  const { clock, stateFolder, prices, isSandbox, limits, warn, clean } = parts
-  const ledger = openLedger(stateFolder, clock, clean)
+  const { ledger, prices, isSandbox, limits, warn } = parts
   const isPriced = Object.keys(prices).length > 0
   // What most calls do not need is loaded by those that have limits or prices.
   const checks = () => import('./spending-limits.ts')

@@ -160,3 +160,47 @@ test('processes together never exceed a limit, however they are interleaved', as
     { numRuns: 60 },
   )
 })
+
+// A run asks again and again, and reads only what has been added.
+test('who asks again is told the same as who asks for the first time', async () => {
+  const torn = [
+    '{"time":"2026-11-22T12:00',
+    '{"time":"2026-11-22T12:00:00.000Z","id":"torn","count":2}',
+    '\0\0',
+  ]
+  const step = fc.oneof(
+    fc.record({ does: fc.constant('add'), count: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ does: fc.constantFrom('giveBack', 'correct'), at: fc.nat() }),
+    fc.record({ does: fc.constant('tear'), text: fc.constantFrom(...torn) }),
+    fc.record({ does: fc.constant('wait'), days: fc.constantFrom(1, 9) }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      const { ledger, state, clock, file } = place()
+      const ids = [await ledger.add(some(1), false)]
+      for (const one of steps) {
+        if ('count' in one) ids.push(await ledger.add(some(one.count), false))
+        else if ('text' in one) appendFileSync(file, `\n${one.text}`)
+        else if ('days' in one) await clock.advance(one.days * 86_400_000)
+        else if (one.does === 'giveBack') await ledger.giveBack(ids[one.at % ids.length]!)
+        else await ledger.correct(ids[one.at % ids.length]!, { amount: String(one.at), currency: 'USD' })
+        const own = await ledger.add(some(1), false)
+        const sorted = (one: Ledger) =>
+          one
+            .createdBefore(noon, own)
+            .map((entry) => JSON.stringify(entry))
+            .toSorted()
+        expect(sorted(ledger)).toEqual(sorted(openLedger(state, clock)))
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a file that somebody has replaced is read from its beginning', async () => {
+  const { ledger, file } = place()
+  for (let count = 1; count <= 4; count++) await ledger.add(some(count), false)
+  expect(total(ledger)).toBe(10)
+  writeFileSync(file, readFileSync(file, 'utf8').split('\n').slice(3).join('\n'))
+  expect(total(ledger, await ledger.add(some(1), false))).toBe(4)
+})

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
+import { openLedger } from '../../src/files/ledger.ts'
 import { createSpending } from '../../src/operations/spending.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -8,13 +9,11 @@ const image = (count: number) => ({ model: 'm', count, of: 'image' }) as const
 
 const spendingOf = (own: number) =>
   createSpending({
-    clock: fakeClock(),
-    stateFolder: temporaryFolder(),
+    ledger: openLedger(temporaryFolder(), fakeClock()),
     prices: {},
     isSandbox: false,
     limits: { own, since: 0, sinceText: '1970-01-01 00:00' },
     warn: () => {},
-    clean: (json) => json,
   })
 
 // A chat is one command of many requests.

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/context.ts'
 import type { Prices } from '../../src/cost/prices.ts'
+import { openLedger } from '../../src/files/ledger.ts'
 import { createSpending } from '../../src/operations/spending.ts'
 import type { Task, UpstreamResult } from '../../src/pipeline/execute/task.ts'
 import type { ExecuteCall } from '../../src/pipeline/execute/task-run.ts'
@@ -70,13 +71,11 @@ export function taskBench(
     redactor: { text: (text) => text, document: (json) => json },
     newSpending() {
       const spending = createSpending({
-        clock,
-        stateFolder: join(folder, 'state'),
+        ledger: openLedger(join(folder, 'state'), clock),
         prices,
         isSandbox: false,
         limits: maxCreates === undefined ? undefined : { all: maxCreates, since: 0, sinceText: 'ever' },
         warn() {},
-        clean: (json) => json,
       })
       return {
         ...spending,

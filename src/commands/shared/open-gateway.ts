@@ -5,6 +5,7 @@ import { sandboxFolder, stateFolder } from '../../config/paths.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../files/input-file.ts'
+import { openLedger } from '../../files/ledger.ts'
 import type { ConnectionOptions, Proxies } from '../../gateway/connection.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { createSpending, type Spending } from '../../operations/spending.ts'
@@ -75,15 +76,14 @@ export async function openGateway(
     ? await sandboxDestination(context, options, settings)
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
+  const ledger = openLedger(stateFolder(context), context.clock, (json) => gate.document(json))
   const newSpending = () =>
     createSpending({
-      clock: context.clock,
-      stateFolder: stateFolder(context),
+      ledger,
       prices: settings.prices.value,
       isSandbox: options.sandbox === true,
       limits,
       warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
-      clean: (json) => gate.document(json),
     })
   const spending = newSpending()
   let hasSent = false
