@@ -32,6 +32,24 @@ test('no file needs another that needs it', () => {
   expect(importCircles(needs)).toEqual([])
 })
 
+test('the folders of the pipeline stand on each other in this order', () => {
+  const order = 'lock store journal manifest execute plan schedule shards run changes report'.split(' ')
+  // What lies beside the folders is for all of them.
+  const floorOf = (path: string) => order.indexOf(path.split('/')[1]!)
+  const up = files
+    .filter((path) => path.startsWith('pipeline/'))
+    .flatMap((path) =>
+      needs
+        .get(path)!
+        .filter((need) => need.startsWith('pipeline/') && floorOf(need) > floorOf(path))
+        .map((need) => `${path} imports ${need}`),
+    )
+  expect(up).toEqual([])
+  expect(new Set(files.filter((path) => path.startsWith('pipeline/') && floorOf(path) === -1))).toEqual(
+    new Set(['pipeline/project.ts', 'pipeline/run-exit.ts', 'pipeline/state-folder.ts']),
+  )
+})
+
 // A helper with one user lives in its user's file. A command has a file of its own, however short.
 test('no file is a few lines for a single other one', () => {
   const isCommand = (path: string) => /^commands\/(?!shared\/)/.test(path)

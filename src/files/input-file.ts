@@ -149,7 +149,8 @@ async function readPipe(
   return await consumeInput(context, source, { maxBytes, tooLarge: over, steps: [silence] })
 }
 
-function notRegular(path: string, pipes: boolean): FileError {
+/** A folder, a device, or a pipe where none is read. @param pipes whether a pipe would do */
+export function notRegular(path: string, pipes = false): FileError {
   const message = `${shownPath(path)} is not a regular file${pipes ? ' or a pipe' : ''}.`
   return new FileError('not_a_file', message, { phase: 'input' })
 }

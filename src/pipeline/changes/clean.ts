@@ -12,7 +12,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { namesIn, readStateFile } from '../store/state-folder.ts'
+import { namesIn, readStateFile } from '../state-folder.ts'
 import type { ChangeScope } from './change-lock.ts'
 import { withProject } from './change-project.ts'
 

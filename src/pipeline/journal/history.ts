@@ -3,7 +3,7 @@ import { amountOf, type Amount } from '../../cost/amount.ts'
 import { shownPath } from '../../files/file-error.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { namesIn, readStateFile } from '../store/state-folder.ts'
+import { namesIn, readStateFile } from '../state-folder.ts'
 import type { JournalEvent } from './journal-event.ts'
 import { readLines } from './journal-line.ts'
 

@@ -7,7 +7,7 @@ import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
-import { makeStateFolder, readStateFile } from '../store/state-folder.ts'
+import { makeStateFolder, readStateFile } from '../state-folder.ts'
 import { runsFolder } from './history.ts'
 
 /** The right to run a manifest. */

@@ -6,7 +6,7 @@ import { decodeText, invalidTextClause } from '../../files/input-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Project } from '../project.ts'
-import { maxStateText, readStateFile } from '../store/state-folder.ts'
+import { maxStateText, readStateFile } from '../state-folder.ts'
 import type { Lock } from './lock-block.ts'
 import { formatLock, parseLock } from './lock-text.ts'
 

@@ -1,4 +1,4 @@
-import type { InstanceKeys } from '../lock/instance-key.ts'
+import type { InstanceKeys } from './instance-key.ts'
 import type { Assessment } from './assessment.ts'
 import { examineVariant, type VariantState } from './examine-variant.ts'
 import { explainKey } from './explain-key.ts'

@@ -1,4 +1,4 @@
-import { keysOf, type InstanceKeys } from '../lock/instance-key.ts'
+import { keysOf, type InstanceKeys } from './instance-key.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Assessment } from './assessment.ts'
 import { findBlock, type FoundBlock } from './find-block.ts'

@@ -6,7 +6,7 @@ import { writePart } from '../shards/part-folder.ts'
 import type { PartInstance } from '../shards/part-report.ts'
 import { isTextType } from '../store/file-digest.ts'
 import { exitsOf } from './describe-run.ts'
-import { exitOfRun } from './run-exit.ts'
+import { exitOfRun } from '../run-exit.ts'
 import type { InstanceEnd, Run, RunOptions } from './run-call.ts'
 
 /** Leaves what a shard has made, for `run merge`. @throws FileError */

@@ -1,7 +1,7 @@
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError } from '../../errors.ts'
-import { creationOf } from '../execute/task-body.ts'
+import { creationOf } from '../manifest/instance-body.ts'
 import { executeTask } from '../execute/execute-task.ts'
 import type { Task, TaskResult, UpstreamResult } from '../execute/task.ts'
 import type { Assessment, Variant } from '../plan/assessment.ts'

@@ -4,7 +4,7 @@ import { openJobs } from '../../operations/jobs.ts'
 import { runsFolder, type History } from '../journal/history.ts'
 import { readLock } from '../lock/project-lock.ts'
 import type { Project } from '../project.ts'
-import { namesIn } from '../store/state-folder.ts'
+import { namesIn } from '../state-folder.ts'
 import type { ManifestCall } from './manifest-call.ts'
 
 /** What tells which files nobody needs. */

@@ -1,7 +1,7 @@
 import { UsageError } from '../../errors.ts'
 import { createProblemList } from '../../problems.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
-import { exitOfRun, type RunExit } from '../run/run-exit.ts'
+import { exitOfRun, type RunExit } from '../run-exit.ts'
 import { digestOfLock, type Part } from './part-folder.ts'
 import type { PartInstance } from './part-report.ts'
 

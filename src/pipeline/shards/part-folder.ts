@@ -12,7 +12,7 @@ import type { BlobStore } from '../store/blob-store.ts'
 import { projectOf, type Project } from '../project.ts'
 import { openCandidates, type StoredCandidate } from '../store/candidate-store.ts'
 import { digestOfBytes } from '../store/file-digest.ts'
-import { makeStateFolder, maxStateText, readStateFile } from '../store/state-folder.ts'
+import { makeStateFolder, maxStateText, readStateFile } from '../state-folder.ts'
 import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
 import type { Shard } from './partition.ts'
 

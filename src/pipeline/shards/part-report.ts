@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { isObject } from '../../json.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { runExits } from '../run/run-exit.ts'
+import { runExits } from '../run-exit.ts'
 
 /**
  * What became of an instance in its part. `outdated`: it stands still, waits for a choice, or was not allowed to be

@@ -10,7 +10,7 @@ import { digestPattern } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
 import { copyWhole, syncFile, temporaryPath } from './safe-copy.ts'
-import { makeStateFolder, namesIn } from './state-folder.ts'
+import { makeStateFolder, namesIn } from '../state-folder.ts'
 
 /**
  * Bytes by their digests, in `.modelgate/store/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a

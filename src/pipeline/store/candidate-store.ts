@@ -15,7 +15,7 @@ import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block
 import type { Project } from '../project.ts'
 import { digestOfBytes, isTextType } from './file-digest.ts'
 import { copyWhole } from './safe-copy.ts'
-import { makeStateFolder, namesIn } from './state-folder.ts'
+import { makeStateFolder, namesIn } from '../state-folder.ts'
 
 /** A result that waits for a choice, or that did not hold its asserts. */
 export interface CandidateRecord {

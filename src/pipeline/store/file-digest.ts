@@ -3,7 +3,8 @@ import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FileError } from '../../errors.ts'
-import { readError, shownPath, systemCode } from '../../files/file-error.ts'
+import { readError, systemCode } from '../../files/file-error.ts'
+import { notRegular } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 
 export interface FileDigest {
@@ -158,9 +159,4 @@ function withoutCrLf(bytes: Buffer): Buffer {
     start = at + 1
   }
   return lines.length === 0 ? bytes : Buffer.concat([...lines, bytes.subarray(start)])
-}
-
-/** For a pipe, a device and the like. */
-export function notRegular(path: string): FileError {
-  return new FileError('not_a_file', `${shownPath(path)} is not a regular file.`, { phase: 'input' })
 }

@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { ManifestCall } from '../../../src/pipeline/run/manifest-call.ts'
-import { mergeParts } from '../../../src/pipeline/shards/merge-parts.ts'
+import { mergeParts } from '../../../src/pipeline/changes/merge-parts.ts'
 import { runBench } from '../run/run-bench.ts'
 
 const files = {

@@ -1,4 +1,4 @@
-import type { ExitName } from '../../errors.ts'
+import type { ExitName } from '../errors.ts'
 
 /** Where several hold, the first one counts. */
 const precedence = [

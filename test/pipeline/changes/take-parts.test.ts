@@ -6,12 +6,12 @@ import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
 import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { takeParts } from '../../../src/pipeline/shards/take-parts.ts'
+import { takeParts } from '../../../src/pipeline/changes/take-parts.ts'
 import { openStore } from '../../../src/pipeline/store/blob-store.ts'
 import { openCandidates } from '../../../src/pipeline/store/candidate-store.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { block, leavePart, manifestDigest, sha256Of, type SamplePart } from './sample-parts.ts'
+import { block, leavePart, manifestDigest, sha256Of, type SamplePart } from '../shards/sample-parts.ts'
 
 const began: Lock = new Map([
   ['hero', block('hero.png', 'old hero')],

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectOf } from '../../../src/pipeline/project.ts'
-import { makeStateFolder, readStateFile } from '../../../src/pipeline/store/state-folder.ts'
-import { failureOf } from '../../support/config-place.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { projectOf } from '../../src/pipeline/project.ts'
+import { makeStateFolder, readStateFile } from '../../src/pipeline/state-folder.ts'
+import { failureOf } from '../support/config-place.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test.each([
   ['.modelgate', false],

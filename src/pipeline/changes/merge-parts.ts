@@ -10,7 +10,7 @@ import type { ManifestCall } from '../run/manifest-call.ts'
 import { openProject, type OpenProject } from '../run/open-project.ts'
 import { runDocument, runFailure } from '../run/describe-run.ts'
 import type { InstanceEnd } from '../run/run-call.ts'
-import type { PartInstance } from './part-report.ts'
+import type { PartInstance } from '../shards/part-report.ts'
 import { takeParts, type TakenParts } from './take-parts.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ExitName } from '../../../src/errors.ts'
-import { exitOfRun } from '../../../src/pipeline/run/run-exit.ts'
+import type { ExitName } from '../../src/errors.ts'
+import { exitOfRun } from '../../src/pipeline/run-exit.ts'
 
 test.each<[ExitName[], ExitName]>([
   [[], 'ok'],

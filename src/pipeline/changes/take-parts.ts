@@ -9,14 +9,14 @@ import { readLines } from '../journal/journal-line.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import type { Project } from '../project.ts'
-import { exitOfRun, type RunExit } from '../run/run-exit.ts'
+import { exitOfRun, type RunExit } from '../run-exit.ts'
 import type { BlobStore } from '../store/blob-store.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput, removeOutput } from '../store/place-output.ts'
-import { combineParts, type CombinedParts, type Whole } from './combine-parts.ts'
-import { journalName, readPart, type Part } from './part-folder.ts'
-import type { PartInstance } from './part-report.ts'
+import { combineParts, type CombinedParts, type Whole } from '../shards/combine-parts.ts'
+import { journalName, readPart, type Part } from '../shards/part-folder.ts'
+import type { PartInstance } from '../shards/part-report.ts'
 
 /** Where parts are merged into. Nobody else may be running the manifest. */
 export interface TakeCall extends Whole {

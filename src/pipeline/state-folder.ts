@@ -1,11 +1,11 @@
 import { constants } from 'node:fs'
 import { lstat, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { FileError } from '../../errors.ts'
-import { readError, shownPath, systemCode } from '../../files/file-error.ts'
-import { makeFolder } from '../../files/write-target.ts'
-import type { Project } from '../project.ts'
-import { notRegular } from './file-digest.ts'
+import { FileError } from '../errors.ts'
+import { readError, shownPath, systemCode } from '../files/file-error.ts'
+import { notRegular } from '../files/input-file.ts'
+import { makeFolder } from '../files/write-target.ts'
+import type { Project } from './project.ts'
 
 /**
  * Makes a folder below `.modelgate`, which only the user may read, and tells Git to leave `.modelgate` out.

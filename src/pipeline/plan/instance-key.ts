@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FieldValue, InputFile, Instance, Reference } from '../manifest/manifest.ts'
-import { canonicalJson, canonicalText, requireUnicode } from './canonical-form.ts'
-import type { Lock } from './lock-block.ts'
+import { canonicalJson, canonicalText, requireUnicode } from '../lock/canonical-form.ts'
+import type { Lock } from '../lock/lock-block.ts'
 
 /** The version of the rule below. Another number makes every result stale. */
 const rule = 1

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../../src/pipeline/lock/canonical-form.ts'
-import { keysOf, type KeyInputs } from '../../../src/pipeline/lock/instance-key.ts'
+import { keysOf, type KeyInputs } from '../../../src/pipeline/plan/instance-key.ts'
 import type { FieldValue, Instance, Reference } from '../../../src/pipeline/manifest/manifest.ts'
 
 const digest = (digit: string) => digit.repeat(64)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OutputEvent } from '../../../src/events/documents.ts'
-import { resolveRun } from '../../../src/pipeline/run/resolve-run.ts'
-import { runBench } from './run-bench.ts'
+import { resolveRun } from '../../../src/pipeline/changes/resolve-run.ts'
+import { runBench } from '../run/run-bench.ts'
 
 const manifest = (prompt: string) => `version: 1
 jobs:
