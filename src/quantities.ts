@@ -21,3 +21,9 @@ export function byteText(bytes: number): string {
   while (amount >= 999.5 && unit < units.length - 1) [amount, unit] = [amount / 1000, unit + 1]
   return `${unit > 0 && amount < 99.95 ? amount.toFixed(1) : Math.round(amount)} ${units[unit]}`
 }
+
+/** The first of some names: `a, b and 3 more`. @param most how many are named */
+export function firstFew(names: readonly string[], most: number): string {
+  const shown = names.slice(0, most).join(', ')
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown
+}

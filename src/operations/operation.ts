@@ -28,6 +28,11 @@ export interface Redactor {
   document(json: string): string
 }
 
+/** A value of JSON without the secrets in its texts. */
+export function withoutSecrets<Value>(value: Value, redactor: Redactor): Value {
+  return JSON.parse(redactor.document(JSON.stringify(value))) as Value
+}
+
 /**
  * What an operation uses of the process: the working directory, the platform, time, and the signal that ends it. It has
  * neither input nor environment; standard output is only for the bytes of `-o -`.

@@ -2,7 +2,7 @@ import { amountOf, shownAmount } from '../../cost/amount.ts'
 import type { CostEstimate } from '../../events/cost.ts'
 import { runStates, type RunDocument, type RunEvent, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import { byteText, clockTime } from '../../quantities.ts'
+import { byteText, clockTime, firstFew } from '../../quantities.ts'
 import type { Tone } from '../screen.ts'
 
 /** A line for standard error. */
@@ -132,13 +132,11 @@ type Remainder = RunDocument['left'][number]
 /** @param following what comes next: what can be done about both is told once */
 function remainderLines(group: Remainder, following: Remainder | undefined): RunLine[] {
   const { state, instances } = group
-  const named = instances.slice(0, maxIds).join(', ')
-  const more = instances.length > maxIds ? ` and ${instances.length - maxIds} more` : ''
   const advice = adviceOn(group)
   const isTold = advice.join('\n') !== (following && adviceOn(following).join('\n'))
   return [
     {
-      text: `${instances.length} ${words(state)}: ${named}${more}`,
+      text: `${instances.length} ${words(state)}: ${firstFew(instances, maxIds)}`,
       tone: worst.has(state) ? 'error' : 'warning',
     },
     ...(isTold ? advice : []).map((text) => ({ text, tone: 'plain' }) as const),
@@ -153,9 +151,7 @@ function adviceOn({ message, commands }: Remainder): string[] {
 const worst: ReadonlySet<string> = new Set(['failed', 'unknown', 'rejected', 'lost'])
 
 function orphanLine(orphans: readonly string[]): RunLine {
-  const named = orphans.slice(0, maxIds).join(', ')
-  const more = orphans.length > maxIds ? ` and ${orphans.length - maxIds} more` : ''
-  const text = `${orphans.length} in the lock and not in the manifest: ${named}${more}; run clean --outputs lists what they made`
+  const text = `${orphans.length} in the lock and not in the manifest: ${firstFew(orphans, maxIds)}; run clean --outputs lists what they made`
   return { text, tone: 'dim' }
 }
 

@@ -6,6 +6,7 @@ import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { makeFolder } from '../../files/write-target.ts'
+import { withoutSecrets } from '../../operations/operation.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { creationOf } from '../manifest/instance-body.ts'
 import { refuseChanged } from './task-inputs.ts'
@@ -40,7 +41,8 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
   const done: TaskResult = {
     result: {
       outputs,
-      ...withoutSecrets(made.provenance, shared),
+      // The gateway's own words go into the lock, and it may quote the key.
+      ...withoutSecrets(made.provenance, shared.redactor),
       // The address of a sandbox is another one each time.
       origin: project.isSandbox ? null : gateway.baseUrl.origin,
       // Of a job that was started earlier only a part of the time was spent here.
@@ -52,11 +54,6 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
   }
   writeRecord(task, done, shared.redactor)
   return done
-}
-
-/** The gateway's own words go into the lock, and it may quote the key. */
-function withoutSecrets<Facts>(facts: Facts, { redactor }: Pick<ExecuteCall, 'redactor'>): Facts {
-  return JSON.parse(redactor.document(JSON.stringify(facts))) as Facts
 }
 
 /** What the name of an output promises, and the result is not, each a sentence. */

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { RunReportDocument } from '../../events/run-document.ts'
 import type { AssetReport } from '../../events/asset-report.ts'
 import { outputVersion } from '../../events/output-schema.ts'
+import { withoutSecrets } from '../../operations/operation.ts'
 import { openTextFile, type TextFile } from '../../files/text-file.ts'
 import { creationOf } from '../manifest/instance-body.ts'
 import type { Instance } from '../manifest/manifest.ts'
@@ -35,8 +36,7 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
   const opened: TextFile[] = []
   try {
     // Prompts and messages may hold what the program knows as a secret.
-    const json = call.redactor.document(JSON.stringify(await reportOf(call, project, options)))
-    const report = JSON.parse(json) as AssetReport
+    const report = withoutSecrets(await reportOf(call, project, options), call.redactor)
     const files: RunReportDocument['files'][number][] = []
     for (const { path, format } of options.files) {
       const file = await openTextFile(context, path, { force: options.isForced })

@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { createProblemList } from '../../problems.ts'
+import { firstFew } from '../../quantities.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
 import { exitOfRun, type RunExit } from '../run-exit.ts'
 import { digestOfLock, type Part } from './part-folder.ts'
@@ -164,7 +165,4 @@ function checkLocks(parts: readonly Part[], whole: Whole, report: Report): void 
 
 const maxListed = 5
 
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, maxListed).join(', ')
-  return names.length > maxListed ? `${shown} and ${names.length - maxListed} more` : shown
-}
+const listed = (names: readonly string[]) => firstFew(names, maxListed)
