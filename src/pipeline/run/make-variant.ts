@@ -64,7 +64,7 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
         return await attemptTask(run, task)
       } catch (thrown) {
         // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
-        created -= await giveUp(run, request, realError(asModelgateError(thrown, false)))
+        created -= await giveUp(run, request, realError(asModelgateError(thrown, false)), resumed)
         throw thrown
       }
     })
@@ -140,16 +140,23 @@ async function finish(run: Run, request: Request, task: TaskResult): Promise<Mad
 
 /**
  * Writes down how a request ended that has no result.
+ * @param resumed whether an earlier attempt may have been accepted: that this one was not says nothing of it
  * @returns how much it has certainly not created
  */
-async function giveUp(run: Run, { instance, key }: Request, error: ModelgateError): Promise<number> {
+async function giveUp(
+  run: Run,
+  { instance, key }: Request,
+  error: ModelgateError,
+  resumed: boolean,
+): Promise<number> {
   const { history } = run.project
   const intent = history.intents.get(key)
   if (intent === undefined) return 0
   const billed = billedOf(error)
   // A gateway may quote the key.
   const message = run.call.redactor.text(error.message)
-  const isOver = history.jobs.has(key) ? ended.has(error.exit) : billed === 'no' || ended.has(error.exit)
+  const mayBeThere = resumed || history.jobs.has(key)
+  const isOver = ended.has(error.exit) || (billed === 'no' && !mayBeThere)
   // Still under way, or unknown: the next run looks at what is left, and goes on with it.
   if (!isOver) return 0
   if (billed === 'no') {
@@ -169,8 +176,6 @@ const ended: ReadonlySet<ModelgateError['exit']> = new Set([
   'contract',
   'partial',
   'schema',
-  'key',
-  'usage',
 ])
 
 /** @throws FileError when the bytes of another instance's result are gone */

@@ -234,6 +234,35 @@ test('with a gateway that honours idempotency keys the same request is sent agai
   expect(document!.creates.made).toBe(2)
 })
 
+test('a request that was lost is not taken for one that was never sent when it is refused the next time', async () => {
+  const lost = { endpoint: 'image-generations', times: 1, action: 'reset', at: 'after-headers' } as const
+  const headers = { 'retry-after': '0' }
+  const bench = await runBench(
+    { 'modelgate.yaml': two },
+    {
+      sandbox: { faults: [lost, { ...lost, action: 'status', status: 429, headers }] },
+      idempotencyHonoured: true,
+    },
+  )
+  const { exit, document } = await bench.run({ jobs: ['hero'] })
+  const keys = bench.sandbox.requests().map(({ idempotencyKey }) => idempotencyKey)
+  expect([exit, keys.length, new Set(keys).size]).toEqual(['ok', 3, 1])
+  expect([bench.sandbox.created(), document!.creates.made]).toEqual([1, 1])
+})
+
+test('a job that cannot be looked up for want of a key is gone on with when there is one', async () => {
+  const bench = await runBench(
+    {
+      'modelgate.yaml':
+        'version: 1\njobs:\n  a: { video generate: { model: veo-3.1, prompt: A harbour }, out: a.mp4 }\n',
+    },
+    { sandbox: { faults: [{ endpoint: 'operation-lookup', times: 1, action: 'status', status: 401 }] } },
+  )
+  expect((await bench.run()).exit).toBe('key')
+  expect((await bench.run()).told).toEqual(['a: fresh (generated)'])
+  expect(bench.sandbox.created()).toBe(1)
+})
+
 test('a text of unknown outcome is asked for again, and counted again', async () => {
   const bench = await runBench(
     { 'modelgate.yaml': 'version: 1\njobs:\n  a: { respond: { model: m, input: One }, out: one.txt }\n' },
