@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -68,6 +68,12 @@ export function crashProject(
       const isKilled = point > 0 && points.length >= point
       expect([exit, exit === 'SIGKILL' ? '' : stderr].slice(0, 1)).toEqual([isKilled ? 'SIGKILL' : exit])
       return points
+    },
+    /** Makes the last heartbeat of the owner one of so many seconds ago. */
+    ageOwner(seconds: number) {
+      const time = Date.now() / 1000 - seconds
+      const owners = readdirSync(runs).filter((name) => name.endsWith('.owner'))
+      for (const name of owners) utimesSync(join(runs, name), time, time)
     },
     /** How many events are on disk. */
     lines: () => journals(runs).join('').split('\n').length - 1,

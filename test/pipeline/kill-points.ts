@@ -1,5 +1,5 @@
 /** Every so many points of a run it is killed; 1 takes all of them, and much longer. */
-const stride = Number(process.env['KILL_STRIDE'] ?? 13)
+const stride = Number(process.env['KILL_STRIDE'] ?? 23)
 
 /** Calls back for points of a run, four at a time. @param first so that several tests do not take the same points */
 export async function atPoints(

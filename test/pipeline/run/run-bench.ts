@@ -13,6 +13,8 @@ import { writeFiles } from '../../support/temporary-folder.ts'
 interface BenchOptions {
   /** Of the sandbox that is the gateway. */
   readonly sandbox?: Partial<SandboxOptions>
+  /** The address at which the program finds it. */
+  readonly through?: (url: string) => Promise<string>
   readonly idempotencyHonoured?: boolean
   readonly prices?: Prices
 }
@@ -34,10 +36,15 @@ const plain: RunOptions = {
 /** A manifest in a folder of its own, and a sandbox to run it on. */
 export async function runBench(
   files: Readonly<Record<string, string>>,
-  { sandbox: faults = {}, idempotencyHonoured = false, prices = {} }: BenchOptions = {},
+  {
+    sandbox: faults = {},
+    through = async (url) => url,
+    idempotencyHonoured = false,
+    prices = {},
+  }: BenchOptions = {},
 ) {
   const sandbox = await runningSandbox(faults)
-  const tasks = taskBench(sandbox.url)
+  const tasks = taskBench(await through(sandbox.url))
   const { folder } = tasks
   writeFiles(folder, files)
   const run = async (options: Partial<RunOptions> = {}, changes: Partial<RunCall> = {}) => {
