@@ -3,7 +3,7 @@ import { outputVersion } from '../../events/output-schema.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { openProject, type OpenProject } from '../run/open-project.ts'
 import { runFile } from '../run/run-file.ts'
-import { lockWithUnfinished } from '../run/take-up.ts'
+import { lockWithUnfinished } from '../run/resume-run.ts'
 import type { ChangedInstance, ChangeScope } from './change-lock.ts'
 
 /**

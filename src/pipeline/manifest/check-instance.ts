@@ -9,7 +9,7 @@ import { bodyOfFields } from './instance-body.ts'
 import { fieldName, nouns } from './command-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Instance } from './manifest.ts'
-import { memberOf, nodeAt } from './manifest-source.ts'
+import { memberOf, nodeAt } from './yaml-nodes.ts'
 import type { Reading } from './reading.ts'
 
 /** What is known of a request that has been checked. */

@@ -4,7 +4,7 @@ import { isProblem } from '../../problems.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { readLock } from '../lock/project-lock.ts'
 import { projectOf, type Project } from '../project.ts'
-import { memberOf, type YamlNode } from './manifest-source.ts'
+import { memberOf, type YamlNode } from './yaml-nodes.ts'
 import type { Reading } from './reading.ts'
 
 /** Another manifest, of which only the lock is read. */

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import type { JobDefinition } from './job-definition.ts'
-import { memberOf, valueOf } from './manifest-source.ts'
+import { memberOf, valueOf } from './yaml-nodes.ts'
 import type { Reading } from './reading.ts'
 import { rowsOfCsv, rowsOfJsonLines, rowsOfList, type Row, type Rows } from './rows.ts'
 import { substitute } from './substitute.ts'

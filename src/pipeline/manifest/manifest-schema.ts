@@ -4,7 +4,7 @@ import type { Field, Fields } from '../../contract/field.ts'
 import { knownModels } from '../../contract/known-models.ts'
 import type { JsonObject } from '../../json.ts'
 import { fieldsOf, nouns, type CommandField } from './command-fields.ts'
-import { jobFields, manifestFields, variableName } from './manifest-shape.ts'
+import { jobFields, manifestFields, variableName } from './manifest-fields.ts'
 import { jobName } from './reference.ts'
 
 const commands = Object.keys(creatingCommands) as CreatingCommand[]

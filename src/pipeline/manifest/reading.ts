@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import type { InputFiles } from './input-files.ts'
 import type { Instance, Position } from './manifest.ts'
-import { memberOf, nodeAt, valueOf, type YamlNode } from './manifest-source.ts'
+import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
 import type { Mistakes } from './mistakes.ts'
 import type { Scope } from './substitute.ts'
 

@@ -18,7 +18,7 @@ import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
 import type { Run, RunCall, RunOptions } from './run-call.ts'
 import { stopWithGrace } from './stop-run.ts'
-import { lockWithUnfinished, takeUpReplies } from './take-up.ts'
+import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
 
 /**
  * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
