@@ -54,7 +54,8 @@ export async function beginRun(
   let hasBegun = unfinished !== null
   const record = async (event: JournalEvent) => {
     hasBegun = true
-    await journal.append(event)
+    // A gateway may quote the key anywhere, also in the id of a job: this process still knows that as it is.
+    await journal.append(JSON.parse(call.redactor.document(JSON.stringify(event))) as JournalEvent)
     history.note(event)
   }
   const keeper = keepLock(project.files, manifest.project, lock, options.shard === null)

@@ -47,7 +47,9 @@ function reportOf({ redactor }: Run['call'], end: InstanceEnd): PartInstance {
   if (error === null || outcome !== 'failed') return { id, outcome }
   const { code, message } = error
   const exit = exitOfRun([error.exit])
-  return { id, outcome, error: { exit, code, message: redactor.text(message), billed: billedOf(error) } }
+  // A code may be the gateway's own word.
+  const told = { code: redactor.text(code), message: redactor.text(message) }
+  return { id, outcome, error: { exit, ...told, billed: billedOf(error) } }
 }
 
 function outcomeOf({ assessment: { state }, action, error }: InstanceEnd): PartInstance['outcome'] {

@@ -153,18 +153,16 @@ async function giveUp(
   const intent = history.intents.get(key)
   if (intent === undefined) return 0
   const billed = billedOf(error)
-  // A gateway may quote the key.
-  const message = run.call.redactor.text(error.message)
   const mayBeThere = resumed || history.jobs.has(key)
   const isOver = ended.has(error.exit) || (billed === 'no' && !mayBeThere)
   // Still under way, or unknown: the next run looks at what is left, and goes on with it.
   if (!isOver) return 0
   if (billed === 'no') {
     run.budget.giveBack({ creates: intent.creates, cost: intent.cost })
-    await run.record({ type: 'release', key, reason: message })
+    await run.record({ type: 'release', key, reason: error.message })
     return intent.creates
   }
-  const { exitCode: exit_code, code } = error
+  const { exitCode: exit_code, code, message } = error
   await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
   return 0
 }
