@@ -5,13 +5,12 @@ import { orderInstances } from './dependency-order.ts'
 import type { Import } from './imports.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
-import { createRowReader, maxInstances } from './job-rows.ts'
 import { promptOf, type Instance, type Manifest } from './manifest.ts'
 import { memberOf } from './yaml-nodes.ts'
 import { outputProblems, type TakenPath } from './output-paths.ts'
 import type { Reading } from './reading.ts'
 import type { Targets } from './resolve-reference.ts'
-import type { Row } from './rows.ts'
+import { createRowReader, maxInstances, type Row } from './rows.ts'
 
 interface Parts {
   readonly jobs: readonly JobDefinition[]

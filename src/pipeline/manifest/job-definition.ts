@@ -4,9 +4,8 @@ import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { exclusionOf, fieldsOf, fieldName, nouns, type CommandField } from './command-fields.ts'
 import { memberOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
-import { assertions, jobFields } from './manifest-fields.ts'
+import { assertions, jobFields, jobName } from './manifest-fields.ts'
 import { readPart, readShape, unknownName, type Reading } from './reading.ts'
-import { jobName } from './reference.ts'
 
 /** A field of a command as it is written. */
 export interface WrittenField {

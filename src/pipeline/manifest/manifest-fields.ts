@@ -117,3 +117,6 @@ export const defaultLanes: Readonly<Record<Lane, number>> = { text: 8, image: 4,
 
 /** What environment variables are named. */
 export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** What jobs are named. */
+export const jobName = /^[a-z0-9][a-z0-9_-]{0,63}$/

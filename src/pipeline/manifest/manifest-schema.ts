@@ -4,8 +4,7 @@ import type { Field, Fields } from '../../contract/field.ts'
 import { knownModels } from '../../contract/known-models.ts'
 import type { JsonObject } from '../../json.ts'
 import { fieldsOf, nouns, type CommandField } from './command-fields.ts'
-import { jobFields, manifestFields, variableName } from './manifest-fields.ts'
-import { jobName } from './reference.ts'
+import { jobFields, jobName, manifestFields, variableName } from './manifest-fields.ts'
 
 const commands = Object.keys(creatingCommands) as CreatingCommand[]
 

@@ -4,7 +4,33 @@ import { nouns } from './command-fields.ts'
 import { importedPath, type Import } from './imports.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Lane, Reference } from './manifest.ts'
-import { parseReference, type WrittenReference } from './reference.ts'
+
+/** The parts of `@import/job[row]#candidate`. */
+interface WrittenReference {
+  /** The other manifest, without its extension. */
+  readonly import?: string
+  readonly job: string
+  /** The id of a row, in Unicode's form NFC. */
+  readonly row?: string
+  /** From 1. */
+  readonly candidate?: number
+}
+
+const reference =
+  /^@(?:(?<manifest>[\p{L}\p{N}][\p{L}\p{N}._-]*)\/)?(?<job>[a-z0-9][a-z0-9_-]{0,63})(?:\[(?<row>[^[\]]+)\])?(?:#(?<candidate>[1-9]\d{0,3}))?$/u
+
+/** Reads a reference to what another job makes; undefined for anything else, a misspelt one, too. */
+export function parseReference(text: string): WrittenReference | undefined {
+  const parts = reference.exec(text)?.groups
+  if (parts === undefined) return undefined
+  const { manifest, job, row, candidate } = parts
+  return {
+    ...(manifest === undefined ? {} : { import: manifest }),
+    job: job!,
+    ...(row === undefined ? {} : { row: row.normalize('NFC') }),
+    ...(candidate === undefined ? {} : { candidate: Number(candidate) }),
+  }
+}
 
 /** What references can lead to. */
 export interface Targets {
