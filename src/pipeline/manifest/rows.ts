@@ -21,8 +21,6 @@ export interface Row {
 
 interface Rows {
   readonly rows: readonly Row[]
-  /** The names of all columns, in order of appearance. */
-  readonly columns: readonly string[]
   /** Every mistake; a row with one is left out. In a list, `line` is the number of the item, and `column` 1. */
   readonly problems: readonly TextProblem[]
 }
@@ -78,7 +76,7 @@ export function createRowReader(reading: Reading): (job: JobDefinition) => Promi
 /** The rows of a CSV file. */
 export function rowsOfCsv(text: string, maxRows = Infinity): Rows {
   const { header, rows, problems } = parseCsv(text, maxRows)
-  return identified(rows, header, problems, 'line')
+  return identified(rows, header.includes('id'), problems, 'line')
 }
 
 /** The rows of a file with a JSON object a line; empty lines are no rows. */
@@ -107,7 +105,7 @@ export function rowsOfJsonLines(text: string, maxRows = Infinity): Rows {
     if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
     else rows.push({ values, line: at + 1 })
   }
-  return identified(rows, namesOf(rows), problems, 'line')
+  return identified(rows, hasId(rows), problems, 'line')
 }
 
 /** The rows of a list in the manifest: objects, or single values, each of which is the column `id` of its row. */
@@ -119,7 +117,7 @@ export function rowsOfList(list: readonly unknown[]): Rows {
     if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
     else rows.push({ values, line: at + 1 })
   }
-  return identified(rows, namesOf(rows), problems, 'item')
+  return identified(rows, hasId(rows), problems, 'item')
 }
 
 /** The values as texts, or what is wrong with them. */
@@ -136,18 +134,17 @@ function valuesOf(row: Readonly<Record<string, unknown>>): Record<string, string
   return values
 }
 
-function namesOf(rows: readonly CsvRow[]): string[] {
-  return [...new Set(rows.flatMap(({ values }) => Object.keys(values)))]
+function hasId(rows: readonly CsvRow[]): boolean {
+  return rows.some(({ values }) => Object.hasOwn(values, 'id'))
 }
 
 /** @param unit what a row is in its source, for messages */
 function identified(
   rows: readonly CsvRow[],
-  columns: readonly string[],
+  hasIds: boolean,
   problems: readonly TextProblem[],
   unit: 'line' | 'item',
 ): Rows {
-  const hasIds = columns.includes('id')
   const all = [...problems]
   const found: Row[] = []
   const places = new Map<string, number>()
@@ -168,7 +165,7 @@ function identified(
       found.push({ id, columns: values, line })
     }
   }
-  return { rows: found, columns, problems: all.toSorted((a, b) => a.line - b.line) }
+  return { rows: found, problems: all.toSorted((a, b) => a.line - b.line) }
 }
 
 const maxIdLength = 120
