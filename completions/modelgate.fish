@@ -163,7 +163,7 @@ complete -c modelgate -n '__modelgate_is ' -a models -d 'Show the known models a
 complete -c modelgate -n '__modelgate_is ' -a auth -d 'Store, show and remove the key'
 complete -c modelgate -n '__modelgate_is ' -a config -d 'Show and change the settings'
 complete -c modelgate -n '__modelgate_is ' -a doctor -d 'Find out what is wrong with the set-up, and what to do about it'
-complete -c modelgate -n '__modelgate_is ' -a schema -d 'Print the JSON Schema of the --json and --jsonl output'
+complete -c modelgate -n '__modelgate_is ' -a schema -d 'Print the JSON Schema of the --json and --jsonl output, or of the manifest of run'
 complete -c modelgate -n '__modelgate_is ' -a completion -d 'Print a completion script for bash, zsh, fish or PowerShell'
 complete -c modelgate -n '__modelgate_is ' -a help -d 'Show help for a command or a topic; all of it as data with --json'
 complete -c modelgate -n __modelgate_takes_common -s V -l version -d 'print the version'

@@ -22,7 +22,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'auth' = 'Store, show and remove the key'
             'config' = 'Show and change the settings'
             'doctor' = 'Find out what is wrong with the set-up, and what to do about it'
-            'schema' = 'Print the JSON Schema of the --json and --jsonl output'
+            'schema' = 'Print the JSON Schema of the --json and --jsonl output, or of the manifest of run'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
             'help' = 'Show help for a command or a topic; all of it as data with --json'
         }

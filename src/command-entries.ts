@@ -304,7 +304,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'schema',
-    about: 'Print the JSON Schema of the --json and --jsonl output',
+    about: 'Print the JSON Schema of the --json and --jsonl output, or of the manifest of run',
     load: async () => (await import('./commands/schema.ts')).registerSchema,
   },
   {

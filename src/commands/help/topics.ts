@@ -227,6 +227,10 @@ const pipelines: Topic = {
       text: 'modelgate run makes what modelgate.yaml describes: images, texts and videos, each with its prompt, from a list or from each other. What was made is in modelgate.lock: it is never made again by accident, nor paid for twice after a kill. modelgate schema manifest describes the file for an editor.',
     },
     {
+      heading: 'Several candidates, changed files, failed asserts:',
+      text: 'variants: 3 makes three; run report shows them, run pick JOB 2 chooses, and pick: 2 in the manifest makes that one alone. A file that was changed by hand is left as it is until run adopt JOB or --force. What does not hold its assert is kept and not made again by itself. Each run ends with what is left to do, and the commands for it.',
+    },
+    {
       heading: 'The same in CI:',
       text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless all is as locked. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and the outputs up_to_date, created, failed and left are written without being asked.`,
     },

@@ -58,7 +58,7 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   new: madeByRun,
   pending: madeByRun,
   restorable: madeByRun,
-  blocked: { message: 'Made once what it needs is there.', commands: () => [] },
+  blocked: { message: 'Not made until what holds it up is settled.', commands: () => [] },
 }
 
 /** The order in which they are told. */
