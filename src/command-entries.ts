@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { CommandTools } from './commands/shared/command-tools.ts'
-import type { Example } from './commands/shared/help-layout.ts'
+import type { CommandTools } from './commands/shared/options/command-tools.ts'
+import type { Example } from './commands/shared/help/help-layout.ts'
 import type { Context } from './context.ts'
 
 /** A command before its module is loaded. */

@@ -5,7 +5,7 @@ import {
   originOf,
   refuseCommonOptions,
   rememberOrigin,
-} from './commands/shared/common-options.ts'
+} from './commands/shared/options/common-options.ts'
 import {
   addExamples,
   type Example,
@@ -13,7 +13,7 @@ import {
   helpLayout,
   ownOptionsLayout,
   writeHelp,
-} from './commands/shared/help-layout.ts'
+} from './commands/shared/help/help-layout.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
 
 const examples: readonly Example[] = [
@@ -38,7 +38,7 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
-    const { calledCommand, parserError } = await import('./commands/shared/parser-error.ts')
+    const { calledCommand, parserError } = await import('./commands/shared/help/parser-error.ts')
     if (error.code !== 'commander.help') throw parserError(error, program, argv)
     // The program or a group of commands was called without a command.
     const group = calledCommand(program, argv)

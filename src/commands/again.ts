@@ -12,11 +12,11 @@ import { findCall } from '../operations/read-log.ts'
 import { withPrompt } from '../operations/request-prompt.ts'
 import { roundedDuration } from '../quantities.ts'
 import { ownLog } from './log.ts'
-import type { CommandTools, LoadCommand } from './shared/command-tools.ts'
-import { say } from './shared/conversation.ts'
-import { originOf, rememberOrigin, type CommonOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readTextPrompt } from './shared/text-prompt.ts'
+import type { CommandTools, LoadCommand } from './shared/options/command-tools.ts'
+import { say } from './shared/text/conversation.ts'
+import { originOf, rememberOrigin, type CommonOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readTextPrompt } from './shared/request/text-prompt.ts'
 
 interface AgainOptions extends Omit<CommonOptions, 'sandbox'> {
   sandbox?: boolean

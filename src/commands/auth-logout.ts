@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander'
 import { removeKey, storedProfiles } from '../config/credentials.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
-import { ownSettings } from './shared/own-settings.ts'
-import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { homePath, tell } from './shared/print-document.ts'
+import { ownSettings } from './shared/options/own-settings.ts'
+import { type CommonOptions, explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { homePath, tell } from './shared/call/print-document.ts'
 
 const logoutExamples: readonly Example[] = [
   ['modelgate auth logout'],

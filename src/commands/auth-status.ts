@@ -10,11 +10,11 @@ import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { createGate } from '../output/gate.ts'
 import { keyReport } from '../output/key-report.ts'
-import { checkKeyAt } from './shared/check-gateway.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { homePath, printDocument } from './shared/print-document.ts'
+import { checkKeyAt } from './shared/gateway/check-gateway.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { homePath, printDocument } from './shared/call/print-document.ts'
 
 const statusExamples: readonly Example[] = [
   ['modelgate auth status', 'which key is used, and where it is from'],

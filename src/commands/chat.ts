@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
-import { refuseOptions, suggestWords } from './shared/common-options.ts'
-import { continueOption, conversationFileOption } from './shared/conversation.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { renderOption } from './shared/text-command.ts'
+import { refuseOptions, suggestWords } from './shared/options/common-options.ts'
+import { continueOption, conversationFileOption } from './shared/text/conversation.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { renderOption } from './shared/text/text-command.ts'
 
 /** The common options that mean nothing here: a chat has many requests, and shows all of them. */
 const refused: ReadonlySet<string> = new Set(

@@ -5,8 +5,8 @@ import { fishCompletion } from './completion/fish.ts'
 import { powershellCompletion } from './completion/powershell.ts'
 import { readTree, type CommandNode } from './completion/tree.ts'
 import { zshCompletion } from './completion/zsh.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import type { LoadCommand } from './shared/command-tools.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import type { LoadCommand } from './shared/options/command-tools.ts'
 
 /** A script for each shell: static, so that no TAB starts a process. */
 export const completionScripts = {

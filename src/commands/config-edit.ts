@@ -9,10 +9,10 @@ import { configFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import { ConfigError, FileError, Interrupted, ModelgateError, UsageError } from '../errors.ts'
 import { readError, systemCode } from '../files/file-error.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { homePath, tell } from './shared/print-document.ts'
-import { askChoice, canAsk } from './shared/questions.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { homePath, tell } from './shared/call/print-document.ts'
+import { askChoice, canAsk } from './shared/input/questions.ts'
 
 const editExamples: readonly Example[] = [
   ['modelgate config edit'],

@@ -9,10 +9,10 @@ import { ConfigError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SettingsDocument } from '../events/setting.ts'
 import { isObject } from '../json.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { settingArgument } from './shared/setting-argument.ts'
-import { printDocument } from './shared/print-document.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { settingArgument } from './shared/options/setting-argument.ts'
+import { printDocument } from './shared/call/print-document.ts'
 
 const getExamples: readonly Example[] = [
   ['modelgate config get text_model', 'the value alone; exit 2 if there is none'],

@@ -5,9 +5,9 @@ import type { Context } from '../context.ts'
 import type { SettingsDocument } from '../events/setting.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { settingList } from '../output/setting-list.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { homePath, printDocument, tell } from './shared/print-document.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { homePath, printDocument, tell } from './shared/call/print-document.ts'
 
 const listExamples: readonly Example[] = [
   ['modelgate config list', 'what is set, and where'],

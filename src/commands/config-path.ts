@@ -9,9 +9,9 @@ import { outputVersion } from '../events/output-schema.ts'
 import type { PlacesDocument } from '../events/setting.ts'
 import { logFolder } from '../files/log/log-file.ts'
 import { gap, padded } from '../output/table-cells.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { homePath, printDocument, printLine } from './shared/print-document.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { homePath, printDocument, printLine } from './shared/call/print-document.ts'
 
 const pathExamples: readonly Example[] = [
   ['modelgate config path', 'all places'],

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
 import { configSchema } from '../config/file-schema.ts'
 import type { Context } from '../context.ts'
-import { takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { printLine } from './shared/print-document.ts'
+import { takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { printLine } from './shared/call/print-document.ts'
 
 const schemaExamples: readonly Example[] = [
   ['modelgate config schema > modelgate.schema.json', 'for an editor'],

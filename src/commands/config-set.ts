@@ -11,10 +11,10 @@ import { pathToWrite } from '../config/layers.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { objectOf } from '../json.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { settingArgument } from './shared/setting-argument.ts'
-import { homePath, tell } from './shared/print-document.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { settingArgument } from './shared/options/setting-argument.ts'
+import { homePath, tell } from './shared/call/print-document.ts'
 
 const setExamples: readonly Example[] = [
   ['modelgate config set base_url https://gateway.example'],

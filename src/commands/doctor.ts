@@ -21,10 +21,10 @@ import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-che
 import { checkConnect, checkDns, checkProxy, checkTls, type Route } from './doctor/network-checks.ts'
 import { checkLine, summaryLine } from '../output/check-line.ts'
 import { checkState } from './doctor/state-check.ts'
-import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings, sandboxKey } from './shared/open-gateway.ts'
-import { homePath, printReport, tell } from './shared/print-document.ts'
+import { type CommonOptions, explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
+import { homePath, printReport, tell } from './shared/call/print-document.ts'
 
 const doctorExamples: readonly Example[] = [
   ['modelgate doctor', 'what is wrong, and what to do about it'],

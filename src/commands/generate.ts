@@ -10,14 +10,14 @@ import { addMessage, addSafety, contentRequest, type SafetySetting } from '../op
 import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
-import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
-import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
+import { buildRequest, type CommandCall, type Draft } from './shared/request/build-request.ts'
+import { collect, explainCommon, strictMeanings, suggestWords } from './shared/options/common-options.ts'
 import {
   addContractFlags,
   conflictingFlags,
   inputOption,
   type ConflictingFlags,
-} from './shared/contract-flags.ts'
+} from './shared/request/contract-flags.ts'
 import {
   attachmentPaths,
   continueConversation,
@@ -25,9 +25,9 @@ import {
   conversationConflicts,
   conversationFileOption,
   type ConversationOptions,
-} from './shared/conversation.ts'
-import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+} from './shared/text/conversation.ts'
+import { isSet, parseTextFlag, underFlag } from './shared/request/request-body.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
@@ -38,8 +38,13 @@ import {
   takeLanguage,
   type TextInputs,
   type TextOptions,
-} from './shared/text-command.ts'
-import { contentToolForms, contentToolNames, readContentTool, readToolOutput } from './shared/tool-flag.ts'
+} from './shared/text/text-command.ts'
+import {
+  contentToolForms,
+  contentToolNames,
+  readContentTool,
+  readToolOutput,
+} from './shared/request/tool-flag.ts'
 
 interface GenerateOptions extends TextOptions, ConversationOptions {
   system?: string

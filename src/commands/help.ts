@@ -3,9 +3,9 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
 import { formatTopic, topics } from './help/topics.ts'
-import type { LoadCommand } from './shared/command-tools.ts'
-import { suggestWords, takeOptions } from './shared/common-options.ts'
-import { addExamples, allFlag, type Example, writeHelp } from './shared/help-layout.ts'
+import type { LoadCommand } from './shared/options/command-tools.ts'
+import { suggestWords, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, allFlag, type Example, writeHelp } from './shared/help/help-layout.ts'
 
 const examples: readonly Example[] = [
   ['modelgate help video wait', 'a command'],

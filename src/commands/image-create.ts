@@ -2,9 +2,14 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { flagsOf } from '../contract/field-flags.ts'
 import { imageCreateEndpoint as endpoint } from '../contract/images.ts'
-import { addContractFlags } from './shared/contract-flags.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
+import { addContractFlags } from './shared/request/contract-flags.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import {
+  addImageOptions,
+  buildImageRequest,
+  sendImages,
+  type ImageOptions,
+} from './shared/media/image-command.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')

@@ -14,12 +14,17 @@ import {
   type SourceInput,
 } from '../operations/image-sources.ts'
 import type { Body } from '../operations/operation.ts'
-import { addContractFlags, inputOption } from './shared/contract-flags.ts'
-import { fetchSource } from './shared/fetch-source.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
+import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
+import { fetchSource } from './shared/request/fetch-source.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import {
+  addImageOptions,
+  buildImageRequest,
+  sendImages,
+  type ImageOptions,
+} from './shared/media/image-command.ts'
 import { allInputs } from '../problems.ts'
-import { readStandardInputBytes } from './shared/standard-input.ts'
+import { readStandardInputBytes } from './shared/input/standard-input.ts'
 
 interface EditOptions extends ImageOptions {
   image?: string[]

@@ -16,13 +16,13 @@ import { createSay, createWait, type InitOptions, type Session } from './init/se
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
 import { testCall, type TestCall } from './init/test-call.ts'
 import { showTour } from './init/tour.ts'
-import type { RunCommand } from './shared/command-tools.ts'
-import { explainCommon, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example, writeHelp } from './shared/help-layout.ts'
-import { askYesNo, canAsk } from './shared/questions.ts'
-import { ownSettings } from './shared/own-settings.ts'
-import { homePath } from './shared/print-document.ts'
-import { openOutput } from './shared/run-operation.ts'
+import type { RunCommand } from './shared/options/command-tools.ts'
+import { explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example, writeHelp } from './shared/help/help-layout.ts'
+import { askYesNo, canAsk } from './shared/input/questions.ts'
+import { ownSettings } from './shared/options/own-settings.ts'
+import { homePath } from './shared/call/print-document.ts'
+import { openOutput } from './shared/call/run-operation.ts'
 
 const examples: readonly Example[] = [
   ['modelgate init', 'asks for all that is needed'],

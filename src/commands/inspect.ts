@@ -8,11 +8,11 @@ import { inspectFiles } from '../operations/inspect-files.ts'
 import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { inspectionReport } from '../output/inspection-report.ts'
-import { type CommonOptions, takeOptions } from './shared/common-options.ts'
-import { printReport } from './shared/print-document.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { reportOutcome } from './shared/run-operation.ts'
-import { claimStandardInput } from './shared/standard-input.ts'
+import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { printReport } from './shared/call/print-document.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { reportOutcome } from './shared/call/run-operation.ts'
+import { claimStandardInput } from './shared/input/standard-input.ts'
 
 const inspectExamples: readonly Example[] = [
   ['modelgate inspect boat.png', 'what it is, and what made it'],

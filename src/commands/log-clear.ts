@@ -6,10 +6,10 @@ import { outputVersion } from '../events/output-schema.ts'
 import { clearLog, endedAt, logFolder } from '../files/log/log-file.ts'
 import { createOutput } from '../output/create-output.ts'
 import { ownLog } from './log.ts'
-import { explainCommon, takeOptions, type CommonOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { askYesNo, canAsk } from './shared/questions.ts'
-import { parseSince } from './shared/since.ts'
+import { explainCommon, takeOptions, type CommonOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { askYesNo, canAsk } from './shared/input/questions.ts'
+import { parseSince } from './shared/options/since.ts'
 
 interface ClearOptions extends CommonOptions {
   before?: string

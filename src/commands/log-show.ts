@@ -6,9 +6,9 @@ import { callReport } from '../output/call-report.ts'
 import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { ownLog, unreadableLines } from './log.ts'
-import { printReport } from './shared/print-document.ts'
-import { takeOptions, type CommonOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+import { printReport } from './shared/call/print-document.ts'
+import { takeOptions, type CommonOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 
 const logShowExamples: readonly Example[] = [
   ['modelgate log show', 'the last call'],

@@ -10,12 +10,17 @@ import { listCalls } from '../operations/read-log.ts'
 import { createGate } from '../output/gate.ts'
 import { logTable } from '../output/log-table.ts'
 import { createProblemList } from '../problems.ts'
-import { explainCommon, suggestWords, takeOptions, type CommonOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { printReport } from './shared/print-document.ts'
-import { openOutput } from './shared/run-operation.ts'
-import { parseSince } from './shared/since.ts'
+import {
+  explainCommon,
+  suggestWords,
+  takeOptions,
+  type CommonOptions,
+} from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { printReport } from './shared/call/print-document.ts'
+import { openOutput } from './shared/call/run-operation.ts'
+import { parseSince } from './shared/options/since.ts'
 
 interface LogOptions extends CommonOptions {
   since?: string

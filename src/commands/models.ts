@@ -9,10 +9,10 @@ import { describeModels, listModels, type ModelsRequest } from '../operations/li
 import { createGate, type Gate } from '../output/gate.ts'
 import { modelReport, modelTable } from '../output/model-table.ts'
 import { createProblemList } from '../problems.ts'
-import { type CommonOptions, isDryRun, refuseOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { openOutput, runOperation } from './shared/run-operation.ts'
+import { type CommonOptions, isDryRun, refuseOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { openOutput, runOperation } from './shared/call/run-operation.ts'
 
 interface ModelsOptions extends CommonOptions {
   remote?: true

@@ -8,14 +8,14 @@ import type { PreparedRequest, Session } from '../operations/conversation/conver
 import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest, schemaFormat } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
-import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
-import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
+import { buildRequest, type CommandCall, type Draft } from './shared/request/build-request.ts'
+import { collect, explainCommon, strictMeanings, suggestWords } from './shared/options/common-options.ts'
 import {
   addContractFlags,
   conflictingFlags,
   inputOption,
   type ConflictingFlags,
-} from './shared/contract-flags.ts'
+} from './shared/request/contract-flags.ts'
 import {
   attachmentPaths,
   continueConversation,
@@ -23,9 +23,9 @@ import {
   conversationConflicts,
   conversationFileOption,
   type ConversationOptions,
-} from './shared/conversation.ts'
-import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+} from './shared/text/conversation.ts'
+import { isSet, parseTextFlag, underFlag } from './shared/request/request-body.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
@@ -36,14 +36,14 @@ import {
   takeLanguage,
   type TextInputs,
   type TextOptions,
-} from './shared/text-command.ts'
+} from './shared/text/text-command.ts'
 import {
   readApproval,
   readResponseTool,
   readToolOutput,
   responseToolForms,
   responseToolNames,
-} from './shared/tool-flag.ts'
+} from './shared/request/tool-flag.ts'
 
 interface RespondOptions extends TextOptions, ConversationOptions {
   tool?: string[]

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { refuseOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption } from './shared/named-job.ts'
-import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
+import { refuseOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
+import { followUp, refusedByResponses, type ResponseOptions } from './shared/text/response-command.ts'
 
 const responseCancelExamples: readonly Example[] = [
   ['modelgate response cancel resp_123'],

@@ -6,8 +6,8 @@ import { responseStates } from '../contract/response-object.ts'
 import { lookUpResponse } from '../gateway/responses/background.ts'
 import { changeOf } from '../operations/background-response.ts'
 import { openResponses, unknownJobDays } from '../operations/jobs.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { registerJobList } from './shared/job-list.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { registerJobList } from './shared/jobs/job-list.ts'
 
 const responseListExamples: readonly Example[] = [
   ['modelgate response list'],

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption, pollOption } from './shared/named-job.ts'
-import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
+import { explainCommon, refuseOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addJobOptions, lastOption, pollOption } from './shared/jobs/named-job.ts'
+import { followUp, refusedByResponses, type ResponseOptions } from './shared/text/response-command.ts'
 
 const responseStatusExamples: readonly Example[] = [
   ['modelgate response status resp_123'],

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption, pollOption } from './shared/named-job.ts'
-import { addTextOutputOptions, takeLanguage } from './shared/text-command.ts'
-import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
+import { explainCommon, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addJobOptions, lastOption, pollOption } from './shared/jobs/named-job.ts'
+import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
+import { followUp, refusedByResponses, type ResponseOptions } from './shared/text/response-command.ts'
 
 const responseWaitExamples: readonly Example[] = [
   ['modelgate response wait --last'],

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { adoptJobs } from '../pipeline/changes/adopt.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showChange } from './run/show-change.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 
 const runAdoptExamples: readonly Example[] = [
   ['modelgate run adopt hero', 'the file is right as it is'],

@@ -6,9 +6,9 @@ import { padded, oneLine, gap } from '../output/table-cells.ts'
 import { cleanProject } from '../pipeline/changes/clean.ts'
 import { byteText } from '../quantities.ts'
 import { manifestCall, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { printDocument, tell } from './shared/print-document.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { printDocument, tell } from './shared/call/print-document.ts'
 
 interface CleanOptions extends ManifestOptions {
   yes?: true

@@ -9,8 +9,8 @@ import { resolveRun } from '../pipeline/changes/resolve-run.ts'
 import { mergeParts } from '../pipeline/changes/merge-parts.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showRun } from './run/show-run.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings } from './shared/open-gateway.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
 
 interface MergeOptions extends ManifestOptions {
   resolve?: true

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts'
 import { pickCandidate } from '../pipeline/changes/pick.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showChange } from './run/show-change.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 
 const runPickExamples: readonly Example[] = [
   ['modelgate run report', 'shows the candidates side by side'],

@@ -7,10 +7,10 @@ import { oneLine } from '../output/table-cells.ts'
 import { writeReports } from '../pipeline/report/write-report.ts'
 import { createProblemList } from '../problems.ts'
 import { manifestCall, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { explainCommon } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { printDocument, tell } from './shared/print-document.ts'
+import { explainCommon } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { printDocument, tell } from './shared/call/print-document.ts'
 
 interface ReportFlags extends ManifestOptions {
   format?: string

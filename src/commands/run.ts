@@ -12,10 +12,10 @@ import { createProblemList } from '../problems.ts'
 import { fileOption } from './run/manifest-command.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
 import { showRun } from './run/show-run.ts'
-import { collect, explainCommon, refuseOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { openGateway, readSettings, type OpenGateway } from './shared/open-gateway.ts'
-import { askYesNo, canAsk } from './shared/questions.ts'
+import { collect, explainCommon, refuseOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { openGateway, readSettings, type OpenGateway } from './shared/gateway/open-gateway.ts'
+import { askYesNo, canAsk } from './shared/input/questions.ts'
 
 /** On a terminal more creations than this are confirmed. */
 const maxUnconfirmed = 20

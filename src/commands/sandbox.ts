@@ -4,8 +4,8 @@ import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
 import type { Gate } from '../output/gate.ts'
-import { explainCommon, suggestWords, takeOptions } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+import { explainCommon, suggestWords, takeOptions } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 import {
   checkStart,
   openRecordings,
@@ -13,8 +13,8 @@ import {
   summary,
   type RecordingFlags,
   type RecordingSettings,
-} from './shared/sandbox-recordings.ts'
-import { noteSandbox } from './shared/running-sandbox.ts'
+} from './shared/gateway/sandbox-recordings.ts'
+import { noteSandbox } from './shared/gateway/running-sandbox.ts'
 import { createProblemList } from '../problems.ts'
 import { badPorts } from '../config/base-url.ts'
 import { Interrupted, UsageError, ModelgateError } from '../errors.ts'

@@ -10,11 +10,11 @@ import { localDay } from '../local-time.ts'
 import { usageReport } from '../operations/usage-report.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { createProblemList } from '../problems.ts'
-import { suggestWords, takeOptions, type CommonOptions } from './shared/common-options.ts'
+import { suggestWords, takeOptions, type CommonOptions } from './shared/options/common-options.ts'
 import { wrap } from '../output/line-breaks.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { printDocument, tell } from './shared/print-document.ts'
-import { parseSince } from './shared/since.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { printDocument, tell } from './shared/call/print-document.ts'
+import { parseSince } from './shared/options/since.ts'
 
 interface UsageOptions extends CommonOptions {
   since?: string

@@ -14,13 +14,18 @@ import {
   type InstanceMedia,
 } from '../operations/video-request.ts'
 import { isUrl } from '../operations/image-sources.ts'
-import { addContractFlags, inputOption } from './shared/contract-flags.ts'
-import { fetchSource } from './shared/fetch-source.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
+import { fetchSource } from './shared/request/fetch-source.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
-import { isSet } from './shared/request-body.ts'
-import { isStandardInputClaimed, readStandardInputBytes } from './shared/standard-input.ts'
-import { addStartOptions, buildVideoRequest, startJob, type VideoOptions } from './shared/video-command.ts'
+import { isSet } from './shared/request/request-body.ts'
+import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
+import {
+  addStartOptions,
+  buildVideoRequest,
+  startJob,
+  type VideoOptions,
+} from './shared/media/video-command.ts'
 
 interface GenerateOptions extends VideoOptions {
   image?: string

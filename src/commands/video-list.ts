@@ -6,8 +6,8 @@ import type { Context } from '../context.ts'
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { isPrunable, openJobs, unknownJobDays } from '../operations/jobs.ts'
 import { changeOf } from '../operations/video-run.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { registerJobList } from './shared/job-list.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { registerJobList } from './shared/jobs/job-list.ts'
 
 const videoListExamples: readonly Example[] = [
   ['modelgate video list'],

@@ -4,16 +4,16 @@ import { commandInputs } from '../contract/command-inputs.ts'
 import { flagsOf } from '../contract/field-flags.ts'
 import { videoRemixEndpoint as endpoint } from '../contract/videos.ts'
 import { UsageError } from '../errors.ts'
-import { promptField } from './shared/build-request.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption } from './shared/named-job.ts'
+import { promptField } from './shared/request/build-request.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import {
   addStartOptions,
   buildVideoRequest,
   remixOptions,
   startJob,
   type VideoOptions,
-} from './shared/video-command.ts'
+} from './shared/media/video-command.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')

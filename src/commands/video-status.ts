@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption } from './shared/named-job.ts'
-import { waitOptions, type VideoOptions } from './shared/video-command.ts'
-import { lookUpJob, refusedByLookUps } from './shared/video-look-up.ts'
+import { explainCommon, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
+import { waitOptions, type VideoOptions } from './shared/media/video-command.ts'
+import { lookUpJob, refusedByLookUps } from './shared/media/video-look-up.ts'
 
 const videoStatusExamples: readonly Example[] = [
   ['modelgate video status video_123'],

@@ -11,15 +11,20 @@ import { findSavedVideos } from '../operations/save-videos.ts'
 import type { WaitPlan } from '../operations/wait-for-video.ts'
 import { waitForVideos, type AwaitedJob } from '../operations/wait-for-videos.ts'
 import { createGate, type Gate } from '../output/gate.ts'
-import { explainCommon, isDryRun, refuseOptions, strictMeanings } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption } from './shared/named-job.ts'
+import { explainCommon, isDryRun, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import { createProblemList } from '../problems.ts'
-import { learnName, resumeCommand, type JobNames } from './shared/resume-command.ts'
-import { openGateway, readSettings } from './shared/open-gateway.ts'
-import { listenerOf, openOutput, reportOutcome, runOperation } from './shared/run-operation.ts'
-import { findVideo, refuseCombinations, waitOptions, type VideoOptions } from './shared/video-command.ts'
-import { lookUpJob, planWait, refusedByLookUps } from './shared/video-look-up.ts'
+import { learnName, resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
+import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
+import { listenerOf, openOutput, reportOutcome, runOperation } from './shared/call/run-operation.ts'
+import {
+  findVideo,
+  refuseCombinations,
+  waitOptions,
+  type VideoOptions,
+} from './shared/media/video-command.ts'
+import { lookUpJob, planWait, refusedByLookUps } from './shared/media/video-look-up.ts'
 
 interface WaitOptions extends VideoOptions {
   all?: true

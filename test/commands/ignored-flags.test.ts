@@ -1,6 +1,6 @@
 import { Command, Help, type Option } from 'commander'
 import { afterEach, expect, test, vi } from 'vitest'
-import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
+import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import { main } from '../../src/main.ts'
 import { createProgram, loadCommand } from '../../src/program.ts'
 import { questionTerminal } from '../support/question-terminal.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { proxiesFrom } from '../../src/commands/shared/open-gateway.ts'
+import { proxiesFrom } from '../../src/commands/shared/gateway/open-gateway.ts'
 import { closedPort, localServer } from '../support/local-server.ts'
 import { end, json, readHead, stall, text, write } from '../support/server-replies.ts'
 import { outcomeOf, testGateway, until } from './test-gateway.ts'

@@ -454,14 +454,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'same-call-of-a-piped-prompt',
-    file: 'src/commands/shared/run-operation.ts',
+    file: 'src/commands/shared/call/run-operation.ts',
     before: `return isLost ? error : `,
     after: `return `,
     tests: ['test/program/next-command.test.ts'],
   },
   {
     name: 'key-in-a-corrected-call',
-    file: 'src/commands/shared/parser-error.ts',
+    file: 'src/commands/shared/help/parser-error.ts',
     before: `/ or |key/`,
     after: `/ or /`,
     tests: ['test/program/next-command.test.ts'],

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
-import type { VideoOptions, VideoStart } from '../../src/commands/shared/video-command.ts'
+import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
+import type { VideoOptions, VideoStart } from '../../src/commands/shared/media/video-command.ts'
 import { registerVideoGenerate } from '../../src/commands/video-generate.ts'
 import { registerVideoRemix } from '../../src/commands/video-remix.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'

@@ -13,13 +13,18 @@ import { loadStyles } from '../../output/screen.ts'
 import { createWordWrap } from '../../output/word-wrap.ts'
 import { buildGenerateRequest } from '../generate.ts'
 import { buildRespondRequest } from '../respond.ts'
-import { originOf, rememberOrigin, type CommonOptions } from '../shared/common-options.ts'
-import { openSession, type ConversationOptions } from '../shared/conversation.ts'
-import { configuredBaseUrl, openGateway, readSettings, type OpenGateway } from '../shared/open-gateway.ts'
-import { parseTextFlag } from '../shared/request-body.ts'
-import { performOperation } from '../shared/run-operation.ts'
-import { claimStandardInput } from '../shared/standard-input.ts'
-import { openTextOutput } from '../shared/text-command.ts'
+import { originOf, rememberOrigin, type CommonOptions } from '../shared/options/common-options.ts'
+import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
+import {
+  configuredBaseUrl,
+  openGateway,
+  readSettings,
+  type OpenGateway,
+} from '../shared/gateway/open-gateway.ts'
+import { parseTextFlag } from '../shared/request/request-body.ts'
+import { performOperation } from '../shared/call/run-operation.ts'
+import { claimStandardInput } from '../shared/input/standard-input.ts'
+import { openTextOutput } from '../shared/text/text-command.ts'
 import { attachedPath, createCompleter, isFileIn } from './complete-line.ts'
 import { runChatCommand, type Chat } from './chat-commands.ts'
 import { readChatHistory, saveChatHistory } from './history-file.ts'

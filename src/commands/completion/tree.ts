@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
-import { collect, programOf } from '../shared/common-options.ts'
+import { collect, programOf } from '../shared/options/common-options.ts'
 import type { LiveKind } from './live-values.ts'
 
 /** What can follow an option or be an argument. */

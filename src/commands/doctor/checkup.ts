@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { exitCodes, ModelgateError, type ExitName } from '../../errors.ts'
 import type { Check } from '../../events/checks.ts'
 import type { Gate } from '../../output/gate.ts'
-import type { CommonOptions } from '../shared/common-options.ts'
+import type { CommonOptions } from '../shared/options/common-options.ts'
 
 /** What a check found out, without its name. */
 export type Finding = Omit<Check, 'name'>

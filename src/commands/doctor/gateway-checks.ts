@@ -8,8 +8,13 @@ import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { modelListRequest } from '../../gateway/model-list.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { roundedDuration } from '../../quantities.ts'
-import { checkGateway, describeCheck, settingsFor, type GatewayCheck } from '../shared/check-gateway.ts'
-import { openGateway } from '../shared/open-gateway.ts'
+import {
+  checkGateway,
+  describeCheck,
+  settingsFor,
+  type GatewayCheck,
+} from '../shared/gateway/check-gateway.ts'
+import { openGateway } from '../shared/gateway/open-gateway.ts'
 import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
 
 /** What the first request to the gateway has shown, for the checks after it. */

@@ -11,7 +11,7 @@ import {
   type ProbeContext,
 } from '../../gateway/probe-connection.ts'
 import { brokenError } from '../../gateway/send-request.ts'
-import { networkOptions, proxiesFrom } from '../shared/open-gateway.ts'
+import { networkOptions, proxiesFrom } from '../shared/gateway/open-gateway.ts'
 import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
 
 /** The way to the gateway, as the checks of it find it out one after the other. */

@@ -3,7 +3,7 @@ import { exitCodes } from '../../errors.ts'
 import { templateTokens } from '../../files/output-plan.ts'
 import { defaultMaxRetries } from '../../limits.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatExamples, formatRows, headingLine, type Example } from '../shared/help-layout.ts'
+import { formatExamples, formatRows, headingLine, type Example } from '../shared/help/help-layout.ts'
 
 /** A part of a topic: a heading, and under it a paragraph, rows of two columns, or examples. */
 interface Block {

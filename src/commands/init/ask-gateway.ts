@@ -3,9 +3,9 @@ import { checkKey } from '../../config/key.ts'
 import { pathToWrite } from '../../config/layers.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { isLoopback } from '../../loopback.ts'
-import { askChoice, askLine, askSecret, type Choice } from '../shared/questions.ts'
-import { homePath } from '../shared/print-document.ts'
-import { checkGateway, describeCheck, type GatewayCheck } from '../shared/check-gateway.ts'
+import { askChoice, askLine, askSecret, type Choice } from '../shared/input/questions.ts'
+import { homePath } from '../shared/call/print-document.ts'
+import { checkGateway, describeCheck, type GatewayCheck } from '../shared/gateway/check-gateway.ts'
 import type { Session } from './session.ts'
 
 /** Characters of an error below a question. */

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts'
 import type { ModelEntry } from '../../events/model.ts'
-import { askLine, askSearch, type Choice } from '../shared/questions.ts'
+import { askLine, askSearch, type Choice } from '../shared/input/questions.ts'
 import type { Session } from './session.ts'
 
 /** The kinds that have a default model each. */

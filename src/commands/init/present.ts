@@ -1,7 +1,7 @@
 import { credentialsPath, findKey } from '../../config/key.ts'
 import { absolutePath, pathToWrite } from '../../config/layers.ts'
 import { UsageError } from '../../errors.ts'
-import { readStandardInputBytes } from '../shared/standard-input.ts'
+import { readStandardInputBytes } from '../shared/input/standard-input.ts'
 import type { KeyAnswer, KeyReader } from './ask-gateway.ts'
 import type { Session } from './session.ts'
 

@@ -2,8 +2,8 @@ import type { Context } from '../../context.ts'
 import { shellWord } from '../../files/file-error.ts'
 import type { InitDocument } from '../../events/set-up.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatRows, headingLine, type HelpRow } from '../shared/help-layout.ts'
-import { homePath } from '../shared/print-document.ts'
+import { formatRows, headingLine, type HelpRow } from '../shared/help/help-layout.ts'
+import { homePath } from '../shared/call/print-document.ts'
 
 /** The last screen: what has been written where, and what to do next. */
 export function report(

@@ -4,8 +4,8 @@ import { AlreadyReported, asModelgateError } from '../../errors.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Screen, Tone } from '../../output/screen.ts'
-import type { RunCommand } from '../shared/command-tools.ts'
-import type { CommonOptions } from '../shared/common-options.ts'
+import type { RunCommand } from '../shared/options/command-tools.ts'
+import type { CommonOptions } from '../shared/options/common-options.ts'
 import { wrap } from '../../output/line-breaks.ts'
 
 export interface InitOptions extends CommonOptions {

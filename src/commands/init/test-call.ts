@@ -1,6 +1,6 @@
 import { exitCodes, type AlreadyReported } from '../../errors.ts'
 import { collectingSink } from '../../output/collecting-sink.ts'
-import type { RunCommand } from '../shared/command-tools.ts'
+import type { RunCommand } from '../shared/options/command-tools.ts'
 import { runCommand, type Session } from './session.ts'
 
 /** As few words as an answer can have. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Context } from '../../context.ts'
 import { OutputClosed } from '../../errors.ts'
-import type { RunCommand } from '../shared/command-tools.ts'
+import type { RunCommand } from '../shared/options/command-tools.ts'
 import { runCommand, type Say } from './session.ts'
 
 interface Stop {

@@ -4,8 +4,8 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { ManifestCall } from '../../pipeline/run/manifest-call.ts'
-import { takeOptions, type CommonOptions } from '../shared/common-options.ts'
-import { isCiSet } from '../shared/questions.ts'
+import { takeOptions, type CommonOptions } from '../shared/options/common-options.ts'
+import { isCiSet } from '../shared/input/questions.ts'
 
 export interface ManifestOptions extends CommonOptions {
   file?: string

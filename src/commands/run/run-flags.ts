@@ -3,8 +3,8 @@ import { UsageError } from '../../errors.ts'
 import type { RunMode } from '../../events/run-document.ts'
 import type { RunOptions } from '../../pipeline/run/run-call.ts'
 import { createProblemList } from '../../problems.ts'
-import { isCiSet } from '../shared/questions.ts'
-import { readLimits } from '../shared/read-limits.ts'
+import { isCiSet } from '../shared/input/questions.ts'
+import { readLimits } from '../shared/options/read-limits.ts'
 import type { ManifestOptions } from './manifest-command.ts'
 
 export interface RunFlags extends ManifestOptions {

@@ -3,8 +3,8 @@ import type { RunChangeDocument } from '../../events/run-document.ts'
 import { createGate } from '../../output/gate.ts'
 import { oneLine } from '../../output/table-cells.ts'
 import type { ManifestCall } from '../../pipeline/run/manifest-call.ts'
-import { readSettings } from '../shared/open-gateway.ts'
-import { printDocument, tell } from '../shared/print-document.ts'
+import { readSettings } from '../shared/gateway/open-gateway.ts'
+import { printDocument, tell } from '../shared/call/print-document.ts'
 import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 
 interface Change {

@@ -8,7 +8,7 @@ import type { Output } from '../../output/output.ts'
 import { runRenderer } from '../../output/run/run-output.ts'
 import { writeStepResults } from '../../output/run/step-results.ts'
 import type { ManifestCall } from '../../pipeline/run/manifest-call.ts'
-import { openOutput, reportOutcome } from '../shared/run-operation.ts'
+import { openOutput, reportOutcome } from '../shared/call/run-operation.ts'
 import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 
 /** What ends with the document of a run. */

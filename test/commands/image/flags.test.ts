@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { beforeEach, expect, test } from 'vitest'
-import { addCommonOptions } from '../../../src/commands/shared/common-options.ts'
+import { addCommonOptions } from '../../../src/commands/shared/options/common-options.ts'
 import { flagName, type Endpoint, type Field } from '../../../src/contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../../src/contract/images.ts'
 import { sampleFor } from '../../support/contract-samples.ts'

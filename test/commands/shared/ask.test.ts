@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askText, canAsk } from '../../../src/commands/shared/questions.ts'
+import { askText, canAsk } from '../../../src/commands/shared/input/questions.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { memorySink } from '../../support/memory-sink.ts'
 import { pipedInput } from '../../support/piped-input.ts'

@@ -1,7 +1,7 @@
 // Reads a prompt from the real standard input: node read-prompt-child.ts PROMPT TIMEOUT. Prints {prompt} or {code}.
 // It must end by itself, also while the other side keeps the pipe open.
 import process from 'node:process'
-import { readPrompt } from '../../../src/commands/shared/standard-input.ts'
+import { readPrompt } from '../../../src/commands/shared/input/standard-input.ts'
 import { systemContext } from '../../../src/context.ts'
 import { ModelgateError } from '../../../src/errors.ts'
 

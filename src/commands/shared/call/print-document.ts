@@ -1,0 +1,59 @@
+import type { Context } from '../../../context.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
+import { createOutput } from '../../../output/create-output.ts'
+import { createGate, type Gate } from '../../../output/gate.ts'
+import { loadResultStyles, type Styles } from '../../../output/screen.ts'
+import type { Columns } from '../../../output/table-cells.ts'
+import { wrap } from '../../../output/line-breaks.ts'
+import { lineLimit } from '../gateway/open-gateway.ts'
+
+/**
+ * Prints what a command without a request found out: the document with `--json`, otherwise a text of it.
+ * @param describe as for `printReport`
+ */
+export async function printDocument(
+  context: Context,
+  { json }: { readonly json?: true | undefined },
+  document: OutputDocument,
+  describe: (styles: Styles, columns: Columns) => string,
+  gate: Gate = createGate(context),
+): Promise<void> {
+  if (json)
+    return await createOutput(context, { mode: 'json', quiet: true, usage: false, gate }).end(document)
+  await printReport(context, gate, describe)
+}
+
+/**
+ * Prints a result for people, or a part of it.
+ * @param describe gets the colours, and the width of the terminal if it is one
+ */
+export async function printReport(
+  context: Context,
+  gate: Gate,
+  describe: (styles: Styles, columns: Columns) => string,
+): Promise<void> {
+  const { stdout } = context
+  const styles = loadResultStyles(context)
+  await styles.ready
+  stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
+  await stdout.drain()
+}
+
+/** Prints a line that is the result. @throws what `Sink.drain` throws */
+export async function printLine({ stdout }: Context, line: string): Promise<void> {
+  stdout.write(`${line}\n`)
+  await stdout.drain()
+}
+
+/** Tells the user what was done. */
+export function tell(context: Context, line: string): void {
+  const { stderr } = context
+  const clean = createGate(context).line(line, lineLimit)
+  stderr.write(`${stderr.isTerminal ? wrap(clean, stderr.columns) : clean}\n`)
+}
+
+/** A path, or a text with paths in it, as people write it: `~` for the home directory. */
+export function homePath({ home, platform }: Pick<Context, 'home' | 'platform'>, text: string): string {
+  const separator = platform === 'win32' ? '\\' : '/'
+  return home.length < 2 ? text : text.replaceAll(home + separator, `~${separator}`)
+}

@@ -1,0 +1,130 @@
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import type { ModelgateError } from '../../../errors.ts'
+import type { KeyVerdict } from '../../../events/checks.ts'
+import type { ModelEntry } from '../../../events/model.ts'
+import { listModels } from '../../../operations/list-models.ts'
+import { createGate, type Gate } from '../../../output/gate.ts'
+import type { CommonOptions } from '../options/common-options.ts'
+import { openGateway } from './open-gateway.ts'
+
+/** What became of asking an address for its models, which costs nothing anywhere. */
+export type GatewayCheck =
+  | { readonly verdict: 'lists'; readonly models: readonly ModelEntry[] }
+  /** 401 or 403: it wants a key, or refuses the one that it got. */
+  | { readonly verdict: 'refuses'; readonly error: ModelgateError }
+  /** 404, 405 or 501: no such list. It may still be a gateway. */
+  | { readonly verdict: 'lists none'; readonly error: ModelgateError }
+  /** Nothing answers there: DNS, connection, TLS, proxy, a time limit. */
+  | { readonly verdict: 'unreachable'; readonly error: ModelgateError }
+  /** Something answers, but not as a gateway does, or not now. */
+  | { readonly verdict: 'in doubt'; readonly error: ModelgateError }
+
+/** Seconds for the whole check, unless `--timeout` says otherwise: somebody waits for it. */
+const checkSeconds = 15
+
+export interface CheckParts {
+  readonly context: Context
+  readonly options: CommonOptions
+  readonly settings: Settings
+  readonly gate: Gate
+}
+
+/**
+ * Asks a gateway for its models, once.
+ * @param key undefined: the request has no `Authorization`
+ * @param signal ends the check before its time limit
+ * @throws the signal's reason; ModelgateError for certificates or a proxy that cannot be used
+ */
+export async function checkGateway(
+  { context, options, settings, gate }: CheckParts,
+  { baseUrl, key = '' }: { readonly baseUrl: URL; readonly key?: string | undefined },
+  signal: AbortSignal = context.signal,
+): Promise<GatewayCheck> {
+  const { gateway, hasSent, close } = await openGateway(
+    { ...context, signal },
+    options,
+    settingsFor(settings, baseUrl, key),
+    false,
+    () => undefined,
+    gate,
+  )
+  try {
+    const listener = { event() {}, flush: async () => {} }
+    const call = { context, gateway, listener, redactor: gate, rescueFolder: undefined, hasSent }
+    const outcome = await listModels(call, { id: undefined, configured: settings.families.value })
+    if (outcome.kind === 'ended') return { verdict: 'lists', models: outcome.document.models }
+    if (signal.aborted) throw signal.reason
+    return judge(outcome.error)
+  } finally {
+    await close()
+  }
+}
+
+function judge(error: ModelgateError): GatewayCheck {
+  if (error.exit === 'key') return { verdict: 'refuses', error }
+  if ([404, 405, 501].includes(error.facts.httpStatus ?? 0)) return { verdict: 'lists none', error }
+  const isSilent =
+    error.exit === 'notSent' || (error.exit !== 'contract' && error.facts.httpStatus === undefined)
+  return { verdict: isSilent ? 'unreachable' : 'in doubt', error }
+}
+
+/** The settings with another gateway, one attempt and a time limit. */
+export function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
+  const { timeout, maxRetries } = settings
+  const apiKey = { value: key, source: 'init', lastFour: '' }
+  return {
+    ...settings,
+    baseUrl: { ...settings.baseUrl, value: baseUrl },
+    timeout: { ...timeout, value: timeout.value ?? checkSeconds },
+    maxRetries: { ...maxRetries, value: 0 },
+    apiKey: async () => apiKey,
+  }
+}
+
+/** A check in a few words, for the line after an address. */
+export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
+  switch (check.verdict) {
+    case 'lists': {
+      const { length } = check.models
+      return `it lists ${length} model${length === 1 ? '' : 's'}`
+    }
+    case 'refuses':
+      return hasKey ? check.error.message : 'it answers and wants a key'
+    case 'lists none':
+      return 'it answers, and lists no models'
+    case 'unreachable':
+      return check.error.message
+    case 'in doubt':
+      return `it answers, but not as a gateway does: ${check.error.message}`
+  }
+}
+
+/**
+ * Asks the gateway of the settings for its models with a key, and where it lists them, without one: only a gateway that
+ * refuses nobody's list cannot tell. Costs nothing.
+ * @throws the signal's reason
+ */
+export async function checkKeyAt(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  key: string,
+): Promise<KeyVerdict> {
+  const baseUrl = settings.baseUrl.value
+  if (baseUrl === undefined) {
+    return { state: 'unknown', message: 'no base URL is set: modelgate config set base_url URL' }
+  }
+  const gate = createGate(context, [key])
+  const parts = { context, options, settings, gate }
+  const check = await checkGateway(parts, { baseUrl, key })
+  if (check.verdict === 'refuses') return { state: 'refused', message: `${baseUrl.host} refuses the key` }
+  if (check.verdict !== 'lists') {
+    // The gateway may give the key back, and the caller's own gate need not know it.
+    return { state: 'unknown', message: gate.text(describeCheck(check, true)) }
+  }
+  const open = await checkGateway(parts, { baseUrl })
+  return open.verdict === 'lists'
+    ? { state: 'unknown', message: `${baseUrl.host} shows its models to anybody` }
+    : { state: 'accepted', message: `${baseUrl.host} accepts the key` }
+}

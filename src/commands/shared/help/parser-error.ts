@@ -1,0 +1,129 @@
+import type { Command, CommanderError } from 'commander'
+import { UsageError } from '../../../errors.ts'
+import { nearestName } from '../../../nearest-name.ts'
+import { pathOf } from './help-layout.ts'
+
+/** Words that other programs understand, and what they are here. */
+const usualWords: Readonly<Record<string, string>> = {
+  '-v': '-V, --version',
+  version: '--version',
+  jobs: 'video list',
+  ask: 'generate',
+  text: 'generate',
+  prompt: 'generate',
+  complete: 'generate',
+  responses: 'respond',
+  draw: 'image create',
+  serve: 'sandbox',
+}
+
+/** Options by which other programs take a key. */
+const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
+
+/** A refusal of the parser in the program's own style, with what was most likely meant. */
+export function parserError(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
+  const command = calledCommand(program, argv)
+  const code = error.code
+    .replace('commander.', '')
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const message = messageOf(error, command)
+  return new UsageError(message, {
+    code,
+    hint: hintFor(error, command),
+    next: correctedCall(message, program, argv),
+  })
+}
+
+/**
+ * The call with the word that was most likely meant, where there is one such word. Only what the message suggests: both
+ * say the same.
+ */
+function correctedCall(
+  message: string,
+  program: Command,
+  argv: readonly string[],
+): readonly string[] | undefined {
+  const [, wrong, meant] =
+    /^unknown (?:command|option) '([^]*)' \(Did you mean ([\w -]+)\?\)$/.exec(message) ?? []
+  // A value of the wrong option may be a key; and of several words none is the one.
+  if (wrong === undefined || meant === undefined || / or |key/.test(meant)) return undefined
+  const at = argv.findIndex((word) => word === wrong || word.startsWith(`${wrong}=`))
+  if (at === -1) return undefined
+  const rest = argv[at]!.slice(wrong.length)
+  return [
+    program.name(),
+    ...argv.slice(0, at),
+    ...`${meant}${rest}`.split(rest === '' ? ' ' : '\0'),
+    ...argv.slice(at + 1),
+  ]
+}
+
+function hintFor(error: CommanderError, command: Command): string {
+  if (isKeyOption(error)) {
+    return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
+  }
+  // Names of options have no white space.
+  const isText = /unknown option '[^'=]*\s/.test(error.message)
+  const asText = `Text that begins with a dash follows "--": ${pathOf(command)} [options] -- "-text"`
+  return isText ? asText : `See ${pathOf(command)} --help.`
+}
+
+/** The innermost command that the arguments name: the program, a command, or a subcommand. */
+export function calledCommand(program: Command, argv: readonly string[]): Command {
+  let command = program
+  for (const [at, word] of argv.entries()) {
+    const child = command.commands.find((one) => one.name() === word)
+    // Further words may be arguments of a word that is no command.
+    const isOption = word.startsWith('-') || (argv[at - 1] ?? '').startsWith('-')
+    if (child === undefined && !isOption) break
+    command = child ?? command
+  }
+  return command
+}
+
+function messageOf({ code, message }: CommanderError, command: Command): string {
+  // The mark of text that begins with a dash.
+  const plain = message
+    .replace(/^error: /, '')
+    .replace('\n', ' ')
+    .replaceAll('\0', '')
+  const [, word = ''] = /^unknown (?:command|option) '([^]*)'/.exec(plain) ?? []
+  if (code === 'commander.unknownCommand') {
+    return `unknown command '${word}'${didYouMean(meantCommands(command, word))}`
+  }
+  if (code === 'commander.unknownOption') {
+    // A value after "=" may be a key.
+    const name = word.replace(/=[^]*$/, '')
+    if (keyOption.test(name)) return `unknown option '${name}'`
+    const meant = usualWords[name]
+    return meant === undefined ? plain.replace(word, name) : `unknown option '${name}'${didYouMean([meant])}`
+  }
+  return plain.replace(
+    /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/,
+    (_, given: string, name: string, choices: string) =>
+      `The ${name} must be one of ${choices}, not ${JSON.stringify(given)}.`,
+  )
+}
+
+function didYouMean(words: readonly string[]): string {
+  return words.length === 0 ? '' : ` (Did you mean ${words.join(' or ')}?)`
+}
+
+/** The commands, as they are called, that a word unknown to a group (or the program) may have meant. */
+function meantCommands(group: Command, given: string): string[] {
+  const word = given === 'ls' ? 'list' : given
+  const own = group.commands.map((child) => child.name())
+  if (group.parent !== null) return [nearestName(word, own) ?? []].flat()
+  const usual = Object.hasOwn(usualWords, word) ? usualWords[word] : undefined
+  if (usual !== undefined) return [usual]
+  // `list` alone is `video list`.
+  const below = group.commands.flatMap((child) =>
+    child.commands.filter((inner) => inner.name() === word).map(() => `${child.name()} ${word}`),
+  )
+  return below.length > 0 ? below : [nearestName(word, own) ?? []].flat()
+}
+
+function isKeyOption({ code, message }: CommanderError): boolean {
+  const [, name = ''] = /unknown option '([^'=]*)/.exec(message) ?? []
+  return code === 'commander.unknownOption' && keyOption.test(name)
+}

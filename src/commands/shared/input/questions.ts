@@ -1,0 +1,173 @@
+import type * as Library from '@inquirer/prompts'
+import type { Context } from '../../../context.ts'
+import { Interrupted } from '../../../errors.ts'
+
+/**
+ * Whether the user may be asked for a missing value: there is a terminal, and neither `--no-input` nor a CI runner
+ * forbids it. Only the variable `CI` itself counts, not every `CI_…`.
+ */
+export function canAsk(context: Context, noInput: boolean): boolean {
+  return !noInput && !isCiSet(context.env) && context.stdin.kind === 'terminal' && context.stderr.isTerminal
+}
+
+/** Whether the variable `CI` says that nobody is there. */
+export function isCiSet({ CI = '' }: Context['env']): boolean {
+  return !['', '0', 'false'].includes(CI.toLowerCase())
+}
+
+/**
+ * Whether an answer is taken: undefined, or what is wrong with it, which is shown below the question for the user to
+ * correct at once.
+ * @param signal aborted when the question is over, however it ended
+ */
+export type CheckAnswer<Value> = (value: Value, signal: AbortSignal) => Promise<string | undefined>
+
+/**
+ * Asks for a line of text.
+ * @returns the text; empty if the input has ended (Ctrl-D)
+ * @throws Interrupted on Ctrl-C; the signal's reason
+ */
+export async function askText(context: Context, message: string): Promise<string> {
+  const answer = await ask(context, ({ input }, streams) => input({ message, required: true }, streams))
+  return answer ?? ''
+}
+
+/**
+ * The same for a question among others, which has an answer already or can be left open.
+ * @param present the answer if only Enter is pressed
+ * @throws Interrupted on Ctrl-C and at the end of the input; the signal's reason
+ */
+export async function askLine(
+  context: Context,
+  message: string,
+  { present = '', check }: { readonly present?: string | undefined; readonly check?: CheckAnswer<string> },
+): Promise<string> {
+  return answered(
+    await ask(context, ({ input }, streams, signal) =>
+      input({ message, default: present, validate: validation(check, signal) }, streams),
+    ),
+  )
+}
+
+/** Asks for a text that is not shown, not even its length. @throws as `askLine` */
+export async function askSecret(
+  context: Context,
+  message: string,
+  check?: CheckAnswer<string>,
+): Promise<string> {
+  return answered(
+    await ask(context, ({ password }, streams, signal) =>
+      password({ message, toggleMask: false, validate: validation(check, signal) }, streams),
+    ),
+  )
+}
+
+/** @throws as `askLine` */
+export async function askYesNo(context: Context, message: string, present: boolean): Promise<boolean> {
+  return answered(
+    await ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams)),
+  )
+}
+
+export interface Choice<Value> {
+  readonly value: Value
+  readonly name: string
+  /** Shown while the choice is marked. */
+  readonly description?: string
+}
+
+/** Lets the user choose one of a few. @throws as `askLine` */
+export async function askChoice<Value>(
+  context: Context,
+  message: string,
+  choices: readonly Choice<Value>[],
+  present?: Value,
+): Promise<Value> {
+  return answered(
+    await ask(context, ({ select }, streams) =>
+      select({ message, choices, ...presentOf(present), loop: false }, streams),
+    ),
+  )
+}
+
+/**
+ * Lets the user choose one of many by typing a part of it.
+ * @param find the choices for what has been typed, which is empty at first
+ * @throws as `askLine`
+ */
+export async function askSearch<Value>(
+  context: Context,
+  message: string,
+  find: (typed: string) => readonly Choice<Value>[],
+  present?: Value,
+): Promise<Value> {
+  let found: readonly Choice<Value>[] = []
+  const source = (typed: string | undefined) => [...(found = find(typed ?? ''))]
+  const answer = answered(
+    await ask(context, ({ search }, streams) => search({ message, source, ...presentOf(present) }, streams)),
+  )
+  // Keys that come all at once, as from a paste, may choose what was marked before they were typed.
+  return found.some(({ value }) => value === answer) ? answer : (found[0]?.value ?? answer)
+}
+
+function presentOf<Value>(present: Value | undefined): { readonly default?: NoInfer<Value> } {
+  return present === undefined ? {} : { default: present }
+}
+
+/** At the end of the input nobody is there any more. */
+function answered<Value>(answer: Value | undefined): Value {
+  if (answer === undefined) throw new Interrupted('interrupt')
+  return answer
+}
+
+/** What a library takes as validation: it must not throw, and after the end of the question it must not end either. */
+function validation(check: CheckAnswer<string> | undefined, signal: AbortSignal) {
+  return async (value: string): Promise<true | string> => {
+    const problem = await check?.(value, signal).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    )
+    if (signal.aborted) return new Promise(() => {})
+    return problem ?? true
+  }
+}
+
+interface Streams {
+  readonly input?: NodeJS.ReadStream
+  readonly output?: NodeJS.WriteStream
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks one question.
+ * @returns undefined if the input has ended
+ * @throws Interrupted on Ctrl-C; the signal's reason
+ */
+async function ask<Value>(
+  { stdin, stderr, signal }: Context,
+  question: (library: typeof Library, streams: Streams, over: AbortSignal) => Promise<Value>,
+): Promise<Value | undefined> {
+  const [ended, over] = [new AbortController(), new AbortController()]
+  const streams = {
+    ...(stdin.stream === undefined ? {} : { input: stdin.stream }),
+    ...(stderr.stream === undefined ? {} : { output: stderr.stream }),
+    signal: AbortSignal.any([signal, ended.signal]),
+  }
+  // At the end of input the question would never be answered. The line reader then only pauses the stream, as it also
+  // does after an answer, when there is nothing left to abort.
+  const endings = ['pause', 'end', 'close'] as const
+  const onEnd = () => ended.abort()
+  for (const name of endings) stdin.stream?.once(name, onEnd)
+  try {
+    // Large and rarely needed.
+    const library = await import('@inquirer/prompts')
+    return await question(library, streams, AbortSignal.any([over.signal, streams.signal]))
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof Error && error.name === 'ExitPromptError') throw new Interrupted('interrupt')
+    if (error instanceof Error && error.name === 'AbortPromptError') return undefined
+    throw error
+  } finally {
+    over.abort()
+    for (const name of endings) stdin.stream?.off(name, onEnd)
+  }
+}

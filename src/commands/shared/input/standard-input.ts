@@ -1,0 +1,168 @@
+import type { Context, InputKind } from '../../../context.ts'
+import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../../limits.ts'
+import { FileError, ModelgateError, UsageError } from '../../../errors.ts'
+import { consumeInput, type SilenceStep, decodeText, invalidTextClause } from '../../../files/input-file.ts'
+
+export interface PromptSource {
+  /** The words of the command line, joined; `-` alone means standard input. */
+  readonly argument: string | undefined
+  /** Whether standard input is ignored: by `--no-stdin`, or by a setting, which `-` overrides. */
+  readonly noStdin: 'flag' | 'setting' | false
+  /** Whether standard input is read beside a prompt as well. */
+  readonly joins: boolean
+  /** `--stdin-timeout`, in seconds: how long a pipe beside a prompt may stay silent. 0 waits for ever. */
+  readonly stdinTimeout?: number
+  /** Takes a line for standard error. */
+  notice(line: string): void
+}
+
+const noticeAfterMs = 1000
+
+/**
+ * The prompt from the command line, from standard input, or from both: piped text first, a blank line, then the
+ * prompt. Undefined if there is neither; empty if standard input was read and empty.
+ * Call it after the flags have been read: if one of them has claimed standard input (`@-`), only the argument counts.
+ * If there is a prompt, a file that another process is reading, such as the list of a `while read` loop, is not
+ * touched.
+ * @throws UsageError `stdin_silent`, `stdin_not_text`, `stdin_claimed`, `input_too_large`
+ */
+export async function readPrompt(context: Context, source: PromptSource): Promise<string | undefined> {
+  const { argument, noStdin, joins, notice } = source
+  if (argument === '-') {
+    if (noStdin === 'flag')
+      throw new UsageError('The prompt "-" reads standard input, which --no-stdin forbids.')
+    return await readStandardInputText(context, 'the prompt -')
+  }
+  if (noStdin || isStandardInputClaimed(context)) return argument
+  const { kind, consumed } = context.stdin
+  if (kind === 'terminal' || kind === 'empty') return argument
+  if (argument === undefined) return await readStandardInputText(context, 'the piped prompt')
+  if (!joins) return argument
+  if (consumed !== 'none') {
+    if (consumed === 'some') notice(leftAlone)
+    return argument
+  }
+  const steps = kind === 'pipe' ? silenceSteps(source) : []
+  const piped = await readStandardInputText(context, 'the piped prompt', steps)
+  if (!/\S/.test(piped)) return argument
+  notice(joinedNote(kind, piped))
+  return joined(piped, argument)
+}
+
+const leftAlone =
+  'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
+  '"-" as the prompt reads the rest; --no-stdin silences this note.'
+
+function joinedNote(kind: InputKind, piped: string): string {
+  const bytes = Buffer.byteLength(piped)
+  const amount = bytes === 1 ? '1 byte' : `${bytes} bytes`
+  const source = kind === 'file' ? 'the file on standard input' : 'standard input'
+  return (
+    `Joined ${amount} of ${source} to the prompt. ` +
+    'In a loop over a pipe, add --no-stdin or set MODELGATE_NO_STDIN=1.'
+  )
+}
+
+/**
+ * Reads standard input to its end, without a time limit but for that of the steps.
+ * @param reader as the user wrote it, for the message if it is read twice: `--tools @-`
+ */
+export async function readStandardInputBytes(
+  context: Context,
+  reader: string,
+  steps: readonly SilenceStep[] = [],
+): Promise<Buffer> {
+  claimStandardInput(context, reader)
+  return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consume(context, steps)
+}
+
+/** As `readStandardInputBytes`, decoded (UTF-8, or UTF-16 with a byte order mark). */
+export async function readStandardInputText(
+  context: Context,
+  reader: string,
+  steps: readonly SilenceStep[] = [],
+): Promise<string> {
+  claimStandardInput(context, reader)
+  if (context.stdin.kind === 'empty') return ''
+  const { text, invalid } = decodeText(await consume(context, steps))
+  if (text !== undefined) return text
+  throw new UsageError(`Standard input ${invalidTextClause(invalid)}.`, {
+    code: 'stdin_not_text',
+    hint: 'Pass data that is not text with a flag: -a - attaches it to a question, --image - edits it.',
+  })
+}
+
+async function consume(context: Context, steps: readonly SilenceStep[] = []): Promise<Buffer> {
+  try {
+    return await consumeInput(context, context.stdin, { maxBytes: maxRequestBytes, tooLarge, steps })
+  } catch (error) {
+    context.signal.throwIfAborted()
+    throw readFailure(error)
+  }
+}
+
+function tooLarge(): UsageError {
+  const message = `Standard input is larger than ${maxRequestMebibytes} MiB, the most that can be sent.`
+  return new UsageError(message, { code: 'input_too_large', hint: 'Send less, in several calls.' })
+}
+
+function readFailure(error: unknown): unknown {
+  if (error instanceof ModelgateError) return error
+  const reason =
+    error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
+  return new FileError('stdin_failed', `Standard input cannot be read: ${reason}.`, {
+    phase: 'input',
+    cause: error,
+  })
+}
+
+function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: PromptSource): SilenceStep[] {
+  const timeoutMs = stdinTimeout * 1000
+  const waiting: SilenceStep = {
+    afterMs: noticeAfterMs,
+    act: () => notice(`Waiting for text on standard input, an open pipe. ${alternatives}`),
+  }
+  const timeout: SilenceStep = {
+    afterMs: timeoutMs,
+    act() {
+      const message = `There is a prompt, but standard input is a pipe that stayed open without sending anything for ${stdinTimeout} s.`
+      throw new UsageError(message, { code: 'stdin_silent', hint: alternatives })
+    },
+  }
+  if (timeoutMs === 0) return [waiting]
+  return timeoutMs > noticeAfterMs ? [waiting, timeout] : [timeout]
+}
+
+const alternatives =
+  'To send the prompt alone, add --no-stdin (or set MODELGATE_NO_STDIN=1) or </dev/null; ' +
+  'to read the pipe alone, give "-" as the prompt; ' +
+  'to wait longer, set --stdin-timeout SECONDS.'
+
+function joined(piped: string, argument: string): string {
+  const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
+  return `${piped}${gap}${argument}`
+}
+
+/**
+ * Reserves standard input, which can be read only once, for one reader.
+ * @param reader as the user wrote it: `-`, `--tools @-`, `-a -`
+ * @throws UsageError `stdin_claimed` that names both readers
+ */
+export function claimStandardInput({ stdin }: Context, reader: string): void {
+  const earlier = stdin.reader
+  if (earlier !== undefined) {
+    throw new UsageError(`Standard input can be read only once, but ${both(earlier, reader)}.`, {
+      code: 'stdin_claimed',
+      hint: 'Put one of them in a file: @FILE.',
+    })
+  }
+  stdin.reader = reader
+}
+
+export function isStandardInputClaimed({ stdin }: Context): boolean {
+  return stdin.reader !== undefined
+}
+
+function both(earlier: string, reader: string): string {
+  return earlier === reader ? `${reader} is given twice` : `both ${earlier} and ${reader} want it`
+}

@@ -1,0 +1,195 @@
+import { Option, type Command } from 'commander'
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import { isFinal } from '../../../contract/video-state.ts'
+import { UsageError } from '../../../errors.ts'
+import { outputVersion } from '../../../events/output-schema.ts'
+import type { JobListDocument, JobSummary } from '../../../events/video.ts'
+import { summaryOf, type AnyJobs, type JobRecord } from '../../../files/jobs/job-record.ts'
+import type { JobStore, StoredJob } from '../../../files/jobs/job-store.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import { jobsToRefresh, refreshJobs } from '../../../operations/jobs.ts'
+import { createGate, type Gate } from '../../../output/gate.ts'
+import { roundedDuration } from '../../../quantities.ts'
+import { jobTable } from '../../../output/job-table.ts'
+import { refuseOptions, suggestWords, type CommonOptions } from '../options/common-options.ts'
+import { openGateway, readSettings } from '../gateway/open-gateway.ts'
+import { printReport } from '../call/print-document.ts'
+import { openOutput } from '../call/run-operation.ts'
+import { createProblemList } from '../../../problems.ts'
+import { addJobOptions, optionsForJob } from './named-job.ts'
+
+interface ListOptions extends CommonOptions {
+  limit?: string
+  state?: string
+  refresh?: true
+  prune?: true
+}
+
+/** The list of one family of jobs. */
+export interface JobListing<Family extends AnyJobs> {
+  readonly command: JobListDocument['command']
+  /** The states that a job can be in. */
+  readonly states: readonly string[]
+  /** Which jobs `--prune` forgets. */
+  readonly pruned: string
+  open(redactor: Gate): JobStore<Family>
+  /** @param now Unix seconds */
+  isPrunable(record: JobRecord<Family>, now: number): boolean
+  /** Looks up a job, and resolves with what has changed. */
+  lookUp(gateway: Gateway, job: StoredJob<Family>): Promise<Parameters<StoredJob<Family>['update']>[0]>
+}
+
+/** The common options that do not apply to a list. */
+const refused: ReadonlySet<string> = new Set(
+  'model output force githubOutput raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(
+    ' ',
+  ),
+)
+
+/** Makes a command list the jobs that are recorded on this machine. */
+export function registerJobList<Family extends AnyJobs>(
+  command: Command,
+  context: Context,
+  listing: JobListing<Family>,
+): void {
+  const states = [...listing.states, 'unknown']
+  addJobOptions(command, [
+    new Option('--limit <number>', 'show only the newest so many'),
+    suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),
+    new Option('--refresh', 'look up every job that has not ended'),
+    new Option('--prune', `forget ${listing.pruned}`),
+  ])
+  refuseOptions(command, refused)
+  command.action(async (_: unknown, self: Command) =>
+    listJobs(context, self.optsWithGlobals<ListOptions>(), listing),
+  )
+}
+
+/** @throws UsageError; what `refreshJobs` throws */
+async function listJobs<Family extends AnyJobs>(
+  context: Context,
+  options: ListOptions,
+  listing: JobListing<Family>,
+): Promise<void> {
+  const problems = createProblemList()
+  const settings = await problems.check(() => readSettings(context, options))
+  const limit = await problems.check(() => parseLimit(options.limit))
+  await problems.check(() => checkState(options.state, listing.states))
+  problems.throwIfAny()
+  const gate = createGate(context)
+  const store = listing.open(gate)
+  const { jobs, warnings: damaged } = await store.list()
+  const isRefreshed = options.refresh === true && !options.dryRun
+  const failed = isRefreshed ? await refresh(context, options, settings!, gate, { listing, jobs }) : []
+  const now = context.clock.now() / 1000
+  const chosen = jobs
+    .filter(({ record }) => options.state === undefined || record.state === options.state)
+    .filter(({ record }) => !options.prune || listing.isPrunable(record, now))
+    .slice(0, limit)
+  if (options.prune && !options.dryRun) await store.forget(chosen)
+  const summaries = chosen.map(({ record }) => summaryOf(record))
+  const warnings = [...damaged, ...failed]
+  await show(context, options, settings!, gate, { command: listing.command, jobs: summaries, warnings, now })
+}
+
+/** Opens a gateway only when there is a job to look up on it. @returns warnings */
+async function refresh<Family extends AnyJobs>(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  gate: Gate,
+  { listing, jobs: all }: { listing: JobListing<Family>; jobs: readonly StoredJob<Family>[] },
+): Promise<string[]> {
+  const warnings: string[] = []
+  /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
+  const own = new Map<string, URL>()
+  for (const [first, ...others] of jobsToRefresh(all)) {
+    const jobs = [first, ...others]
+    const { record } = first
+    const skip = (reason: string) => warnings.push(`${counted(jobs)} ${reason}`)
+    if (options.sandbox && !record.is_sandbox) {
+      skip('not in the sandbox, and not looked up with --sandbox.')
+      continue
+    }
+    const itsOptions = await optionsForJob(context, options, settings, record)
+    const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
+    const { baseUrl, profile } = itsSettings
+    const here = own.get(profile.value) ?? baseUrl.value
+    if (!record.is_sandbox && here !== undefined) {
+      const there = URL.parse(record.base_url)?.origin
+      if (there !== here.origin) {
+        skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
+        continue
+      }
+      own.set(profile.value, here)
+    }
+    const opened = await openGateway(context, itsOptions, itsSettings, false, () => undefined, gate)
+    warnings.push(...(await refreshJobs(opened.gateway, jobs, listing.lookUp).finally(opened.close)))
+  }
+  return warnings
+}
+
+function counted({ length }: readonly unknown[]): string {
+  return length === 1 ? '1 job is' : `${length} jobs are`
+}
+
+interface Listing {
+  readonly command: JobListDocument['command']
+  readonly jobs: readonly JobSummary[]
+  readonly warnings: readonly string[]
+  /** Unix seconds. */
+  readonly now: number
+}
+
+async function show(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  gate: Gate,
+  { command, jobs, warnings, now }: Listing,
+): Promise<void> {
+  const output = await openOutput(context, options, settings, gate, { result: 'job' })
+  output.event({ type: 'start', version: outputVersion, command, model: null })
+  for (const job of jobs) output.event({ type: 'job-list', job })
+  for (const message of warnings) output.event({ type: 'warning-add', message })
+  if (!options.json && !options.jsonl) {
+    await printReport(context, gate, (styles, columns) => jobTable(jobs, { now, columns, styles }))
+    if (!settings.quiet.value) {
+      reportCount(context, options, jobs.length)
+      if (context.stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
+    }
+  }
+  await output.end({ version: outputVersion, command, jobs, warnings })
+}
+
+/** Prints what the rows do not show: that jobs were forgotten, or that there are none. */
+function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
+  const jobs = count === 1 ? '1 job' : `${count} jobs`
+  if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
+  else if (count === 0) stderr.write('No jobs are on record.\n')
+}
+
+/** A state that is younger than this, in seconds, is news. */
+const freshSeconds = 10
+
+/** Tells how old the states of the jobs are that go on without this machine, and how to see newer ones. */
+function reportAge({ stderr }: Context, jobs: readonly JobSummary[], now: number): void {
+  const running = jobs.filter(({ id, state }) => id !== null && !isFinal(state))
+  const age = Math.max(...running.map(({ checked_at, created_at }) => now - (checked_at ?? created_at)))
+  if (!(age >= freshSeconds)) return
+  const which = running.length === 1 ? 'The running job is' : 'Running jobs are'
+  stderr.write(`${which} shown as last seen, ${roundedDuration(age)} ago; --refresh looks again.\n`)
+}
+
+function parseLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new UsageError(`--limit must be a whole number from 1, not ${JSON.stringify(text)}.`)
+}
+
+function checkState(state: string | undefined, states: readonly string[]): void {
+  const listed = [...states, 'unknown']
+  if (state === undefined || listed.includes(state)) return
+  throw new UsageError(`--state must be one of ${listed.join(', ')}, not ${JSON.stringify(state)}.`)
+}

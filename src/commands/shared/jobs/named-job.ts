@@ -1,0 +1,96 @@
+import { Option, type Command } from 'commander'
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import { UsageError } from '../../../errors.ts'
+import type { JobFamily, JobRecord } from '../../../files/jobs/job-record.ts'
+import type { JobStore, StoredJob } from '../../../files/jobs/job-store.ts'
+import { pollSeconds } from '../../../limits.ts'
+import { lastJob, namedJob } from '../../../operations/jobs.ts'
+import type { CommonOptions } from '../options/common-options.ts'
+import { readSettings } from '../gateway/open-gateway.ts'
+
+export const lastOption = (noun = 'job') =>
+  new Option('--last', `the ${noun} that was started last on this machine`)
+
+/** Adds the options that are about a job. */
+export function addJobOptions(command: Command, options: readonly Option[]): void {
+  for (const option of options) command.addOption(option.helpGroup('Job:'))
+}
+
+export const pollOption = () =>
+  new Option('--poll-interval <seconds>', `the first wait between two look-ups (${pollSeconds.first})`)
+
+/**
+ * The options for a job on record, which knows its gateway: nobody has to configure that again. The record was written
+ * from the user's own settings, but the key that is configured now may be another one, so its profile has to be the
+ * same.
+ * @param settings those that the options lead to
+ */
+export async function optionsForJob<Options extends CommonOptions>(
+  context: Context,
+  given: Options,
+  settings: Settings,
+  record: Pick<JobRecord, 'is_sandbox' | 'profile' | 'base_url'> | undefined,
+): Promise<Options> {
+  if (given.sandbox || record === undefined) return given
+  if (record.is_sandbox) return { ...given, sandbox: true }
+  if (record.profile === undefined) return given
+  const { base_url: baseUrl, profile } = record
+  const isChosen = settings.profile.level !== 'default'
+  const options = isChosen || profile === settings.profile.value ? given : { ...given, profile }
+  const { baseUrl: configured, profile: own } =
+    options === given ? settings : await readSettings(context, options)
+  return configured.value === undefined && own.value === profile ? { ...options, baseUrl } : options
+}
+
+/** @throws UsageError for a file that a command would leave unwritten, since it does not wait for the result */
+export function refuseUnwritten({ output }: CommonOptions, waits: boolean): void {
+  if (output === undefined || waits) return
+  throw new UsageError('-o needs --wait; without it only the state is printed.', { code: 'invalid_request' })
+}
+
+/** A job on record, by its id on the gateway. */
+interface RecordedJob<Family extends JobFamily> {
+  readonly id: string
+  readonly kind: Family['kinds'][number]
+  readonly stored: StoredJob<Family>
+}
+
+/** A job, and the options and settings of its gateway. */
+export interface FoundJob<Options, Named> {
+  readonly named: Named
+  readonly options: Options
+  readonly settings: Settings
+}
+
+/**
+ * The job that a command is about, and the options and settings of its gateway.
+ * @param text an id, or the beginning of one; undefined with `--last`
+ * @throws UsageError without a job, and as `findJob` and `lastJob` do
+ */
+export async function findNamedJob<
+  Options extends CommonOptions & { readonly last?: true },
+  Family extends JobFamily,
+  Unrecorded,
+>(
+  context: Context,
+  store: JobStore<Family>,
+  given: Options,
+  text: string | undefined,
+  { unrecorded, toGive }: { unrecorded(id: string): Unrecorded; readonly toGive: string },
+): Promise<FoundJob<Options, Unrecorded | RecordedJob<Family>>> {
+  const configured = await readSettings(context, given)
+  if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
+  if (!given.last && (text === undefined || text.trim() === '')) {
+    throw new UsageError('No id was given.', {
+      code: 'id_missing',
+      hint: `Give ${toGive}, or --last for the one started last.`,
+    })
+  }
+  const stored = given.last ? await lastJob(store) : await store.find(text!)
+  const options = await optionsForJob(context, given, configured, stored?.record)
+  const settings = options === given ? configured : await readSettings(context, options)
+  const gateway = { isSandbox: given.sandbox === true, baseUrl: settings.baseUrl.value }
+  const named = stored === undefined ? unrecorded(text!) : namedJob(stored, gateway)
+  return { named, options, settings }
+}

@@ -1,0 +1,149 @@
+import type { Context } from '../../../context.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
+import { shortIds } from '../../../events/format-job.ts'
+import { shellWord } from '../../../files/file-error.ts'
+import { nextCommand, type NextCommand } from '../../../files/next-command.ts'
+import type { JobFamily } from '../../../files/jobs/job-record.ts'
+import type { JobStore } from '../../../files/jobs/job-store.ts'
+import { objectOf, objectsOf } from '../../../json.ts'
+import type { CommonOptions } from '../options/common-options.ts'
+
+/** What jobs on record are called in commands, by their ids. */
+export type JobNames = Map<string, string>
+
+/**
+ * Finds out what a job on record is called: on a terminal an unambiguous beginning of its id, in a log the whole, which
+ * may be all that is left of this machine.
+ */
+export async function learnName(
+  { stderr }: Pick<Context, 'stderr'>,
+  store: Pick<JobStore<JobFamily>, 'list'>,
+  names: JobNames,
+  id: string,
+): Promise<void> {
+  if (!stderr.isTerminal) return void names.set(id, id)
+  const { jobs } = await store.list()
+  const others = jobs.flatMap(({ record }) => (record.id === null || record.id === id ? [] : [record.id]))
+  names.set(id, shortIds([id, ...others])[0]!)
+}
+
+type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true }
+
+/** The flags that lead to the same gateway. A job on record knows that it is in the sandbox. */
+function gatewayFlags(
+  { sandbox, profile, baseUrl, apiKeyFile, caFile, allowHttp }: ResumeOptions,
+  isRecorded: boolean,
+): string[] {
+  if (sandbox) return isRecorded ? [] : ['--sandbox']
+  const value = (flag: string, given: string | undefined) => (given === undefined ? [] : [flag, given])
+  return [
+    ...value('--profile', profile),
+    ...value('--base-url', baseUrl),
+    ...value('--api-key-file', apiKeyFile),
+    ...value('--ca-file', caFile),
+    ...(allowHttp ? ['--allow-http'] : []),
+  ]
+}
+
+/** The flags that say where the result goes. */
+const placeFlags = ({ output, force }: CommonOptions) => [
+  ...(output === undefined ? [] : ['-o', output]),
+  ...(force ? ['--force'] : []),
+]
+
+function commandOf({ program }: Pick<Context, 'program'>, words: readonly string[], ids: readonly string[]) {
+  const operands = ids.some((id) => id.startsWith('-')) ? ['--', ...ids] : ids
+  return nextCommand([program, ...words, ...operands])
+}
+
+interface Names {
+  readonly names: ReadonlyMap<string, string>
+  readonly isStart?: boolean
+}
+
+/**
+ * The command that goes on waiting for videos, ready to paste, with the flags that it needs to do the same. A job on
+ * record knows where its videos go, if this command started it.
+ * @param jobs the names of those on record, and whether this command starts the job
+ */
+export function resumeCommand(
+  context: Pick<Context, 'program'>,
+  options: ResumeOptions,
+  { names, isStart = false }: Names,
+) {
+  const { allowPrivateUrls } = options
+  return (...ids: readonly string[]): NextCommand => {
+    const isRecorded = ids.every((id) => names.has(id))
+    const words = [
+      'video',
+      'wait',
+      ...gatewayFlags(options, isRecorded),
+      ...(isStart && isRecorded ? [] : placeFlags(options)),
+      ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
+    ]
+    return commandOf(
+      context,
+      words,
+      ids.map((id) => names.get(id) ?? id),
+    )
+  }
+}
+
+/**
+ * The command that answers the calls of a response and goes on with it, with TEXT for each output. Undefined for a
+ * response that asks for nothing, or is not kept.
+ */
+export function answerCommand({ program }: Pick<Context, 'program'>, options: CommonOptions) {
+  return (document: OutputDocument): string | undefined => {
+    if (document.command !== 'respond') return undefined
+    const { id, store, output } = objectOf(document.response)
+    if (typeof id !== 'string' || store === false) return undefined
+    const calls = document.tool_calls.map(({ type, id: call }) => [
+      type === 'custom' ? '--custom-tool-output' : '--tool-output',
+      `${call}=TEXT`,
+    ])
+    const approvals = objectsOf(output)
+      .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
+      .map((item) => ['--approve', item['id'] as string])
+    const answers = [...calls, ...approvals].flat()
+    if (answers.length === 0) return undefined
+    const model = options.model === undefined ? [] : ['-m', options.model]
+    const words = [
+      'respond',
+      ...gatewayFlags(options, false),
+      ...model,
+      '--previous-response-id',
+      id,
+      ...answers,
+    ]
+    return [program, ...words.map(quoted)].join(' ')
+  }
+}
+
+/** As a word of a shell; an assignment needs no quotes for its "=". */
+const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord(word))
+
+/**
+ * The command that goes on with a response. What has been printed is not printed again, unless the answer is only
+ * useful whole: in a file, or as one document.
+ * @param names of those on record, and whether this command starts the response
+ */
+export function resumeResponse(
+  context: Pick<Context, 'program'>,
+  options: CommonOptions,
+  { names, isStart = false }: Names,
+) {
+  const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
+  /** @param after the number of the event behind which the stream of a response goes on */
+  return (id: string, after?: number): NextCommand => {
+    const isRecorded = names.has(id)
+    const words = [
+      'response',
+      'wait',
+      ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
+      ...gatewayFlags(options, isRecorded),
+      ...(isStart && isRecorded ? [] : placeFlags(options)),
+    ]
+    return commandOf(context, words, [names.get(id) ?? id])
+  }
+}

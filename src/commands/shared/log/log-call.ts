@@ -1,0 +1,249 @@
+import { resolve } from 'node:path'
+import { stateFolder } from '../../../config/paths.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { randomHex, type Context } from '../../../context.ts'
+import type { Creation } from '../../../cost/creation.ts'
+import { AlreadyReported, billedOf, ModelgateError } from '../../../errors.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
+import type { SavedFile } from '../../../events/text.ts'
+import type { LogEntry, LoggedCreation, LoggedFile } from '../../../files/log/log-entry.ts'
+import { appendEntry, logFolder } from '../../../files/log/log-file.ts'
+import { extensionOf } from '../../../files/media-type.ts'
+import type { TextReply } from '../../../gateway/stream-text.ts'
+import { isDeeperThan, maxJsonDepth, type JsonObject } from '../../../json.ts'
+import { promptOf } from '../../../operations/request-prompt.ts'
+import type { Gate } from '../../../output/gate.ts'
+import { originOf, type CommonOptions } from '../options/common-options.ts'
+import { repeatingWords } from './repeating-words.ts'
+import type { RequestMedia, SentMedia } from './sent-media.ts'
+
+/** What a command tells the log about its request. */
+export interface LoggedRequest extends RequestMedia {
+  /** `image create`. */
+  readonly command: string
+  /** The command that sends such a request alone, for one that is sent in a chat. */
+  readonly repeatedBy?: string
+  /** As asked for; null when the gateway chooses. */
+  readonly model: string | null
+  readonly creation?: Creation
+  /** The words of the command line behind the command that are in no body: the id of a source. */
+  readonly words?: readonly string[]
+  /** The jobs that are waited for. */
+  readonly jobs?: readonly string[]
+}
+
+/** A call that has ended. */
+export interface EndedCall {
+  readonly options: CommonOptions
+  readonly settings: Settings
+  readonly gate: Gate
+  readonly request: LoggedRequest
+  /** Of the gateway. */
+  readonly baseUrl: URL
+  /** When it began: milliseconds since 1970, and on the monotonic clock. */
+  readonly began: { readonly at: number; readonly monotonic: number }
+  /** Undefined when nothing came. */
+  readonly document: OutputDocument | undefined
+  /** What it ends with: what was thrown, if anything. */
+  readonly thrown: unknown
+  /** What a conversation goes on from. */
+  readonly reply: TextReply | undefined
+  /** The file of the model's text. */
+  readonly textFile: SavedFile | undefined
+}
+
+/**
+ * Adds a call to the log.
+ * @throws FileError; whatever else goes wrong while the entry is put together
+ */
+export async function logCall(context: Context, call: EndedCall): Promise<void> {
+  const folder = stateFolder(context)
+  // Without a home there is no place for a log.
+  if (folder === undefined) return
+  const { gate, settings } = call
+  const entry = await entryOf(context, call, settings.history.value === 'full')
+  const now = context.clock.now()
+  await appendEntry(logFolder(folder), entry, { now, clean: (json) => gate.document(json) })
+}
+
+const maxMessage = 2_000
+
+async function entryOf(context: Context, call: EndedCall, isFull: boolean): Promise<LogEntry> {
+  const { options, settings, request, baseUrl, began, document } = call
+  const { clock, terminalId } = context
+  const { words, repeats } = originOf(context)
+  const error = errorIn(call.thrown)
+  const { body, inputs, reply } = await withoutMedia(context, request, call.reply)
+  const profile = settings.profile.level === 'default' ? undefined : settings.profile.value
+  const fields: Fields = {
+    terminal: terminalId,
+    sandbox: options.sandbox,
+    origin: options.sandbox ? undefined : baseUrl.origin,
+    profile,
+    model: request.model ?? modelIn(document),
+    error: error && {
+      code: error.code,
+      message: error.message.slice(0, maxMessage),
+      billed: billedOf(error),
+    },
+    request_id: document && 'request_id' in document ? (document.request_id ?? undefined) : undefined,
+    finish_reason: finishReasonIn(document),
+    usage: document && 'usage' in document ? (document.usage ?? undefined) : undefined,
+    created: creationIn(request, document, error),
+    jobs: request.jobs,
+    repeats,
+    inputs: inputs.length === 0 ? undefined : inputs,
+  }
+  const full: Fields = {
+    arguments: words.map((word) => shownWord(call.gate, word)),
+    prompt: body && promptOf(body),
+    repeat:
+      body &&
+      repeatingWords({ ...request, command: request.repeatedBy ?? request.command, profile }, body, options),
+    request: body,
+    reply,
+  }
+  return {
+    version: 1,
+    id: `log_${randomHex(clock, 16)}`,
+    time: new Date(began.at).toISOString(),
+    duration_ms: Math.max(0, Math.round(clock.monotonic() - began.monotonic)),
+    command: request.command,
+    cwd: workingDirectory(context),
+    exit_code: exitCodeOf(call.thrown),
+    ...withoutUndefined(fields),
+    files: filesIn(context, document, call.textFile),
+    ...(isFull ? withoutUndefined(full) : {}),
+  }
+}
+
+/** Request and reply with references in place of media; what finds them is loaded only where there are any. */
+async function withoutMedia(
+  context: Context,
+  request: LoggedRequest,
+  whole: TextReply | undefined,
+): Promise<SentMedia & { readonly reply: JsonObject | undefined }> {
+  const { body, sources = [] } = request
+  // What is nested too deeply could not be written.
+  const reply = isDeeperThan(whole, maxJsonDepth) ? { text: whole!.text, is_partial: true } : whole
+  if (sources.length === 0 && !mayHoldMedia(body) && !mayHoldMedia(reply)) {
+    return { body, inputs: [], reply: reply && { ...reply } }
+  }
+  const { keptReply, sentMedia } = await import('./sent-media.ts')
+  return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
+}
+
+/** Whether a value holds a long text that does not begin with words. */
+function mayHoldMedia(value: unknown): boolean {
+  if (typeof value === 'string') return value.length >= 256 && !/\s/.test(value.slice(0, 256))
+  return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldMedia)
+}
+
+type Fields = { readonly [Name in keyof LogEntry]?: LogEntry[Name] | undefined }
+
+function withoutUndefined(fields: Fields): Partial<LogEntry> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** It may have been removed meanwhile. */
+function workingDirectory(context: Context): string {
+  try {
+    return context.cwd
+  } catch {
+    return ''
+  }
+}
+
+function exitCodeOf(thrown: unknown): number {
+  if (thrown === undefined) return 0
+  return thrown instanceof AlreadyReported || thrown instanceof ModelgateError ? thrown.exitCode : 1
+}
+
+function errorIn(thrown: unknown): ModelgateError | undefined {
+  const error = thrown instanceof AlreadyReported ? thrown.cause : thrown
+  return error instanceof ModelgateError ? error : undefined
+}
+
+function modelIn(document: OutputDocument | undefined): string | undefined {
+  return document && 'model' in document ? (document.model ?? undefined) : undefined
+}
+
+/** Undefined also for an answer that never came. */
+function finishReasonIn(document: OutputDocument | undefined): string | undefined {
+  const reason = document && 'finish_reason' in document ? document.finish_reason : undefined
+  return reason === 'unknown' ? undefined : reason
+}
+
+/** A word of the command line: whole if it is short; media in it are left out. */
+function shownWord(gate: Gate, word: string): string {
+  const [start] = /^data:[^,]{0,200},/i.exec(word) ?? []
+  // Secrets are removed before a word is cut.
+  const clean = start === undefined ? gate.text(word) : `${start}…`
+  return clean.length > maxWord ? `${clean.slice(0, maxWord)}…` : clean
+}
+
+const maxWord = 2_000
+
+/** The files that the call wrote. */
+function filesIn(
+  context: Context,
+  document: OutputDocument | undefined,
+  textFile: SavedFile | undefined,
+): LoggedFile[] {
+  const files = [...savedIn(document), ...(textFile === undefined ? [] : [textFile])]
+  return files.map((file) => {
+    const { path, bytes, sha256, mime_type: type } = file
+    const { format, width, height, seconds } = file as SavedFile & Partial<Record<string, unknown>>
+    return {
+      path: resolve(workingDirectory(context), path),
+      bytes,
+      sha256,
+      format: typeof format === 'string' ? format : extensionOf(type),
+      ...(typeof width === 'number' ? { width } : {}),
+      ...(typeof height === 'number' ? { height } : {}),
+      ...(typeof seconds === 'number' ? { seconds } : {}),
+    }
+  })
+}
+
+function savedIn(document: OutputDocument | undefined): readonly SavedFile[] {
+  if (document === undefined) return []
+  if ('videos' in document) return document.videos.flatMap(({ files }) => files)
+  if ('partials' in document) {
+    return [...document.files.filter(({ existing }) => !existing), ...document.partials]
+  }
+  return 'finish_reason' in document || 'operation' in document ? document.files : []
+}
+
+/** What the call created, as far as its document tells. */
+function creationIn(
+  { creation }: LoggedRequest,
+  document: OutputDocument | undefined,
+  error: ModelgateError | undefined,
+): LoggedCreation | undefined {
+  if (creation === undefined || document === undefined) return undefined
+  const { variant, seconds, count } = creation
+  if ('partials' in document) {
+    const made = document.files.filter(({ existing }) => !existing).length + document.links.length
+    const images = {
+      count: made + (error?.facts.rescued?.length ?? 0),
+      ...(variant?.size ? { size: variant.size } : {}),
+      ...(variant?.quality ? { quality: variant.quality } : {}),
+    }
+    return images.count === 0 ? undefined : { images }
+  }
+  const id = 'id' in document ? document.id : null
+  if (id === null) return undefined
+  if (creation.of !== 'video') return { job: id }
+  const played = 'operation' in document ? document.files.map(({ seconds: time }) => time) : []
+  const asked = seconds ? seconds * count : undefined
+  const total =
+    played.length > 0 && played.every((time) => time !== null)
+      ? played.reduce((sum, time) => sum + time, 0)
+      : asked
+  return {
+    job: id,
+    ...(total === undefined ? {} : { video_seconds: total }),
+    ...(variant?.size ? { video_size: variant.size } : {}),
+  }
+}

@@ -1,0 +1,90 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Context } from '../../../context.ts'
+import type { LoggedInput } from '../../../files/log/log-entry.ts'
+import { referencesIn, referToMedia } from '../../../files/media-references.ts'
+import type { TextReply } from '../../../gateway/stream-text.ts'
+import type { JsonObject } from '../../../json.ts'
+import type { Body } from '../../../operations/operation.ts'
+import type { ImageSource } from '../../../operations/image-sources.ts'
+
+/** Where a request has media. */
+export interface RequestMedia {
+  /** Left out by commands that only wait for a job. */
+  readonly body?: Body
+  /** The files and URLs that flags name, whose content is in the body. */
+  readonly media?: readonly string[]
+  /** The pictures that are sent beside the body. */
+  readonly sources?: readonly ImageSource[]
+}
+
+/** What was sent of a request, for the log. */
+export interface SentMedia {
+  /** The body with references in place of media. */
+  readonly body: Body | undefined
+  readonly inputs: readonly LoggedInput[]
+}
+
+/** Finds the media of a request, and the files that they came from. */
+export async function sentMedia(
+  context: Context,
+  { body: sent, media = [], sources = [] }: RequestMedia,
+): Promise<SentMedia> {
+  const pictures = sources.map(async ({ field, label, bytes, digest }): Promise<LoggedInput> => {
+    return { path: placeOf(context, label), bytes, sha256: await digest(), field }
+  })
+  const beside = await Promise.all(pictures)
+  if (sent === undefined) return { body: undefined, inputs: beside }
+  const anonymous = referToMedia(sent, new Map())
+  const references = referencesIn(anonymous)
+  if (references.length === 0) return { body: anonymous, inputs: beside }
+  const paths = await pathsOf(context, media, references)
+  return {
+    body: referToMedia(sent, paths),
+    inputs: [
+      ...beside,
+      ...references.map(({ sha256, bytes }) => ({ path: paths.get(sha256) ?? '', bytes, sha256 })),
+    ],
+  }
+}
+
+/** A path of this machine is made absolute; standard input and URLs are left. */
+function placeOf(context: Context, name: string): string {
+  if (name === '-' || /^(?:https?|gs|data):/i.test(name)) return name
+  return resolve(context.cwd, /^file:\/\//i.test(name) ? fileURLToPath(name) : name)
+}
+
+/**
+ * Which file each of the media came from: by its size; of several of one size, by their order. Whoever reads the file
+ * again checks the digest.
+ */
+async function pathsOf(
+  context: Context,
+  media: readonly string[],
+  references: readonly { readonly sha256: string; readonly bytes: number }[],
+): Promise<Map<string, string>> {
+  const places = media.map((name) => placeOf(context, name))
+  const found = await Promise.all(
+    places.map(async (place) => ({
+      place,
+      size: await stat(place).then(
+        ({ size }) => size,
+        () => undefined,
+      ),
+    })),
+  )
+  const paths = new Map<string, string>()
+  for (const { sha256, bytes } of references) {
+    if (paths.has(sha256)) continue
+    const at = found.findIndex(({ size }) => size === bytes)
+    if (at !== -1) paths.set(sha256, found.splice(at, 1)[0]!.place)
+    else if (places.includes('-')) paths.set(sha256, '-')
+  }
+  return paths
+}
+
+/** What a conversation goes on from, with references in place of media. */
+export function keptReply(reply: TextReply): JsonObject {
+  return referToMedia({ ...reply }, new Map())
+}

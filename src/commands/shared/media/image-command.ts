@@ -1,0 +1,236 @@
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Option, type Command } from 'commander'
+import { rescueFolder } from '../../../config/paths.ts'
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import { UsageError } from '../../../errors.ts'
+import { imageLabel } from '../../../events/format-image.ts'
+import type { ImageDocument } from '../../../events/image.ts'
+import {
+  askForNamedFormat,
+  imageCreation,
+  imageGatewayRequest,
+  imageRequest,
+  type ImagePlan,
+  type ImageRequest,
+} from '../../../operations/image-request.ts'
+import type { ImageViewer, ShownImage } from '../../../operations/image-results.ts'
+import { makeImages, relayImages, takeExistingImages } from '../../../operations/make-images.ts'
+import type { Body, Outcome } from '../../../operations/operation.ts'
+import { createGate } from '../../../output/gate.ts'
+import { createPreview } from '../../../output/preview/create-preview.ts'
+import type { PreviewMode } from '../../../output/preview/detect-protocol.ts'
+import { createReplyWriter } from '../../../output/raw-output.ts'
+import { buildRequest, promptField, type CommandCall, type RequestParts } from '../request/build-request.ts'
+import { explainCommon, strictMeanings, suggestWords, type CommonOptions } from '../options/common-options.ts'
+import { listenerOf, openOutput, reportOutcome, runOperation } from '../call/run-operation.ts'
+
+/** The options of both image commands, beside the fields of their requests. */
+export interface ImageOptions extends CommonOptions {
+  savePartials?: true
+  sidecar?: true
+  skipExisting?: true
+  download: boolean
+  preview?: string
+  allowPrivateUrls?: true
+}
+
+/** The values of `--preview`. */
+export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off']
+
+export function addImageOptions(command: Command): void {
+  explainCommon(command, {
+    ...strictMeanings.images,
+    model: 'model to use; without one the gateway chooses',
+    output: 'file, folder/ or name with {index} and {ext}; its extension asks for the format',
+  })
+  const options = [
+    new Option('--save-partials', 'keep the previews that stream in, beside the image'),
+    new Option('--sidecar', 'write a JSON record beside each image'),
+    new Option('--skip-existing', 'make only the images whose files do not exist yet'),
+    new Option('--no-download', 'print result URLs and when they expire, save nothing'),
+    suggestWords(new Option('--preview <mode>', 'show pictures on the terminal'), previewModes),
+    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
+  ]
+  for (const option of options) command.addOption(option.helpGroup('Result:'))
+}
+
+/** What the two image commands do differently. */
+interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts, 'endpoint' | 'flags'> {
+  /** Warnings about a model that was left out. */
+  whenLeftOut(body: Body): readonly string[]
+  /** Inspects the input pictures. */
+  readSources?(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
+}
+
+/** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
+export async function buildImageRequest(
+  call: CommandCall<ImageOptions>,
+  { command, endpoint, flags, whenLeftOut, readSources }: ImageCommand,
+): Promise<{ readonly settings: Settings; readonly request: ImageRequest }> {
+  const { context, options } = call
+  let sources: Pick<ImageRequest, 'images' | 'mask'> | undefined
+  const built = await buildRequest(call, {
+    endpoint,
+    flags,
+    model: { kind: 'image', location: 'body', whenLeftOut },
+    // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
+    joinsInput: false,
+    async readInputs({ settings, problems: { check } }) {
+      await check(() => void previewMode(options))
+      await check(() => checkCombination(context, options))
+      sources = await check(() => readSources?.(settings))
+    },
+    ...promptField('prompt', options),
+    setDefaults(body, model) {
+      const { output, validate } = options
+      askForNamedFormat(context, { output, endpoint, body, model, validate })
+    },
+  })
+  const { settings, body, model = null, family, warnings, problems } = built
+  const { images = [], mask } = sources ?? {}
+  const request = await imageRequest(
+    context,
+    { command, model, family, body, images, mask, warnings, validate: options.validate },
+    imagePlan(options, settings),
+    problems,
+  )
+  problems.throwIfAny()
+  return { settings: settings!, request }
+}
+
+function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
+  const { output, force, skipExisting, download, raw, savePartials, sidecar, strict } = options
+  return {
+    output,
+    folder: settings?.outputDir.value,
+    force: force === true,
+    skipExisting: skipExisting === true,
+    download: download && raw !== true,
+    savePartials: savePartials === true,
+    sidecar: sidecar === true,
+    strict: strict === true,
+    allowPrivateUrls: options.allowPrivateUrls === true,
+  }
+}
+
+function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
+  const known = previewModes.find((mode) => mode === preview)
+  if (known !== undefined) return known
+  const words = previewModes.join(', ')
+  throw new UsageError(`--preview must be one of ${words}, not ${JSON.stringify(preview)}.`)
+}
+
+/** @throws UsageError for flags that contradict each other, each problem a sentence that names both */
+function checkCombination({ stdout }: Context, options: ImageOptions): void {
+  const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
+  const toStandardOutput = output === '-'
+  const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })
+  const ofFiles = named({ '--sidecar': sidecar, '--skip-existing': skipExisting })
+  const ofAllFiles = [...ofFiles, ...named({ '--save-partials': savePartials })]
+  const inapplicable = (why: string, flags: readonly string[]) =>
+    flags.map((flag) => `${why}, so ${flag} does not apply.`)
+  const problems = [
+    ...(toStandardOutput
+      ? [
+          ...documents.map((flag) => `-o - and ${flag} would both write to standard output.`),
+          ...inapplicable('-o - makes no file', ofAllFiles),
+        ]
+      : []),
+    ...(toStandardOutput && stdout.isTerminal && documents.length === 0
+      ? ['-o - would write the bytes of an image to the terminal.']
+      : []),
+    ...(download
+      ? []
+      : inapplicable('--no-download saves nothing', [...named({ '-o': output !== undefined }), ...ofFiles])),
+    ...(raw
+      ? inapplicable('--raw saves nothing', [
+          ...named({ '-o': output !== undefined && !toStandardOutput }),
+          ...ofAllFiles,
+        ])
+      : []),
+    ...(force && skipExisting ? ['--force and --skip-existing cannot be used together.'] : []),
+  ]
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/** The names of the flags that were given. */
+function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
+  return Object.keys(flags).filter((name) => flags[name])
+}
+
+/** Makes images and renders the events in the requested format. */
+export async function sendImages(
+  context: Context,
+  options: ImageOptions,
+  settings: Settings,
+  request: ImageRequest,
+): Promise<void> {
+  if (request.wanted.length === 0) {
+    const output = await openOutput(context, options, settings, createGate(context), { result: 'files' })
+    const listener = listenerOf(output, options)
+    return reportOutcome(output, options, takeExistingImages({ context, listener }, request))
+  }
+  const quiet = settings.quiet.value
+  await runOperation(context, options, settings, {
+    streamed: request.streamed,
+    warnings: request.warnings,
+    logged: {
+      command: request.command,
+      model: request.model,
+      body: request.body,
+      sources: [...request.images, ...(request.mask === undefined ? [] : [request.mask])],
+      creation: imageCreation(request),
+    },
+    describeRequest: (gateway) => imageGatewayRequest(gateway, request),
+    output: () => ({ result: 'files' }),
+    async operation(call, gate) {
+      if (options.raw) {
+        const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
+        return relayImages(call, request, createReplyWriter(context, gate, rescue))
+      }
+      const isShown = !quiet && !options.json && !options.jsonl
+      const viewer = isShown ? createViewer(context, options) : undefined
+      const outcome = await makeImages(call, request, imagePlan(options, settings), viewer)
+      return quiet ? withReasons(outcome) : outcome
+    },
+  })
+}
+
+/** Failures were reported as they happened; with --quiet they are in the final message. */
+function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
+  if (outcome.kind === 'failed' || outcome.failure === undefined) return outcome
+  const reasons = outcome.document.failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
+  return { ...outcome, failure: outcome.failure.amend({ message: reasons.join('\n') }) }
+}
+
+/** Pictures on the terminal, above their paths. */
+function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
+  const preview = createPreview(context, previewMode(options))
+  // A preview has its line above it. On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
+  // the last picture, so each gets its number.
+  const captionOf = (image: ShownImage) => {
+    if (image.partial !== null) return undefined
+    if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''
+    return image.count > 1 ? imageLabel(image) : undefined
+  }
+  return (
+    preview && {
+      async show(image) {
+        const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
+        const caption = captionOf(image)
+        if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
+      },
+    }
+  )
+}
+
+/** A pipe or device cannot be read again; a file that was removed in the meantime is skipped. */
+async function readImage(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await stat(path)).isFile() ? await readFile(path) : undefined
+  } catch {
+    return undefined
+  }
+}

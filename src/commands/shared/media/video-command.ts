@@ -1,0 +1,239 @@
+import { Option, type Command } from 'commander'
+import { stateFolder } from '../../../config/paths.ts'
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import { ModelgateError, UsageError } from '../../../errors.ts'
+import type { JobStore } from '../../../files/jobs/job-store.ts'
+import type { OutputPlan } from '../../../files/output-plan.ts'
+import { modelSegment } from '../../../gateway/url.ts'
+import { openJobs, unrecordedJob, type NamedJob } from '../../../operations/jobs.ts'
+import { startVideo } from '../../../operations/start-video.ts'
+import {
+  planVideos,
+  videoCreation,
+  videoGatewayRequest,
+  videoRequest,
+  type VideoLocation,
+  type VideoRequest,
+} from '../../../operations/video-request.ts'
+import type { WaitPlan } from '../../../operations/wait-for-video.ts'
+import { createGate } from '../../../output/gate.ts'
+import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.ts'
+import { buildRequest, type CommandCall, type RequestParts } from '../request/build-request.ts'
+import { explainCommon, strictMeanings, type CommonOptions } from '../options/common-options.ts'
+import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from '../jobs/named-job.ts'
+import { readSettings } from '../gateway/open-gateway.ts'
+import { runOperation } from '../call/run-operation.ts'
+import { canAsk } from '../input/questions.ts'
+
+/** The options of commands for a single job, besides the fields of their requests. */
+export interface VideoOptions extends CommonOptions {
+  /** Undefined: depends on whether there is a terminal. */
+  wait?: boolean
+  pollInterval?: string
+  allowPrivateUrls?: true
+  /** False after `--no-check`. */
+  check?: boolean
+  last?: true
+  exitStatus?: true
+}
+
+/** Adds the options for waiting for a job. */
+export function waitOptions(): Option[] {
+  return [pollOption(), new Option('--allow-private-urls', 'fetch results from private addresses, too')]
+}
+
+/** Adds the options of the commands that start a job. */
+export function addStartOptions(command: Command): void {
+  explainCommon(command, {
+    ...strictMeanings.videos,
+    // The specification has no token counts for videos.
+    usage: 'print the cost on standard error, if prices are known',
+  })
+  addJobOptions(command, [
+    new Option('--wait', 'wait for the video and save it (the default on a terminal)'),
+    new Option('--no-wait', 'only start the job and print its id'),
+    ...waitOptions(),
+  ])
+}
+
+/**
+ * @param waits whether the video is waited for and saved
+ * @throws UsageError that names both flags of each contradiction
+ */
+export function refuseCombinations(
+  { stdout }: Pick<Context, 'stdout'>,
+  { output, json, jsonl, raw }: VideoOptions,
+  waits: boolean,
+): void {
+  if (output !== '-') return
+  const refuse = (problems: string | readonly string[]) => {
+    throw new UsageError(problems, { code: 'invalid_request' })
+  }
+  if (!waits) {
+    refuse('-o - writes the video itself, so it needs --wait; without it only an id is printed.')
+  }
+  const flags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
+  const documents = Object.entries(flags).filter(([, isGiven]) => isGiven)
+  if (documents.length > 0) {
+    refuse(documents.map(([flag]) => `-o - and ${flag} would both write to standard output.`))
+  }
+  if (stdout.isTerminal) refuse('-o - would write the bytes of a video to the terminal.')
+}
+
+/** Whether a command that starts a job waits for it: as `--wait` says, by default only on a terminal. */
+function isWaitedFor(context: Context, { wait }: VideoOptions): boolean {
+  return wait ?? (canAsk(context, false) && context.stdout.isTerminal)
+}
+
+/** A request for a job, and where its videos go. */
+export interface VideoStart {
+  readonly settings: Settings
+  readonly request: VideoRequest
+  readonly output: OutputPlan
+  readonly location: VideoLocation
+}
+
+/**
+ * Builds the request for a job, checks it against every rule of its endpoint, and plans the files.
+ * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
+ */
+export async function buildVideoRequest(
+  call: CommandCall<VideoOptions>,
+  kind: VideoRequest['kind'],
+  parts: RequestParts,
+): Promise<VideoStart> {
+  const { context, options } = call
+  const { problems, settings, body, model, prompt, warnings } = await buildRequest(call, {
+    ...parts,
+    async readInputs(draft) {
+      await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
+      await parts.readInputs?.(draft)
+    },
+  })
+  if (parts.model.location === 'path') await problems.check(() => modelSegment(model ?? 'model'))
+  const request = videoRequest({ kind, model: model ?? '', body, prompt, warnings })
+  const location = {
+    output: options.output ?? null,
+    folder: settings?.outputDir.value ?? null,
+    force: options.force === true,
+  }
+  const output = planVideos(context, location, { ...request, now: context.clock.now() })
+  for (const problem of await output.check()) problems.add(problem)
+  problems.throwIfAny()
+  return { settings: settings!, request, output, location }
+}
+
+/**
+ * Starts a job and, if requested, waits for it.
+ * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
+ * @param media the files that are in the body
+ */
+export async function startJob(
+  context: Context,
+  options: VideoOptions,
+  { settings, request, output, location }: VideoStart,
+  source?: string,
+  media: readonly string[] = [],
+): Promise<void> {
+  const gate = createGate(context)
+  const store = openJobs(context, stateFolder(context), gate)
+  const remixed =
+    request.kind === 'video' ? (await findVideo(context, store, options, source)).named : undefined
+  // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
+  if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
+    throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
+      code: 'other_gateway',
+    })
+  }
+  const waits = isWaitedFor(context, options)
+  const names: JobNames = new Map()
+  const resume = resumeCommand(context, options, { names, isStart: true })
+  await runOperation(context, options, settings, {
+    streamed: false,
+    gate,
+    warnings: request.warnings,
+    logged: {
+      command: request.command,
+      model: request.model,
+      body: request.body,
+      media,
+      creation: videoCreation(request),
+      words: remixed === undefined ? [] : [remixed.id],
+    },
+    describeRequest: (gateway) => ({
+      request: videoGatewayRequest(gateway, request, remixed),
+      content: { body: request.body },
+    }),
+    output: () => ({ result: waits ? 'files' : 'job-id', resume }),
+    operation: (call) =>
+      startVideo(call, request, {
+        ...waitPlan(context, options, settings, resume),
+        onRecorded: (id) => learnName(context, store, names, id),
+        output,
+        force: location.force,
+        store,
+        isSandbox: options.sandbox === true,
+        profile: settings.profile.value,
+        location,
+        waits,
+        source: remixed,
+        checksSource: options.check !== false,
+      }),
+  })
+}
+
+/**
+ * The options for a remix: its source knows its gateway. The record never selects the sandbox, for whoever asks for a
+ * video should not get a stand-in unasked. What is wrong with the source or the settings is told later.
+ */
+export async function remixOptions(
+  context: Context,
+  given: VideoOptions,
+  source: string | undefined,
+): Promise<VideoOptions> {
+  try {
+    const store = openJobs(context, stateFolder(context), createGate(context))
+    const stored = source === undefined ? await store.last() : await store.find(source)
+    if (stored === undefined || stored.record.is_sandbox) return given
+    return await optionsForJob(context, given, await readSettings(context, given), stored.record)
+  } catch (error) {
+    if (error instanceof ModelgateError) return given
+    throw error
+  }
+}
+
+/** What `findNamedJob` needs to know of videos and operations. */
+const videoNames = {
+  unrecorded: unrecordedJob,
+  toGive: 'the id of a video or the name of an operation',
+} as const
+
+/** The video or operation that a command is about, as `findNamedJob` does. */
+export async function findVideo<Options extends VideoOptions>(
+  context: Context,
+  store: JobStore,
+  given: Options,
+  text: string | undefined,
+): Promise<FoundJob<Options, NamedJob>> {
+  return await findNamedJob(context, store, given, text, videoNames)
+}
+
+/** How to wait for a job, according to the flags; the time of `--timeout` starts now. */
+export function waitPlan(
+  context: Context,
+  options: VideoOptions,
+  { timeout, pollInterval }: Settings,
+  resume: WaitPlan['resume'],
+): Omit<WaitPlan, 'output' | 'force'> {
+  const { clock } = context
+  return {
+    refetch: options.output !== undefined || options.force === true,
+    isCopy: options.output !== undefined,
+    allowPrivateUrls: options.allowPrivateUrls === true,
+    strict: options.strict === true,
+    pollIntervalS: pollInterval.value,
+    deadlineMs: timeout.value === undefined ? undefined : clock.monotonic() + timeout.value * 1000,
+    resume,
+  }
+}

@@ -1,0 +1,182 @@
+import { Option, type Command } from 'commander'
+import type { Context } from '../../../context.ts'
+import type { CommandInput, ConflictingNames } from '../../../contract/command-inputs.ts'
+import type { Field } from '../../../contract/field.ts'
+import { isList, wordsOf, type FieldFlag } from '../../../contract/field-flags.ts'
+import { collect, suggestWords } from '../options/common-options.ts'
+import type { ProblemList } from '../../../problems.ts'
+import { setField, readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './request-body.ts'
+import { ModelgateError, UsageError } from '../../../errors.ts'
+
+/** A flag that sets one field of the request body. */
+export interface ContractFlag extends FieldFlag {
+  /** The flag that was given in its place, for messages. */
+  readonly named?: string
+  /** The default, if the command decides it; otherwise the contract's. */
+  readonly default?: string
+}
+
+const group = 'Fields of the request (JSON is inline, @file or @-):'
+
+/** What a command says of its request, for those that describe commands. */
+interface Declared {
+  readonly flags: readonly ContractFlag[]
+  readonly conflicts: readonly ConflictingFlags[]
+}
+const declared = new WeakMap<Command, Declared>()
+
+/** The flags of a command that set fields of its request, and the pairs of which only one may be given. */
+export function contractFlagsOf(command: Command): Declared {
+  return declared.get(command) ?? { flags: [], conflicts: [] }
+}
+
+/** Declares the flags on a command. Parsing checks and converts nothing, so that all problems are reported at once. */
+export function addContractFlags(
+  command: Command,
+  flags: readonly ContractFlag[],
+  conflicts: readonly ConflictingFlags[] = [],
+): void {
+  declared.set(command, { flags, conflicts })
+  for (const flag of flags) {
+    const { name, field } = flag
+    const about = describe(flag)
+    if (field.type === 'boolean') {
+      command.addOption(new Option(`--${name}`, `${about}; or --no-${name}`).helpGroup(group))
+      command.addOption(new Option(`--no-${name}`, `the opposite of --${name}`).hideHelp())
+    } else {
+      const option = new Option(`${spelled(name)} <${placeholder(field)}>`, about).helpGroup(group)
+      suggestWords(option, wordsOf(field))
+      command.addOption(isList(field) ? option.argParser(collect) : option)
+    }
+  }
+}
+
+/**
+ * Writes the given flags to the body, replacing what is there; a flag with invalid JSON becomes a problem.
+ * @param options of the command alone: the program has options of the same name (`--no-input` beside `--input`)
+ */
+export async function applyContractFlags(
+  context: Context,
+  flags: readonly ContractFlag[],
+  options: Readonly<Record<string, unknown>>,
+  body: Record<string, unknown>,
+  problems: ProblemList,
+): Promise<void> {
+  for (const { name, path, field } of flags) {
+    const given = options[attribute(name)]
+    if (given === undefined) continue
+    await problems.check(async () => {
+      const flag = `--${name}`
+      setField(body, path, await fieldValue(context, flag, field, given), flag)
+    })
+  }
+}
+
+/** The name under which commander keeps a flag's value. */
+function attribute(name: string): string {
+  return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function placeholder(field: Field): string {
+  const types = typeof field.type === 'string' ? [field.type] : field.type
+  if (isList(field)) return 'text'
+  if (types.includes('integer') || types.includes('number')) return 'number'
+  if (types.length > 1) return 'text|json'
+  if (types[0] !== 'string') return 'json'
+  return field.values === undefined && field.known === undefined ? 'text' : 'word'
+}
+
+function describe({ field, default: own }: ContractFlag): string {
+  const byDefault = own ?? field.default
+  const words = wordsOf(field)
+  const facts = [
+    ...(words === undefined || words.join(', ').length > 90 ? [] : [words.join(', ')]),
+    ...(field.min === undefined || field.max === undefined ? [] : [`${field.min} to ${field.max}`]),
+    ...(byDefault === undefined ? [] : [`default ${byDefault}`]),
+    ...(isList(field) ? ['repeatable'] : []),
+    ...(field.deprecated === undefined ? [] : [`deprecated: use ${field.deprecated}`]),
+  ]
+  return facts.length === 0 ? field.about : `${field.about} (${facts.join('; ')})`
+}
+
+/** A field of one letter is a short option as well: `-n`. */
+function spelled(name: string): string {
+  return name.length === 1 ? `-${name}, --${name}` : `--${name}`
+}
+
+/**
+ * The value that a flag sets in the body.
+ * @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean
+ * @throws UsageError, FileError as `parseJsonFlag` does
+ */
+async function fieldValue(context: Context, flag: string, field: Field, given: unknown): Promise<unknown> {
+  if (typeof given === 'boolean') return given
+  const texts = Array.isArray(given) ? (given as string[]) : [given as string]
+  const text = texts[0]!
+  if (field.nullable && texts.length === 1 && text === 'null') return null
+  if (isList(field)) return listOf(context, flag, texts)
+  const types: readonly string[] = typeof field.type === 'string' ? [field.type] : field.type
+  if (types.includes('number') || types.includes('integer')) return numberOf(text)
+  if (!types.includes('string')) return parseJsonFlag(context, flag, text)
+  return types.length === 1 ? text : textOrJson(context, flag, text)
+}
+
+const looksLikeJson = /^\s*[[{]/
+
+/** Where text and JSON are both allowed, the first character distinguishes them, in a file as well. */
+async function textOrJson(context: Context, flag: string, text: string): Promise<unknown> {
+  if (!text.startsWith('@')) {
+    return looksLikeJson.test(text) ? parseJsonFlag(context, flag, text) : parseTextFlag(context, flag, text)
+  }
+  const value = await readFlagValue(context, flag, text)
+  return looksLikeJson.test(value.text) ? jsonOf(value) : value.text
+}
+
+async function listOf(context: Context, flag: string, texts: readonly string[]): Promise<unknown> {
+  const [text = ''] = texts
+  if (texts.length > 1 || !/^\s*[[@]/.test(text)) return texts
+  try {
+    return await parseJsonFlag(context, flag, text)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    throw error.amend({
+      hint: `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`,
+    })
+  }
+}
+
+/** Invalid numbers stay text; the contract check reports them with all other problems. */
+function numberOf(text: string): unknown {
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
+}
+
+/** The option of an input; of one that takes several files, to be repeated. */
+export function inputOption(input: CommandInput & { readonly isList?: boolean }): Option {
+  const { name, short, value, about, forms, isList: isRepeatable = false } = input
+  const flags = `${short === undefined ? '' : `-${short}, `}--${name} <${value}>`
+  const option = new Option(flags, `${about}${forms}${isRepeatable ? ' (repeatable)' : ''}`)
+  return isRepeatable ? option.argParser(collect) : option
+}
+
+/** Two flags, with dashes, of which one would silently override the other. */
+export type ConflictingFlags = readonly [one: string, other: string]
+
+export function conflictingFlags(pairs: readonly ConflictingNames[]): ConflictingFlags[] {
+  return pairs.map(([one, other]) => [`--${one}`, `--${other}`])
+}
+
+/**
+ * Rejects a call that gives both flags of a pair.
+ * @param options of the command alone, as commander keeps them
+ * @throws UsageError `conflicting_option` naming every such pair
+ */
+export function refuseConflicts(
+  options: Readonly<Record<string, unknown>>,
+  pairs: readonly ConflictingFlags[],
+): void {
+  const isGiven = (flag: string) => options[attribute(flag.slice(2))] !== undefined
+  const problems = pairs
+    .filter(([one, other]) => isGiven(one) && isGiven(other))
+    .map(([one, other]) => `${one} and ${other} cannot be used together.`)
+  if (problems.length > 0) throw new UsageError(problems, { code: 'conflicting_option' })
+}

@@ -1,0 +1,29 @@
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import { UsageError } from '../../../errors.ts'
+import { fetchImage, type ImageSource, type SourceInput } from '../../../operations/image-sources.ts'
+import type { CommonOptions } from '../options/common-options.ts'
+import { openGateway } from '../gateway/open-gateway.ts'
+
+/**
+ * Fetches a picture that a flag names by its URL, while the request is being built.
+ * @param settings undefined if they could not be read
+ * @throws UsageError naming the flag; what `openGateway` throws
+ */
+export async function fetchSource(
+  context: Context,
+  options: CommonOptions & { allowPrivateUrls?: true },
+  settings: Settings | undefined,
+  input: SourceInput,
+  url: string,
+): Promise<ImageSource> {
+  if (settings === undefined) {
+    throw new UsageError(`${input.name}: a URL cannot be fetched before the configuration is right.`)
+  }
+  const { gateway, close } = await openGateway(context, options, settings, false, () => undefined)
+  try {
+    return await fetchImage(gateway, input, url, { allowPrivate: options.allowPrivateUrls === true })
+  } finally {
+    await close()
+  }
+}

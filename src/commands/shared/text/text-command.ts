@@ -1,0 +1,226 @@
+import { Option, type Command } from 'commander'
+import { rescueFolder, stateFolder } from '../../../config/paths.ts'
+import type { Settings } from '../../../config/settings.ts'
+import type { Context } from '../../../context.ts'
+import { UsageError } from '../../../errors.ts'
+import type { TextFile } from '../../../files/text-file.ts'
+import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
+import type { History } from '../../../operations/chat-history.ts'
+import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
+import {
+  generateText,
+  textGatewayRequest,
+  type TextPlan,
+  type TextRequest,
+} from '../../../operations/generate-text.ts'
+import type { Call } from '../../../operations/operation.ts'
+import type { Draft } from '../request/build-request.ts'
+import { say } from './conversation.ts'
+import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
+import { suggestWords, type CommonOptions } from '../options/common-options.ts'
+import { ofFlag, parseJsonFileFlag, setField, underFlag } from '../request/request-body.ts'
+import { allInputs } from '../../../problems.ts'
+import { answerCommand, learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
+import { runOperation } from '../call/run-operation.ts'
+import { readStandardInputBytes } from '../input/standard-input.ts'
+
+/** The options of commands that print the text of an answer. */
+export interface TextOutputFlags {
+  render?: string
+  extract?: string | true
+}
+
+/** The options that both text commands have. */
+export interface TextOptions extends CommonOptions, TextOutputFlags {
+  attach?: string[]
+  schema?: string
+}
+
+/** What the flags of both text commands set besides fields of the body. */
+export interface TextInputs {
+  readonly attachments: readonly Attachment[]
+  readonly answerSchema: AnswerSchema | undefined
+}
+
+/**
+ * Reads `--schema` and `--attach`.
+ * @param schemaFields the fields that request an answer that follows a schema: path in the body, and value
+ */
+export async function readTextInputs(
+  context: Context,
+  { attach = [], schema }: TextOptions,
+  { body, problems: { check } }: Draft,
+  schemaFields: (schema: unknown) => readonly (readonly [path: readonly string[], value: unknown])[],
+): Promise<TextInputs> {
+  const answerSchema = await check(async () => {
+    if (schema === undefined) return undefined
+    const answer = await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
+    for (const [path, value] of schemaFields(answer.schema)) setField(body, path, value, '--schema')
+    return answer
+  })
+  const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
+  return { answerSchema, attachments: attachments ?? [] }
+}
+
+/**
+ * The earlier messages of `--history`: JSON, `@file`, `@-` or a bare file name.
+ * @throws UsageError, naming the flag; UsageError and FileError as `parseJsonFileFlag` does
+ */
+export async function readHistory(
+  context: Context,
+  text: string,
+  read: (value: unknown) => History,
+): Promise<History> {
+  const value = await parseJsonFileFlag(context, '--history', text)
+  return underFlag('--history', () => read(value))
+}
+
+/** @param flag the other flag that says what the system says */
+export function systemTwice(flag: string): UsageError {
+  return new UsageError(`--history has a system message and ${flag} gives another: use only one of them.`)
+}
+
+async function attachment(context: Context, location: string): Promise<Attachment> {
+  if (location === '-') {
+    const content = await readStandardInputBytes(context, '-a -')
+    if (content.length > 0) return attachBytes('stdin', content)
+    throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
+  }
+  return readAttachment(context, location).catch((error: unknown) => {
+    throw ofFlag('-a', error)
+  })
+}
+
+/** Sends a text request and renders the answer in the requested format. */
+export async function sendText(
+  context: Context,
+  options: TextOptions,
+  settings: Settings,
+  request: TextRequest,
+): Promise<void> {
+  const { command, model, body, streamed, warnings, talk } = request
+  for (const line of [talk?.announcement, ...(talk?.notes ?? [])])
+    if (line !== undefined) say(context, settings.quiet.value, line)
+  const isBackground = body['background'] === true
+  const names: JobNames = new Map()
+  const plan = {
+    folder: settings.outputDir.value ?? '.',
+    keepsResponse: options.json === true || options.jsonl === true,
+    strict: options.strict === true,
+    resume: resumeResponse(context, options, { names, isStart: true }),
+  }
+  const start = isBackground ? await prepareBackground(context, options, settings, names) : undefined
+  await runOperation(context, options, settings, {
+    streamed,
+    warnings,
+    logged: {
+      command,
+      model,
+      body,
+      media: [...(options.attach ?? []), ...(talk?.media ?? [])],
+      ...(isBackground ? { creation: { model, count: 1, of: 'text' } } : {}),
+    },
+    ...(start === undefined ? {} : { gate: start.gate }),
+    describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
+    output: async () => ({
+      ...(await openTextOutput(context, options, settings, () => openOutputFile(context, options))),
+      rescue: { folder: rescueFolder(context), name: `${command}.txt` },
+      resume: plan.resume,
+      answer: answerCommand(context, options),
+    }),
+    operation: (call) =>
+      start === undefined ? generateText(call, request, plan) : start.run(call, request, plan),
+  })
+}
+
+/** Loaded only for a response that runs in the background, which is recorded on this machine. */
+async function prepareBackground(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  names: JobNames,
+) {
+  const [{ startBackground }, { openResponses }, { createGate }] = await Promise.all([
+    import('../../../operations/background-response.ts'),
+    import('../../../operations/jobs.ts'),
+    import('../../../output/gate.ts'),
+  ])
+  const { timeout, pollInterval, profile } = settings
+  const gate = createGate(context)
+  const store = openResponses(context, stateFolder(context), gate)
+  const background = {
+    store,
+    onRecorded: (id: string) => learnName(context, store, names, id),
+    isSandbox: options.sandbox === true,
+    profile: profile.value,
+    location: { output: options.output ?? null, folder: null, force: options.force === true },
+    pollIntervalS: pollInterval.value,
+    deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
+  }
+  const run = (call: Call, request: TextRequest, plan: TextPlan) =>
+    startBackground(call, request, { ...plan, ...background })
+  return { gate, run }
+}
+
+export function renderOption(): Option {
+  const render = new Option('--render <mode>', 'show Markdown: auto (on a terminal), always or never')
+  return suggestWords(render, ['auto', 'always', 'never'])
+}
+
+/** Adds the options of commands that print the text of an answer. */
+export function addTextOutputOptions(command: Command): void {
+  command.addOption(renderOption())
+  const extract = '-x, --extract [lang]'
+  command.addOption(
+    new Option(extract, 'print only the first fenced code, of that language').conflicts('raw'),
+  )
+}
+
+/**
+ * The parser takes the word behind `-x` for its language; if it names none, it belongs to the other words of the call.
+ * @throws UsageError for text in one word with `-x`, which may not have been meant as this option
+ */
+export async function takeLanguage<Options extends TextOutputFlags>(
+  options: Options,
+  words: readonly string[],
+  command: string,
+): Promise<{ readonly options: Options; readonly words: string[] }> {
+  const { extract } = options
+  if (typeof extract !== 'string') return { options, words: [...words] }
+  if (/^\s/.test(extract)) {
+    throw new UsageError(`-x takes the name of a language, not ${JSON.stringify(extract)}.`, {
+      hint: `Text that begins with a dash follows "--": modelgate ${command} [options] -- "-text"`,
+    })
+  }
+  const { knownLanguage } = await import('../../../output/markdown/code-language.ts')
+  if (knownLanguage(extract) !== undefined) return { options, words: [...words] }
+  return { options: { ...options, extract: true }, words: [extract, ...words] }
+}
+
+/** The file for the text of an answer, or what shows it as Markdown. */
+export async function openTextOutput(
+  context: Context,
+  { json, jsonl, raw, extract }: CommonOptions & TextOutputFlags,
+  { render }: Settings,
+  openFile: () => Promise<TextFile | undefined>,
+): Promise<Partial<OutputOptions>> {
+  if (extract !== undefined) {
+    const { extractCode } = await import('../../../output/extract-code.ts')
+    const language = extract === true ? undefined : extract
+    return { file: await openFile(), extract: (other) => extractCode(other, language) }
+  }
+  const file = await openFile()
+  if (file !== undefined) return { file }
+  return { markdown: json || jsonl || raw ? undefined : await loadMarkdown(context, render.value) }
+}
+
+/** Loaded only when a file is written: hashing alone adds milliseconds to the start. */
+export async function openOutputFile(
+  context: Context,
+  { output, force }: CommonOptions,
+): Promise<TextFile | undefined> {
+  // `-` is standard output, as everywhere.
+  if (output === undefined || output === '-') return undefined
+  const { openTextFile } = await import('../../../files/text-file.ts')
+  return openTextFile(context, output, { force: force === true, rescueFolder: rescueFolder(context) })
+}

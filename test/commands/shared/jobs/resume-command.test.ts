@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { resumeCommand } from '../../../../src/commands/shared/jobs/resume-command.ts'
+import type { VideoOptions } from '../../../../src/commands/shared/media/video-command.ts'
+
+const common = { validate: true, input: true, stdin: true } as const
+
+function command(options: Partial<VideoOptions>, names: Record<string, string>, isStart: boolean) {
+  const resume = resumeCommand(
+    { program: 'modelgate' },
+    { ...common, ...options },
+    { names: new Map(Object.entries(names)), isStart },
+  )
+  return (...ids: string[]) => resume(...ids).toString()
+}
+
+test.each<[string, Partial<VideoOptions>, string]>([
+  ['video_1', {}, 'modelgate video wait video_1'],
+  ['models/m/operations/1', { sandbox: true }, 'modelgate video wait --sandbox models/m/operations/1'],
+  ["it's; rm -rf", { profile: 'at work' }, "modelgate video wait --profile 'at work' 'it'\\''s; rm -rf'"],
+  ['video_1', { baseUrl: 'http://a/' }, 'modelgate video wait --base-url http://a/ video_1'],
+  [
+    'video_1',
+    { apiKeyFile: 'key', caFile: 'ca.pem', allowHttp: true },
+    'modelgate video wait --api-key-file key --ca-file ca.pem --allow-http video_1',
+  ],
+  [
+    'video_1',
+    { output: 'a b.mp4', force: true, allowPrivateUrls: true },
+    "modelgate video wait -o 'a b.mp4' --force --allow-private-urls video_1",
+  ],
+  ['-abc', {}, 'modelgate video wait -- -abc'],
+])('the command that resumes %s', (id, options, expected) => {
+  expect(command(options, {}, false)(id)).toBe(expected)
+})
+
+test('the words of a command are not quoted', () => {
+  const resume = resumeCommand({ program: 'modelgate' }, common, { names: new Map() })
+  expect(resume("it's", '-b').words).toEqual(['modelgate', 'video', 'wait', '--', "it's", '-b'])
+})
+
+test('a job on record knows more, and several go on together', () => {
+  const names = { 'models/m/operations/abc': 'abc', video_123456789: 'video_1234' }
+  const options = { sandbox: true, output: 'x.mp4', force: true } as const
+  expect(command(options, names, true)('models/m/operations/abc')).toBe('modelgate video wait abc')
+  expect(command(options, names, false)(...Object.keys(names))).toBe(
+    'modelgate video wait -o x.mp4 --force abc video_1234',
+  )
+  expect(command(options, names, true)('video_123456789', 'video_other')).toBe(
+    'modelgate video wait --sandbox -o x.mp4 --force video_1234 video_other',
+  )
+})
