@@ -40,6 +40,9 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
   let created = 0
   try {
     const result = await lanes.run(instance.lane, order, async (attempt) => {
+      // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
+      const isLost = history.intents.has(key) && !history.jobs.has(key) && !run.world.isSentAgain
+      if (isLost) await run.record({ type: 'discard', key })
       const resumed = history.intents.has(key)
       if (!resumed) created += await beginRequest(run, request)
       const { id } = instance
@@ -106,13 +109,13 @@ async function beginRequest(run: Run, { instance, key, variant }: Request): Prom
 
 /** One attempt. What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
 async function attemptTask(run: Run, task: Task): Promise<TaskResult> {
-  const { execute, call, project } = run
+  const { execute, world } = run
   try {
     return await executeTask(execute!, task)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
     const again = error.amend({ exit: 'later', billed: 'no', cause: error })
-    if (call.idempotencyHonoured || project.manifest.project.isSandbox) throw again
+    if (world.isSentAgain) throw again
     if (task.instance.onUnknown === 'stop') throw error
     // It may be paid for twice, so it counts twice.
     await run.record({ type: 'discard', key: task.key })

@@ -272,6 +272,19 @@ test('a text of unknown outcome is asked for again, and counted again', async ()
   expect([told, exit, document!.creates.made]).toEqual([['a: fresh (generated)'], 'ok', 2])
 })
 
+test('a text that a former run has lost counts again when it is asked for again', async () => {
+  const manifest = (onUnknown: string) =>
+    `version: 1\njobs:\n  a: { respond: { model: m, input: One }, on_unknown: ${onUnknown}, out: one.txt }\n`
+  const bench = await runBench(
+    { 'modelgate.yaml': manifest('stop') },
+    { sandbox: { faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }] } },
+  )
+  expect((await bench.run()).told).toEqual(['a: unknown (unknown)'])
+  bench.write('modelgate.yaml', manifest('retry'))
+  const { told, document } = await bench.run()
+  expect([told, document!.creates.made]).toEqual([['a: fresh (generated)'], 2])
+})
+
 test('requests that the gateway refuses for a while are sent again, and those that failed are not', async () => {
   const bench = await runBench(
     { 'modelgate.yaml': two },
