@@ -174,6 +174,17 @@ const scenes: readonly Scene[] = [
     outputs: { 'a.txt': true, 'b.txt': true },
   },
   {
+    name: 'parts that are merged',
+    manifest: manifest(job('a', 'One'), job('b', 'Two')),
+    async prepare(project) {
+      await project.finish(['--yes', '--shard', '1/2'])
+      await project.finish(['--yes', '--shard', '2/2'])
+    },
+    call: ['merge', '.modelgate/parts'],
+    creates: [0],
+    outputs: { 'a.txt': true, 'b.txt': true },
+  },
+  {
     name: 'what is not needed any more',
     manifest: manifest(one, job('other', 'Something else')),
     async prepare(project) {
