@@ -79,7 +79,8 @@ export async function beginRun(
     jobs: [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0),
     deadline:
       options.timeoutS === undefined ? undefined : context.clock.monotonic() + options.timeoutS * 1000,
-    onChange: (event) => listener.event(event),
+    // A gateway may quote the key.
+    onChange: (event) => listener.event({ ...event, reason: call.redactor.text(event.reason) }),
   })
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
     lanes.stop(reason)

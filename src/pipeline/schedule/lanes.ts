@@ -94,7 +94,7 @@ export function createLanes(options: LanesOptions): Lanes {
     onChange({
       type: 'circuit-change',
       open: isOpen,
-      reason: isOpen ? `the gateway fails again and again: ${lastError}` : 'the gateway answers again',
+      reason: isOpen ? `${lastError} One request every 15 s tries again.` : 'the gateway answers again',
     }),
   )
 

@@ -431,7 +431,7 @@ describe('an outage', () => {
       {
         type: 'circuit-change',
         open: true,
-        reason: 'the gateway fails again and again: The gateway says no.',
+        reason: 'The gateway says no. One request every 15 s tries again.',
       },
       { type: 'circuit-change', open: false, reason: 'the gateway answers again' },
     ])
