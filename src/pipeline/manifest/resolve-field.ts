@@ -85,9 +85,17 @@ async function resolveText(
   if (problem !== undefined) return report(place, file.node.at, problem)
   const found = await place.reading.files.text(path)
   if (found.problem !== undefined) return reportFile(place, path, file.node, found)
-  const secret = place.reading.secretIn(found.value)
-  if (secret === undefined) return { kind: 'text', text: trimmed(found.value), path }
-  return report(place, file.node.at, `${JSON.stringify(path)} has ${secret} in it.`)
+  if (await hasSecret(place, path, file.node)) return undefined
+  return { kind: 'text', text: trimmed(found.value), path }
+}
+
+/** Whether a file has a secret in its text, which is reported. */
+async function hasSecret(place: Place, path: string, node: YamlNode): Promise<boolean> {
+  const found = await place.reading.files.text(path)
+  const secret = found.problem === undefined ? place.reading.secretIn(found.value) : undefined
+  if (secret === undefined) return false
+  report(place, node.at, `${JSON.stringify(path)} has ${secret} in it.`)
+  return true
 }
 
 /** Files end with an end of line, and blocks of YAML, too: without it a prompt is the same wherever it is written. */
@@ -165,6 +173,7 @@ async function resolveFile(
     const noun = media === 'image' ? 'picture' : 'video'
     return report(place, node.at, `${JSON.stringify(path)} is not a ${noun}${actual}.`)
   }
+  if (found.value === 'text/plain' && (await hasSecret(place, path, node))) return undefined
   return { source: { path }, role }
 }
 
@@ -212,6 +221,7 @@ export async function readSchema(
   if (problem !== undefined) return report(place, node.at, problem)
   const found = await place.reading.files.json(path)
   if (found.problem !== undefined) return reportFile(place, path, node, found)
+  if (await hasSecret(place, path, node)) return undefined
   if (isObject(found.value) || typeof found.value === 'boolean') return { schema: found.value }
   return report(place, node.at, `${JSON.stringify(path)} is not a JSON Schema: it must be an object.`)
 }

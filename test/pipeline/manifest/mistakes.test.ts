@@ -345,6 +345,21 @@ jobs:
   ])
 })
 
+test('a secret in a file that is sent is refused', async () => {
+  const manifest = `version: 1
+jobs:
+  a: { respond: { input: x, attach: notes.txt, schema: shape.json }, out: a.json }
+  b: { respond: { input: x }, assert: { schema: shape.json }, out: b.json }
+`
+  const key = 'sandbox-key-0123456789'
+  const files = { 'notes.txt': `Use ${key}.`, 'shape.json': JSON.stringify({ description: key }) }
+  expect(await mistakesIn(manifest, files, { env: { MODELGATE_API_KEY: key } })).toEqual([
+    'modelgate.yaml:3:37: "notes.txt" has the key to the gateway in it.',
+    'modelgate.yaml:3:56: "shape.json" has the key to the gateway in it.',
+    'modelgate.yaml:4:49: "shape.json" has the key to the gateway in it.',
+  ])
+})
+
 test('warnings are no mistakes', async () => {
   const manifest = `version: 1
 jobs:
