@@ -98,7 +98,7 @@ async function runJobs(
         idempotencyHonoured: settings!.idempotencyHonoured.value,
         async connect() {
           opened = await connect(context, flags, settings!, gate, output)
-          return { shared: sharedOf(context, settings!, opened), hasSent: opened.hasSent }
+          return sharedOf(context, settings!, opened)
         },
       }
       return run(whole, { ...options!, confirm })

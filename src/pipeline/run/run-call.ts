@@ -28,11 +28,7 @@ export interface RunCall extends ManifestCall {
   /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
   readonly idempotencyHonoured: boolean
   /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
-  connect(): Promise<{
-    readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>
-    /** Whether a request that may cost money has been sent. */
-    hasSent(): boolean
-  }>
+  connect(): Promise<Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>>
 }
 
 /** What is asked of a run. */

@@ -86,7 +86,7 @@ async function prepare(run: Run): Promise<Run> {
   if (!(await options.confirm(plan.creates, estimate))) {
     throw new UsageError('Nothing was sent.', { code: 'not_confirmed' })
   }
-  const { shared } = await call.connect()
+  const shared = await call.connect()
   const execute: ExecuteCall = {
     ...shared,
     gateway: { ...shared.gateway, signal: stop.signal },

@@ -238,7 +238,7 @@ test('no gateway is configured, and none is needed until something is sent', asy
 test('the sandbox is started once it is needed, and closed; the limits of the run are not those of a call', async () => {
   let address = ''
   const engine: FakeEngine = async ({ connect }) => {
-    const { shared } = await connect()
+    const shared = await connect()
     address = shared.gateway.baseUrl.href
     await shared.newSpending().admit({ model: null, count: 3, of: 'image' })
     expect((await fetch(new URL('/v1/models', address))).status).toBe(401)

@@ -61,7 +61,7 @@ export async function runBench(
       listener: { event: (event) => void events.push(event), async flush() {} },
       prices,
       idempotencyHonoured,
-      connect: () => Promise.resolve({ shared: { ...tasks.shared, prices }, hasSent: () => true }),
+      connect: () => Promise.resolve({ ...tasks.shared, prices }),
       ...changes,
     }
     const outcome = await runManifest(call, { ...plain, ...options })
