@@ -151,7 +151,7 @@ interface ReadMemory {
  * may have thousands; later each read costs a turn of the event loop, whatever its size. Measured on streams of 23 MB:
  * 256 KiB take an eighth longer than the last, 512 KiB no less, and 1 MiB needs more time and memory.
  */
-const sizes = [16_384, 65_536, 393_216] as const
+const sizes = [4_096, 65_536, 393_216] as const
 
 /**
  * Memory that is reused once its content has been consumed; Node would allocate new memory for each read, which the

@@ -25,21 +25,17 @@ export function makeVariant(run: Run, assessment: Assessment, variant: Variant):
 
 const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, took_s: null }
 
+/** Thousands may wait here for their turn: what is needed only then is made only then. */
 async function make(run: Run, { instance }: Assessment, { key, number }: Variant): Promise<MadeVariant> {
   const { lanes, priorities, project } = run
-  const { history, manifest } = project
-  const upstream = await filesOfReferences(run, instance)
-  const request = { instance, key, variant: number, folder: workFolder(manifest.project.stateFolder, key) }
-  const order = {
-    priority: priorities.get(instance.id) ?? 0,
-    // What has been started already goes first: its result may expire.
-    get isFollowUp() {
-      return history.jobs.has(key)
-    },
-  }
+  const { history } = project
+  const request = { instance, key, variant: number }
+  // What has been started already goes first: its result may expire.
+  const order = { priority: priorities.get(instance.id) ?? 0, isFollowUp: history.jobs.has(key) }
   let created = 0
   try {
     const result = await lanes.run(instance.lane, order, async (attempt) => {
+      const upstream = await filesOfReferences(run, instance)
       // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
       const isLost = history.intents.has(key) && !history.jobs.has(key) && !run.world.isSentAgain
       if (isLost) await run.record({ type: 'discard', key })
@@ -56,6 +52,7 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
       })
       const task: Task = {
         ...request,
+        folder: folderOf(run, key),
         idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
         upstream,
         job: jobOf(run, key),
@@ -69,6 +66,8 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
         // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
         created -= await giveUp(run, request, realError(asModelgateError(thrown, false)), resumed)
         throw thrown
+      } finally {
+        order.isFollowUp = history.jobs.has(key)
       }
     })
     return { ...(await finish(run, request, result)), created }
@@ -78,7 +77,11 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
   }
 }
 
-type Request = Pick<Task, 'instance' | 'key' | 'variant' | 'folder'>
+type Request = Pick<Task, 'instance' | 'key' | 'variant'>
+
+function folderOf({ project }: Run, key: string): string {
+  return workFolder(project.manifest.project.stateFolder, key)
+}
 
 /**
  * Counts the request, and has its intent on disk before it is sent.
@@ -136,7 +139,7 @@ function jobOf({ project }: Run, key: string): Task['job'] {
 
 /** Stores the result and its record. */
 async function finish(run: Run, request: Request, task: TaskResult): Promise<MadeVariant> {
-  const made = await keepResult(run, request, task)
+  const made = await keepResult(run, { ...request, folder: folderOf(run, request.key) }, task)
   for (const warning of task.warnings) run.warn(`${request.instance.id}: ${warning}`)
   return { ...nothing, made, cost: task.cost, took_s: task.result.took_s }
 }

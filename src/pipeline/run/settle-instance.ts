@@ -43,13 +43,13 @@ export function ended(assessment: Assessment, action: RunAction | null): Instanc
   return { assessment, action, outputs, error: null, created: 0, took_s: null, cost: null }
 }
 
-async function settle(run: Run, now: Assessment): Promise<InstanceEnd> {
+function settle(run: Run, now: Assessment): InstanceEnd | Promise<InstanceEnd> {
   const { restore, state, toMake } = now
-  if (restore !== null) return await putInPlace(run, now, restore)
-  if (toMake.length > 0) return run.options.mode === 'run' ? await make(run, now) : ended(now, 'skipped')
+  if (restore !== null) return putInPlace(run, now, restore)
+  if (toMake.length > 0) return run.options.mode === 'run' ? make(run, now) : ended(now, 'skipped')
   switch (state) {
     case 'fresh':
-      return await settleFresh(run, now)
+      return settleFresh(run, now)
     case 'changed':
     case 'in_the_way':
       return ended(now, 'kept')
