@@ -8,6 +8,7 @@ import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
 import { measureLog } from './log.ts'
 import { measureLongStreams, measureMarkdown } from './long-stream.ts'
+import { measureManyAssets } from './many-assets.ts'
 import { tableOf, type Measurement } from './measurement.ts'
 import { measureShortReply } from './short-reply.ts'
 import { measureStartup } from './startup.ts'
@@ -26,6 +27,7 @@ await withWorkbench(async (workbench) => {
     ...measureImages(workbench),
     measureVideo(workbench),
     ...measureLog(workbench),
+    ...(await measureManyAssets(workbench)),
   ]
   console.log(tableOf(measurements))
   if (values.json !== undefined) {

@@ -8,15 +8,26 @@ import type { Workbench } from './workbench.ts'
 export function memory(
   workbench: Workbench,
   name: string,
-  [program, ...rest]: readonly string[],
+  words: readonly string[],
   bar: number,
 ): Measurement {
+  const peaks = Array.from({ length: 3 }, () => runWithPeak(workbench, words).peakMb)
+  return memoryWithin(name, peaks, bar)
+}
+
+/** Runs a command of Node once, and returns how long it took and the most memory that it held. */
+export function runWithPeak(
+  workbench: Workbench,
+  [program, ...rest]: readonly string[],
+): { readonly ms: number; readonly peakMb: number } {
   const file = join(workbench.folder, 'memory')
   const hook = join(import.meta.dirname, 'baselines/record-memory.js')
-  const peaks = Array.from({ length: 3 }, () => {
-    run(workbench, [program!, '--import', hook, ...rest], 'ignore', { BENCH_MEMORY_FILE: file })
-    return Number(readFileSync(file, 'utf8')) / 1e6
-  })
+  const { ms } = run(workbench, [program!, '--import', hook, ...rest], 'ignore', { BENCH_MEMORY_FILE: file })
+  return { ms, peakMb: Number(readFileSync(file, 'utf8')) / 1e6 }
+}
+
+/** The middle of several peaks in MB, against a bar. */
+export function memoryWithin(name: string, peaks: readonly number[], bar: number): Measurement {
   const ours = median(peaks)
   return {
     name,
