@@ -12,6 +12,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { isInOutputFolder } from '../store/place-output.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'
 import type { ChangeScope } from './change-lock.ts'
 import { withProject } from './change-project.ts'
@@ -223,7 +224,9 @@ async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: strin
       const found = await digestOfFile(file, isTextType(media_type)).catch(() => null)
       if (found === undefined) continue
       if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it is not as it was locked.`)
-      else garbage.push({ kind: 'output', path: file, instance: id, bytes, remove: () => unlink(file) })
+      else if (!(await isInOutputFolder(world.manifest.project, path))) {
+        warnings.push(`${path} of ${id} is kept: a link leads out of the folder to it.`)
+      } else garbage.push({ kind: 'output', path: file, instance: id, bytes, remove: () => unlink(file) })
     }
   }
   return garbage

@@ -1,5 +1,5 @@
 import { lstat, mkdir, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
@@ -69,18 +69,27 @@ async function tidy(folder: string, now: number): Promise<void> {
 }
 
 /**
- * Removes a file that was an output, unless somebody has changed it since. Its bytes stay in the store.
+ * Removes a file that was an output, unless somebody has changed it since, or a link leads out of the output folder to it.
+ * Its bytes stay in the store.
  * @throws FileError
  */
 export async function removeOutput(
-  { outputFolder }: Project,
+  project: Project,
   store: Pick<BlobStore, 'putAside'>,
   { path, sha256, media_type }: OutputFacts,
 ): Promise<void> {
-  const file = join(outputFolder, path)
+  const file = join(project.outputFolder, path)
   if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) return
+  if (!(await isInOutputFolder(project, path))) return
   await store.putAside(file)
   await unlink(file)
+}
+
+/** Whether a path stays in the output folder when the links on the way are followed. Its folder must be there. */
+export async function isInOutputFolder({ outputFolder }: Project, path: string): Promise<boolean> {
+  const root = await realpath(outputFolder)
+  const folder = await realpath(dirname(join(outputFolder, path)))
+  return isInnerPath(path) && (folder === root || isBelow(root, folder))
 }
 
 export interface Moving extends Pick<Placing, 'sha256' | 'isText' | 'path'> {

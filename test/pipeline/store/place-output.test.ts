@@ -16,7 +16,13 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { moveOutput, placeOutput, type Placing } from '../../../src/pipeline/store/place-output.ts'
+import { openStore } from '../../../src/pipeline/store/blob-store.ts'
+import {
+  moveOutput,
+  removeOutput,
+  placeOutput,
+  type Placing,
+} from '../../../src/pipeline/store/place-output.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { until } from '../../support/until.ts'
@@ -36,6 +42,11 @@ function setUp({ isSandbox = false } = {}) {
     source,
     final: join(folder, 'art/hero.png'),
     place: (changes: Partial<Placing> = {}) => placeOutput(context, project, { ...usual, ...changes }),
+    remove: (path: string) => {
+      const facts = { bytes: 3, width: null, height: null, seconds: null, credentials: false }
+      const output = { path, sha256: digestOf('new'), media_type: 'image/png', ...facts }
+      return removeOutput(project, openStore(context, project), output)
+    },
     move: (from: string, changes: Partial<Placing> = {}) =>
       moveOutput(project, { ...usual, from, ...changes }),
   }
@@ -52,6 +63,17 @@ test('the bytes are in their place, with the folders that it needs, and nothing 
   expect(readFileSync(join(folder, 'art/2026/hero.png'), 'utf8')).toBe('new')
   appendFileSync(join(folder, 'art/2026/hero.png'), ' and edited')
   expect(readFileSync(source, 'utf8')).toBe('new')
+})
+
+test('a former output is removed, but not through a link out of the folder', async () => {
+  const { folder, elsewhere, remove } = setUp()
+  writeFiles(folder, { 'art/old.png': 'new', 'art/edited.png': 'edited' })
+  symlinkSync(elsewhere, join(folder, 'link'))
+  symlinkSync('art', join(folder, 'inner'))
+  writeFiles(folder, { 'art/inner.png': 'new' })
+  for (const path of ['art/old.png', 'art/edited.png', 'inner/inner.png', 'link/blob']) await remove(path)
+  expect(readdirSync(join(folder, 'art'))).toEqual(['edited.png'])
+  expect(readFileSync(join(elsewhere, 'blob'), 'utf8')).toBe('new')
 })
 
 test('with the sandbox, everything lies below its folder', async () => {
