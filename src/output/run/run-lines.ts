@@ -14,7 +14,8 @@ export interface RunLine {
 /** What was done about an instance, in one line; undefined where nothing was. */
 export function instanceLine(instance: RunInstance): RunLine | undefined {
   const { instance: id, action, files, took_s: took, error } = instance
-  const reasons = instance.reasons.length === 0 ? '' : `: ${instance.reasons.join(' ')}`
+  const sentences = instance.reasons.join(' ')
+  const reasons = sentences && `: ${sentences}`
   const paths = files.map(({ path }) => path).join(', ')
   switch (action) {
     case null:
@@ -31,7 +32,7 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
     case 'kept':
       return { text: `${id}: left alone${reasons}`, tone: 'warning' }
     case 'awaiting':
-      return { text: `${id}: waits for a choice${reasons}`, tone: 'warning' }
+      return { text: `${id}: waits for a choice${sentences && `. ${sentences}`}`, tone: 'warning' }
     case 'skipped':
       // Why is said of all of them at the end.
       return reasons === '' ? undefined : { text: `${id}: not made${reasons}`, tone: 'dim' }

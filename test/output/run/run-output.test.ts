@@ -188,7 +188,7 @@ const logged: readonly RunEvent[] = [
     action: 'awaiting',
     placed: false,
     files: [sampleRunFile, mp4],
-    reasons: [],
+    reasons: ['Candidates to pick from: 1, 2.'],
   }),
   end({
     instance: 'late',
@@ -235,7 +235,7 @@ test('in a pipe each result is a line, and its path alone is on standard output'
     'moved: moved assets/hero.webp',
     'loose: accepted assets/hero.webp',
     'own: left alone: assets/own.webp is not as locked.',
-    'four: waits for a choice',
+    'four: waits for a choice. Candidates to pick from: 1, 2.',
     'late: not made: It waits for four.',
     'small: rejected: width is 512, not 1536',
     'lost: outcome unknown: The connection was lost. It may have been billed.',
