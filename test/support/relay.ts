@@ -33,7 +33,8 @@ export async function startRelay(url: string): Promise<Relay> {
       const [method = '', path = ''] = chunk.toString('latin1').split(' ')
       const request: RelayedRequest = { method, path, at: systemClock.monotonic() }
       requests.push(request)
-      upstream.once('data', (reply: Buffer) => {
+      // Before it is passed on.
+      upstream.prependOnceListener('data', (reply: Buffer) => {
         if (reply.toString('latin1').startsWith('HTTP/1.1 429')) request.refusedAt = systemClock.monotonic()
       })
     })
