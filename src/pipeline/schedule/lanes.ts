@@ -20,7 +20,7 @@ interface LanesOptions {
   onChange?(event: LaneEvent): void
 }
 
-/** For the board. */
+/** How a lane stands. */
 export interface LaneState {
   readonly inFlight: number
   /** How many wait for a place, or to be sent again. */
