@@ -199,6 +199,9 @@ export async function listRuns(folder: string): Promise<string[]> {
   return (await namesIn(folder)).flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
 }
 
+/** So many lines of a journal that cannot be read are named. */
+const maxProblems = 5
+
 /**
  * Reads all journals of a manifest. May be called while a run is writing.
  * @throws FileError
@@ -211,9 +214,14 @@ export async function readHistory(project: Project): Promise<History> {
   for (const run of await listRuns(folder)) {
     const path = join(folder, `${run}.jsonl`)
     const bytes = await readStateFile(path)
-    readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) =>
-      problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`),
-    )
+    let count = 0
+    readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) => {
+      if (++count > maxProblems) return
+      problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`)
+    })
+    if (count > maxProblems) {
+      problems.push(`${count - maxProblems} more lines of ${shownPath(path)} cannot be read.`)
+    }
   }
   return history
 }

@@ -40,6 +40,14 @@ function told(events: readonly JournalEvent[]): History {
   return history
 }
 
+test('of many lines that cannot be read the first are named', async () => {
+  const project = sampleProject()
+  const path = writeRun(project, '20261122T120000000-00000000', Buffer.from('x\n'.repeat(1000)))
+  const { problems } = await readHistory(project)
+  expect(problems).toHaveLength(6)
+  expect(problems.at(-1)).toBe(`995 more lines of "${path}" cannot be read.`)
+})
+
 test('where nothing was run, nothing is known', async () => {
   const history = await readHistory(sampleProject())
   expect(facts(history)).toEqual({
