@@ -77,12 +77,12 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|command-entries|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(build-request|run-operation|contract-flags|text-prompt|dry-run)|output\/create-output|gateway\/events\/message-reader|operations\/operation|files\/media-type|contract\/command-inputs)\.ts$/,
+          test: /src\/(commands\/shared\/\w+\/(build-request|run-operation|contract-flags|text-prompt|dry-run)|output\/create-output|gateway\/events\/message-reader|operations\/operation|files\/media-type|contract\/command-inputs)\.ts$/,
           priority: 2,
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/(text-command|tool-flag)|operations\/(generate-text|answer-schema|chat-history|response-request)|contract\/(generate-content|responses))\.ts$/,
+          test: /src\/(commands\/shared\/\w+\/(text-command|tool-flag)|operations\/(generate-text|answer-schema|chat-history|response-request)|contract\/(generate-content|responses))\.ts$/,
           priority: 1,
         },
         {
@@ -93,7 +93,7 @@ export const bundle: BuildOptions = {
         { name: 'responses', test: /src\/gateway\/responses\/(decoder|transcript)\.ts$/, priority: 1 },
         {
           name: 'video',
-          test: /src\/(commands\/shared\/video-(command|look-up)|contract\/videos|operations\/jobs)\.ts$/,
+          test: /src\/(commands\/shared\/media\/video-(command|look-up)|contract\/videos|operations\/jobs)\.ts$/,
         },
       ],
     },
