@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts'
 import { promptOf, type Instance } from '../manifest/manifest.ts'
@@ -27,8 +28,14 @@ export async function pickCandidate(
   name: string,
   variant: number,
 ): Promise<RunChangeDocument> {
-  return await changeProject(call, 'run pick', async (scope) => [await pick(scope, name, variant)])
+  const { next } = call
+  return await changeProject(call, 'run pick', async (scope) => [
+    await pick({ ...scope, next }, name, variant),
+  ])
 }
+
+/** With what a refusal names the command that goes on. */
+type PickScope = ChangeScope & Pick<ManifestCall, 'next'>
 
 /**
  * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there goes
@@ -37,7 +44,7 @@ export async function pickCandidate(
  * @param variant number of the candidate, from 1
  * @throws UsageError where there is no such choice; ModelgateError `output_changed` (exit 13); FileError
  */
-export async function pick(scope: ChangeScope, name: string, variant: number): Promise<ChangedInstance> {
+export async function pick(scope: PickScope, name: string, variant: number): Promise<ChangedInstance> {
   const { world } = scope
   const id = chooseOne(world, name)
   const instance = world.manifest.instances.get(id)!
@@ -75,16 +82,16 @@ function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number
 }
 
 async function pickFor(
-  { context, world, store }: ChangeScope,
+  { context, world, store, next }: PickScope,
   { instance, keys, fields, block }: Assessment,
   variant: number,
 ): Promise<LockBlock> {
   const key = keys[variant - 1]
   if (key === undefined || fields === null) throw keyUnknown(instance)
-  const result = await resultFor(instance, key, variant, world)
+  const result = await resultFor(instance, key, variant, { world, next })
   const outputs = placeOutputs(instance, result, world.now)
   const obstacles = await obstaclesOf(instance, outputs, world)
-  if (obstacles.length > 0) throw inPlaceOf(instance.id, obstacles)
+  if (obstacles.length > 0) throw inPlaceOf(instance.id, obstacles, next)
   const files = (await findResult(key, result, world))!
   const { project } = world.manifest
   for (const [at, { path, sha256, media_type }] of outputs.entries()) {
@@ -105,7 +112,12 @@ async function pickFor(
 }
 
 /** @throws UsageError unless the candidate is there and holds its asserts */
-async function resultFor(instance: Instance, key: string, variant: number, world: World): Promise<Result> {
+async function resultFor(
+  instance: Instance,
+  key: string,
+  variant: number,
+  { world, next }: Pick<PickScope, 'world' | 'next'>,
+): Promise<Result> {
   const found = await examineVariant(instance, key, world)
   if (found.kind === 'there') return found.result
   const { id } = instance
@@ -121,17 +133,20 @@ async function resultFor(instance: Instance, key: string, variant: number, world
   const wasPicked = world.lock.get(id)?.picked != null
   throw new UsageError(`Candidate ${variant} of ${id} is not there.`, {
     code: 'no_candidate',
-    hint: wasPicked
-      ? `After a choice the others may go; run --regenerate ${id} makes new ones.`
-      : 'The next run makes it.',
+    ...(wasPicked
+      ? leadTo(
+          'After a choice the others may go. Make new ones with: ',
+          nextCommand(next('--regenerate', id)),
+        )
+      : leadTo('Make it with: ', nextCommand(next(id)))),
   })
 }
 
-function inPlaceOf(id: string, paths: readonly string[]): ModelgateError {
+function inPlaceOf(id: string, paths: readonly string[], next: PickScope['next']): ModelgateError {
   const files = paths.length === 1 ? `${paths[0]} is` : `${paths.join(' and ')} are`
   return new ModelgateError('outdated', 'output_changed', `${files} not as locked, and kept.`, {
     phase: 'input',
     billed: 'no',
-    hint: `Move it away, or lock it as it is: run adopt ${id}`,
+    ...leadTo('Move it away, or lock it as it is with: ', nextCommand(next('adopt', id))),
   })
 }

@@ -146,6 +146,6 @@ function lockInvalid(message: string): ModelgateError {
 function lockNewer(file: string, found: number): UsageError {
   return new UsageError(`${file}:1: the lock has version ${found}; this program reads up to ${version}.`, {
     code: 'lock_newer',
-    hint: 'A newer modelgate has written it. Update this one: npm install --global modelgate@latest',
+    hint: 'A newer modelgate has written it: update this one.',
   })
 }

@@ -79,7 +79,7 @@ export function parsePartReport(text: string, file: string): PartReport {
   if (typeof found === 'number' && found > version) {
     throw new UsageError(`${file} has version ${found}; this program reads up to ${version}.`, {
       code: 'part_newer',
-      hint: 'A newer modelgate has written it. Update this one: npm install --global modelgate@latest',
+      hint: 'A newer modelgate has written it: update this one.',
     })
   }
   const { success, output, issues } = v.safeParse(reportSchema, value)

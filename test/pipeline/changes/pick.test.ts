@@ -12,9 +12,15 @@ async function createChoice(): Promise<SampleWorld> {
   return world
 }
 
+const next = (...words: string[]) => ['modelgate', 'run', ...words, '--sandbox']
+
 async function pickIn(world: SampleWorld, name: string, variant: number) {
   const { context, history, store, candidates } = world
-  const changed = await pick({ context, world: world.world(), history, store, candidates }, name, variant)
+  const changed = await pick(
+    { context, world: world.world(), history, store, candidates, next },
+    name,
+    variant,
+  )
   const lock = await readLock(context, world.world().manifest.project)
   expect(lock.get(changed.id)).toEqual(changed.block)
   world.lock.clear()
@@ -114,6 +120,21 @@ test.each<[string, (world: SampleWorld) => unknown, number, string]>([
   const before = world.read('assets/hero.png')
   await expect(pickIn(world, 'hero', variant)).rejects.toThrow(message)
   expect(world.read('assets/hero.png')).toBe(before)
+})
+
+test('a refusal names the command that goes on', async () => {
+  const world = await createChoice()
+  await expect(pickIn(world, 'hero', 3)).rejects.toMatchObject({
+    facts: { hint: 'Make it with: modelgate run hero --sandbox' },
+  })
+  await pickIn(world, 'hero', 1)
+  await expect(pickIn(world, 'hero', 3)).rejects.toMatchObject({
+    facts: { next: ['modelgate', 'run', '--regenerate', 'hero', '--sandbox'] },
+  })
+  world.write({ 'assets/hero.png': 'painted over' })
+  await expect(pickIn(world, 'hero', 2)).rejects.toMatchObject({
+    facts: { next: ['modelgate', 'run', 'adopt', 'hero', '--sandbox'] },
+  })
 })
 
 test('a job with several instances is not one', async () => {

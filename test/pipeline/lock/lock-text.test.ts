@@ -181,7 +181,7 @@ describe('is refused:', () => {
       exit: 'usage',
       code: 'lock_newer',
       message: 'modelgate.lock:1: the lock has version 2; this program reads up to 1.',
-      facts: { hint: expect.stringContaining('Update') as string },
+      facts: { hint: expect.stringContaining('update this one') as string },
     })
   })
 
