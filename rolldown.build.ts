@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk } from 'rolldown'
@@ -50,6 +50,13 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
+/** Modules by their paths below src/. @throws when one is gone: its group would fall apart, and each start take longer */
+function modules(...paths: readonly string[]): RegExp {
+  const gone = paths.filter((path) => !existsSync(new URL(`src/${path}.ts`, import.meta.url)))
+  if (gone.length > 0) throw new Error(`The groups of the bundle name what is gone: ${gone.join(', ')}`)
+  return new RegExp(String.raw`src[\\/](?:${paths.join('|').replaceAll('/', String.raw`[\\/]`)})\.ts$`)
+}
+
 /** How the code names a WebAssembly file of a package: see src/files/codecs.ts, which looks for it beside itself. */
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
@@ -77,23 +84,58 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|command-entries|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/\w+\/(build-request|run-operation|contract-flags|text-prompt|dry-run)|output\/create-output|gateway\/events\/message-reader|operations\/operation|files\/media-type|contract\/command-inputs)\.ts$/,
+          test: modules(
+            'commands/shared/request/build-request',
+            'commands/shared/request/contract-flags',
+            'commands/shared/request/text-prompt',
+            'commands/shared/call/run-operation',
+            'commands/shared/call/dry-run',
+            'output/create-output',
+            'gateway/events/message-reader',
+            'operations/operation',
+            'files/media-type',
+            'contract/command-inputs',
+          ),
           priority: 2,
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/\w+\/(text-command|tool-flag)|operations\/(generate-text|answer-schema|chat-history|response-request)|contract\/(generate-content|responses))\.ts$/,
+          test: modules(
+            'commands/shared/text/text-command',
+            'commands/shared/request/tool-flag',
+            'operations/generate-text',
+            'operations/answer-schema',
+            'operations/chat-history',
+            'operations/response-request',
+            'contract/generate-content',
+            'contract/responses',
+          ),
           priority: 1,
         },
         {
           name: 'media',
-          test: /src\/(files\/(image-info|media-file|stream-media|output-plan)|gateway\/download\/download)\.ts$/,
+          test: modules(
+            'files/image-info',
+            'files/media-file',
+            'files/stream-media',
+            'files/output-plan',
+            'gateway/download/download',
+          ),
           priority: 1,
         },
-        { name: 'responses', test: /src\/gateway\/responses\/(decoder|transcript)\.ts$/, priority: 1 },
+        {
+          name: 'responses',
+          test: modules('gateway/responses/decoder', 'gateway/responses/transcript'),
+          priority: 1,
+        },
         {
           name: 'video',
-          test: /src\/(commands\/shared\/media\/video-(command|look-up)|contract\/videos|operations\/jobs)\.ts$/,
+          test: modules(
+            'commands/shared/media/video-command',
+            'commands/shared/media/video-look-up',
+            'contract/videos',
+            'operations/jobs',
+          ),
         },
       ],
     },
