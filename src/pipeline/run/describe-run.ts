@@ -139,7 +139,7 @@ function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: Ru
     case 'fresh':
       return 'ok'
     case 'unknown':
-      return 'unknown'
+      return mode === 'check' ? 'outdated' : 'unknown'
     case 'rejected':
       return mode === 'check' ? 'outdated' : 'partial'
     // What it waits for has an end of its own, unless that is not among what was chosen.

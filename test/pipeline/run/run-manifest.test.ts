@@ -212,6 +212,7 @@ test('a request of unknown outcome stops its job until it is regenerated', async
   const first = await bench.run()
   expect(first.told).toEqual(['hero: unknown (unknown)', 'note: blocked (skipped)'])
   expect(first.exit).toBe('unknown')
+  expect((await bench.run({ mode: 'check' })).exit).toBe('outdated')
   const second = await bench.run()
   expect([second.told, second.exit]).toEqual([['hero: unknown', 'note: blocked (skipped)'], 'unknown'])
   const third = await bench.run({ regenerate: ['hero'] })
