@@ -146,15 +146,16 @@ async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<v
 
 async function failed(run: Run, now: Assessment, error: ModelgateError): Promise<InstanceEnd> {
   if (error.exit === 'limit') return { ...ended(now, 'skipped'), error }
-  const isStopped = signals.has(error.exit)
-  if (error.exit !== 'unknown' && !isStopped) return { ...ended(now, 'failed'), error }
+  const isCut = cutShort.has(error.exit)
+  if (error.exit !== 'unknown' && !isCut) return { ...ended(now, 'failed'), error }
   // The journal tells whether it had been sent.
   const again = await assessAgain(run, now)
-  const action = again.state === 'unknown' ? 'unknown' : isStopped ? 'skipped' : 'failed'
+  const action = again.state === 'unknown' ? 'unknown' : isCut ? 'skipped' : 'failed'
   return { ...ended(again, action), error }
 }
 
-const signals: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate'])
+/** A signal, or a job that goes on at the gateway: the next run goes on, too. */
+const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate', 'running'])
 
 /** An unknown outcome first: it needs a person. */
 function worst(variants: readonly MadeVariant[]): ModelgateError | null {

@@ -519,3 +519,20 @@ test('a run that was killed between the place of an earlier result and the lock 
   expect((await bench.run()).told).toEqual(['hero: fresh', 'note: changed (kept)'])
   expect(bench.sandbox.created()).toBe(3)
 })
+
+test('a video that is not done in time is no failure, and the next run goes on with it', async () => {
+  const bench = await runBench(
+    {
+      'modelgate.yaml': `version: 1
+jobs:
+  clip: { video generate: { model: veo-3.1, prompt: A boat }, out: clip.mp4 }
+`,
+    },
+    { sandbox: { latency: 'natural' } },
+  )
+  const first = await bench.run({ timeoutS: 0.2 })
+  expect([first.told, first.exit]).toEqual([['clip: new (skipped)'], 'outdated'])
+  const second = await bench.run()
+  expect([second.told, second.exit]).toEqual([['clip: fresh (generated)'], 'ok'])
+  expect(bench.sandbox.created()).toBe(1)
+})
