@@ -7,6 +7,13 @@ import type { TextPosition } from './text-position.ts'
 export const lanes = ['text', 'image', 'video'] as const
 export type Lane = (typeof lanes)[number]
 
+/** What `{ext}` may stand for in an output, before it is made. */
+export const outputExtensions: Readonly<Record<Lane, readonly string[]>> = {
+  text: ['txt', 'json'],
+  image: ['png', 'jpg', 'webp'],
+  video: ['mp4', 'webm'],
+}
+
 /** A place in a file, for messages. */
 export interface Position extends TextPosition {
   /** As the user knows it: relative to the working directory. */

@@ -1,6 +1,6 @@
 import { isDeviceName } from '../../files/file-name.ts'
 import { parseTemplate, templateTokens } from '../../files/output-plan.ts'
-import type { Instance, Lane } from './manifest.ts'
+import { outputExtensions, type Instance } from './manifest.ts'
 
 /** What is needed of an instance to know which files it writes. */
 export type PlannedOutput = Pick<Instance, 'id' | 'job' | 'lane' | 'model' | 'output' | 'count'> & {
@@ -22,13 +22,6 @@ export interface OutputProblem {
   /** The instance that it is told of. */
   readonly instance: string
   readonly message: string
-}
-
-/** The extensions that `{ext}` may become: in them a file of another job may be in the way. */
-const extensions: Readonly<Record<Lane, readonly string[]>> = {
-  text: ['txt', 'md', 'json'],
-  image: ['png', 'jpg', 'webp'],
-  video: ['mp4', 'webm'],
 }
 
 /**
@@ -133,7 +126,7 @@ function pathsOf(
   template: OutputTemplate,
   number: number,
 ): readonly string[] {
-  const endings = template.tokens.has('ext') ? extensions[lane] : ['']
+  const endings = template.tokens.has('ext') ? outputExtensions[lane] : ['']
   return Array.from({ length: count }, (_, at) =>
     endings.map((extension) =>
       template.expand({

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import { extensionOf, mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate, type TemplateValues } from '../../files/output-plan.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
-import { promptOf, type Instance, type Lane } from '../manifest/manifest.ts'
+import { outputExtensions, promptOf, type Instance } from '../manifest/manifest.ts'
 
 /** What the name of an output may depend on besides its instance. */
 type NamedBy = Pick<Result, 'model' | 'job_id' | 'request_id'>
@@ -36,13 +36,6 @@ export function placeOutputs(instance: Instance, result: Result, now: number): r
   })
 }
 
-/** The extensions that `{ext}` may stand for before anything is made. */
-const extensions: Readonly<Record<Lane, readonly string[]>> = {
-  text: ['txt', 'json'],
-  image: ['png', 'jpg', 'webp'],
-  video: ['mp4', 'webm'],
-}
-
 const unnamed: NamedBy = { model: null, job_id: null, request_id: null }
 
 /**
@@ -53,7 +46,7 @@ export function possiblePaths(instance: Instance, now: number): readonly (readon
   if (!hasWords(instance)) return [[instance.output]]
   const { tokens } = parseTemplate(instance.output)
   if (tokens.has('id')) return []
-  const endings = tokens.has('ext') ? extensions[instance.lane] : ['']
+  const endings = tokens.has('ext') ? outputExtensions[instance.lane] : ['']
   return Array.from({ length: instance.count }, (_, at) =>
     endings.map((ending) => expand(instance, at + 1, ending, unnamed, now)),
   )
