@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import type { ManifestOptions } from '../../../src/commands/run/manifest-command.ts'
+import { showChange } from '../../../src/commands/run/show-change.ts'
 import { runCall } from '../../support/run-call.ts'
+import { sampleRunChange } from '../../support/run-samples.ts'
+import { testContext } from '../../support/test-context.ts'
 
 test.each<[string, string, unknown]>([
   ['adopt hero photos*', 'adopt', [['hero', 'photos*']]],
@@ -67,6 +71,16 @@ test('what was changed is told, and the paths alone are on standard output', asy
   expect([picked.out, picked.err]).toEqual(['assets/hero.webp\n', 'hero: candidate 2 is the output\n'])
   const quiet = await runCall(['pick', 'hero', '2', '--quiet'])
   expect([quiet.out, quiet.err]).toEqual(['assets/hero.webp\n', ''])
+})
+
+test('where there is nothing to change, that is told', async () => {
+  const context = testContext()
+  const change = () => Promise.resolve({ ...sampleRunChange, instances: [] })
+  await showChange(context, {} as ManifestOptions, { change, describe: () => '' })
+  expect([context.stdout.text, context.stderr.text]).toEqual([
+    '',
+    'Nothing to change: it is locked as it is.\n',
+  ])
 })
 
 test('what could be removed is listed, for scripts with tabs', async () => {
