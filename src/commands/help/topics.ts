@@ -232,7 +232,7 @@ const pipelines: Topic = {
     },
     {
       heading: 'The same in CI:',
-      text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless all is as locked. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and the outputs up_to_date, created, failed and left are written without being asked.`,
+      text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless all is as locked. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and outputs such as up_to_date, created, failed and files are written without being asked.`,
     },
     {
       heading: 'Single calls:',

@@ -55,7 +55,10 @@ async function writeSummary(
     return gate.text(runSummary(document))
   }
   try {
-    await writeStepResults(context, document, summary)
+    const left = await writeStepResults(context, document, gate.document, summary)
+    if (left.length === 0) return
+    const message = `Too long for an output of the step, and left out: ${left.join(', ')}. --json has all of it.`
+    output.event({ type: 'warning-add', message })
   } catch (error) {
     const { message } = asModelgateError(error, false)
     output.event({ type: 'warning-add', message: `The summary of the job was not written: ${message}` })

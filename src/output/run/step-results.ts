@@ -1,40 +1,70 @@
 import { appendFileSync } from 'node:fs'
 import type { Context } from '../../context.ts'
-import type { RunDocument } from '../../events/run-document.ts'
+import { filesInPlace, type RunDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
 import { absolutePath } from '../step-output.ts'
 
 /** GitHub refuses a larger summary of a step. */
 const maxSummaryBytes = 1024 * 1024
 
+/** A list that is longer is left out: GitHub passes at most 1 MiB of outputs on to other jobs. */
+const maxListBytes = 256 * 1024
+
 /**
  * In a step of GitHub Actions: writes the summary of the job and the outputs of the step, without being asked. Elsewhere
  * nothing.
+ * @param redact takes secrets out of a JSON document
  * @param summary makes the Markdown; called only where it is wanted
+ * @returns the names of outputs that were left out because they are too long
  * @throws FileError when the runner's files cannot be written
  */
 export async function writeStepResults(
   context: Pick<Context, 'env' | 'cwd' | 'platform'>,
   document: RunDocument,
+  redact: (json: string) => string,
   summary: () => Promise<string>,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { env } = context
-  if (env['GITHUB_ACTIONS'] !== 'true') return
+  if (env['GITHUB_ACTIONS'] !== 'true') return []
   const { GITHUB_OUTPUT: output, GITHUB_STEP_SUMMARY: page } = env
-  if (output) append(absolutePath(context, output), outputsOf(document))
-  if (!page) return
-  const text = await summary()
-  if (Buffer.byteLength(text) <= maxSummaryBytes) append(absolutePath(context, page), `${text}\n`)
+  const lists = Object.entries(listsOf(context, document)).map(
+    ([name, list]) => [name, redact(JSON.stringify(list))] as const,
+  )
+  const long = lists.filter(([, json]) => Buffer.byteLength(json) > maxListBytes).map(([name]) => name)
+  const outputs = [...Object.entries(numbersOf(document)), ...lists.filter(([name]) => !long.includes(name))]
+  // Each is one line that begins with its name: nothing in it can begin another output.
+  const lines = outputs.map(([name, value]) => `${name}=${value}\n`).join('')
+  if (output) append(absolutePath(context, output), lines)
+  if (page) {
+    const text = await summary()
+    if (Buffer.byteLength(text) <= maxSummaryBytes) append(absolutePath(context, page), `${text}\n`)
+  }
+  return output ? long : []
 }
 
-/** Numbers and words of this program alone: nothing in them can begin another output. */
-function outputsOf({ instances, states, creates }: RunDocument): string {
-  const failed = instances.filter(({ action }) => action === 'failed' || action === 'unknown').length
+function numbersOf({ instances, states, creates, estimate, cost }: RunDocument) {
+  const failed = instances.filter(isFailed).length
   const left = instances.length - states.fresh
-  const outputs = { up_to_date: left === 0, created: creates.made, failed, left }
-  return Object.entries(outputs)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('')
+  return {
+    up_to_date: left === 0,
+    created: creates.made,
+    failed,
+    left,
+    planned: creates.planned,
+    estimate: estimate?.amount ?? '',
+    cost: cost?.amount ?? '',
+  }
+}
+
+/** What was put in place, by absolute paths, since other steps may work in another folder; and what failed. */
+function listsOf(context: Pick<Context, 'cwd' | 'platform'>, { instances }: RunDocument) {
+  const files = instances.flatMap(filesInPlace)
+  const failures = instances.filter(isFailed).map(({ instance, error }) => ({ instance, ...error }))
+  return { files: files.map(({ path }) => absolutePath(context, path)), failures }
+}
+
+function isFailed({ action }: RunDocument['instances'][number]): boolean {
+  return action === 'failed' || action === 'unknown'
 }
 
 function append(file: string, text: string): void {

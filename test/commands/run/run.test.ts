@@ -269,8 +269,50 @@ test('a step of GitHub Actions gets a summary and outputs', async () => {
   }
   const { code } = await runCall(['--check'], { cwd, env }, withDocument(planned, outdated))
   expect(code).toBe(13)
-  expect(readFileSync(join(cwd, 'output'), 'utf8')).toBe('up_to_date=false\ncreated=0\nfailed=0\nleft=1\n')
+  const hero = JSON.stringify(join(cwd, 'assets/hero.webp'))
+  expect(readFileSync(join(cwd, 'output'), 'utf8').split('\n')).toEqual([
+    ...['up_to_date=false', 'created=0', 'failed=0', 'left=1', 'planned=4', 'estimate=0.08', 'cost='],
+    ...[`files=[${hero},${hero}]`, 'failures=[]', ''],
+  ])
   expect(readFileSync(join(cwd, 'summary'), 'utf8')).toMatch(/^before\n[^]/)
+})
+
+test('lists of files and of failures are JSON on one line, with no secret in it', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { output: '' })
+  const message = 'no\nfiles=[]\nx<<EOF\n::error::the-canary-key-of-this-run'
+  const error = { code: 'http_500', exit_code: 7, billed: 'maybe', message } as const
+  const [made] = sampleRun.instances
+  const failed: RunInstance = { ...made!, instance: 'b', action: 'unknown', placed: false, files: [], error }
+  const document = { ...sampleRun, instances: [{ ...made!, placed: true }, failed] }
+  const env = {
+    GITHUB_ACTIONS: 'true',
+    GITHUB_OUTPUT: join(cwd, 'output'),
+    MODELGATE_API_KEY: 'the-canary-key-of-this-run',
+  }
+  await runCall(['--generate'], { cwd, env }, withDocument(document, outdated))
+  const lines = readFileSync(join(cwd, 'output'), 'utf8').trimEnd().split('\n')
+  const outputs = Object.fromEntries(lines.map((line) => [line.split('=', 1)[0], line.replace(/^\w+=/, '')]))
+  expect(lines).toHaveLength(9)
+  expect(JSON.parse(outputs['files']!)).toEqual(made!.files.map(({ path }) => join(cwd, path)))
+  expect(JSON.parse(outputs['failures']!)).toEqual([
+    { instance: 'b', ...error, message: 'no\nfiles=[]\nx<<EOF\n::error::[hidden]' },
+  ])
+})
+
+test('a list that GitHub would not pass on is left out, and named', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { output: '' })
+  const [made] = sampleRun.instances
+  const files = Array.from({ length: 3000 }, (_, at) => ({
+    ...made!.files[0]!,
+    path: `${'a'.repeat(90)}${at}`,
+  }))
+  const document = { ...sampleRun, instances: [{ ...made!, placed: true, files }] }
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_OUTPUT: join(cwd, 'output') }
+  const { err } = await runCall(['--generate'], { cwd, env }, withDocument(document))
+  expect(readFileSync(join(cwd, 'output'), 'utf8')).toMatch(/\ncost=\S*\nfailures=\[\]\n$/)
+  expect(err).toContain('left out: files.')
 })
 
 test('a summary that cannot be written is a warning', async () => {
