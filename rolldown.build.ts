@@ -57,7 +57,7 @@ function modules(...paths: readonly string[]): RegExp {
   return new RegExp(String.raw`src[\\/](?:${paths.join('|').replaceAll('/', String.raw`[\\/]`)})\.ts$`)
 }
 
-/** How the code names a WebAssembly file of a package: see src/files/codecs.ts, which looks for it beside itself. */
+/** How the code names a WebAssembly file of a package: src/files/program-files.ts looks for it beside itself. */
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
 export const bundle: BuildOptions = {
@@ -192,7 +192,7 @@ export const bundle: BuildOptions = {
 }
 
 /** What answers the completion scripts: a bundle of its own, so that it needs no file of the program. */
-const completionBundle: BuildOptions = {
+export const completionBundle: BuildOptions = {
   ...bundle,
   input: { complete: 'src/commands/completion/live-values.ts' },
   output: {
@@ -205,7 +205,7 @@ const completionBundle: BuildOptions = {
 }
 
 /** Absolute paths of all that is in the bundle. */
-function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[] {
+export function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[] {
   return output.flatMap((file) =>
     file.type === 'chunk' ? Object.keys(file.modules) : file.originalFileNames,
   )

@@ -1,8 +1,5 @@
 import { ContractError } from '../errors.ts'
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { basename } from 'node:path'
+import { readWasm } from './program-files.ts'
 
 /** A picture as rows of RGBA pixels from the top left, not premultiplied. */
 export interface Pixels {
@@ -166,21 +163,14 @@ async function encodeWith(factory: Factory<Encoder>, path: string, pixels: Pixel
 const compiled = new Map<string, Promise<WebAssembly.Module>>()
 
 /**
- * The compiled WebAssembly module of a package: from beside the bundle, where the build puts it, or from the
- * installed package when the source is run. Compiled once.
+ * The compiled WebAssembly module of a package. Compiled once.
  * @param path as one imports it: `@jsquash/png/codec/pkg/squoosh_png_bg.wasm`
  */
 function wasmModule(path: string): Promise<WebAssembly.Module> {
   let module = compiled.get(path)
   if (module === undefined) {
-    module = compile(path)
+    module = readWasm(path).then((bytes) => WebAssembly.compile(bytes))
     compiled.set(path, module)
   }
   return module
-}
-
-async function compile(path: string): Promise<WebAssembly.Module> {
-  const beside = new URL(basename(path), import.meta.url)
-  const file = existsSync(beside) ? beside : createRequire(import.meta.url).resolve(path)
-  return WebAssembly.compile(await readFile(file))
 }

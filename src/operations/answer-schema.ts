@@ -80,12 +80,9 @@ export async function openSchemaChecker(
   ) {
     return { kind: 'refused', clause: 'must be a JSON object (a JSON Schema)' }
   }
-  const { Worker } = await import('node:worker_threads')
-  // The bundle has the worker in a separate file beside this one.
-  const file = import.meta.url.endsWith('.ts') ? './schema-worker.ts' : './schema-worker.js'
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const { startThread } = await import('../files/program-files.ts')
+  const worker = await startThread('operations/schema-worker', {
     workerData: JSON.stringify(schema),
-    execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memory },
   })
   // One that ends while nobody waits for it is noticed by the next check.

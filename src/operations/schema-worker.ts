@@ -183,18 +183,22 @@ function check(validate: ValidateFunction, text: string): SchemaMessage {
   return { kind: 'checked', errors: all.slice(0, maxErrors).map(describeError), count: all.length }
 }
 
-try {
-  const validate = await compile(JSON.parse(workerData as string) as object | boolean)
-  port.on('message', (text: string) => send(check(validate, text)))
-  send({ kind: 'compiled' })
-} catch (error) {
-  const clause =
-    error instanceof RangeError
-      ? 'refers to itself without an end, or nests too deep'
-      : `is not a valid JSON Schema: ${(error as Error).message}`
-  send(
-    error instanceof Refusal
-      ? { kind: 'refused', clause: error.message, ...(error.hint !== undefined && { hint: error.hint }) }
-      : { kind: 'refused', clause },
-  )
+async function answer(): Promise<void> {
+  try {
+    const validate = await compile(JSON.parse(workerData as string) as object | boolean)
+    port.on('message', (text: string) => send(check(validate, text)))
+    send({ kind: 'compiled' })
+  } catch (error) {
+    const clause =
+      error instanceof RangeError
+        ? 'refers to itself without an end, or nests too deep'
+        : `is not a valid JSON Schema: ${(error as Error).message}`
+    send(
+      error instanceof Refusal
+        ? { kind: 'refused', clause: error.message, ...(error.hint !== undefined && { hint: error.hint }) }
+        : { kind: 'refused', clause },
+    )
+  }
 }
+
+void answer()

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename } from 'node:path'
+import { getAsset, getRawAsset, isSea } from 'node:sea'
+import type { Worker, WorkerOptions } from 'node:worker_threads'
+
+/**
+ * What belongs to the program besides the code of its main thread, in each of the three forms that it comes in: inside
+ * the single executable, beside the bundle of the package, and, when the source is run, where the source has it.
+ */
+
+const isSource = import.meta.url.endsWith('.ts')
+
+/**
+ * The WebAssembly module of a package.
+ * @param path as one imports it: `@jsquash/png/codec/pkg/squoosh_png_bg.wasm`
+ */
+export async function readWasm(path: string): Promise<Uint8Array> {
+  if (isSea()) return new Uint8Array(getRawAsset(basename(path)))
+  const beside = new URL(basename(path), import.meta.url)
+  return readFile(existsSync(beside) ? beside : createRequire(import.meta.url).resolve(path))
+}
+
+/**
+ * Starts a thread of the program, with none of the options that Node was started with.
+ * @param path below src/, without its ending; the builds have it under its last part
+ */
+export async function startThread(
+  path: string,
+  options: Omit<WorkerOptions, 'execArgv' | 'eval'>,
+): Promise<Worker> {
+  const { Worker } = await import('node:worker_threads')
+  const name = basename(path)
+  // An executable has no options itself. Given a list of them, even an empty one, Node adds those of NODE_OPTIONS.
+  if (isSea()) return new Worker(getAsset(`${name}.thread.cjs`, 'latin1'), { ...options, eval: true })
+  const file = new URL(isSource ? `../${path}.ts` : `${name}.js`, import.meta.url)
+  return new Worker(file, { ...options, execArgv: [] })
+}
