@@ -1,0 +1,77 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectRoot } from '../support/pages.ts'
+import { isInstalled } from '../support/shell-session.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { packProgram, version } from './release-server.ts'
+
+const program = '#!/bin/sh\necho "it runs"\n'
+const pack = (platform: string) => packProgram(program, platform)
+
+const wanted = (folder: string, name: string) =>
+  [
+    name,
+    'LICENSE',
+    'THIRD-PARTY-NOTICES',
+    'completions/_modelgate',
+    'completions/modelgate.bash',
+    'completions/modelgate.fish',
+    'completions/modelgate.ps1',
+    'man/modelgate.1',
+  ].map((file) => `${folder}/${file}`)
+
+test.each(['linux-x64', 'linux-arm64', 'macos-arm64', 'macos-x64'])(
+  'an archive for %s has all that belongs to the program, in a folder of its name',
+  (platform) => {
+    const path = pack(platform)
+    const folder = `modelgate-${version}-${platform}`
+    expect(path).toMatch(new RegExp(`/${folder}\\.tar\\.gz$`))
+    expect(execFileSync('tar', ['tzf', path], { encoding: 'utf8' }).trim().split('\n')).toEqual(
+      wanted(folder, 'modelgate'),
+    )
+  },
+)
+
+test('what tar unpacks runs, and belongs to nobody else', () => {
+  const path = pack('linux-x64')
+  const folder = temporaryFolder()
+  execFileSync('tar', ['xzf', path, '-C', folder])
+  const unpacked = join(folder, `modelgate-${version}-linux-x64`)
+  expect(execFileSync(join(unpacked, 'modelgate'), { encoding: 'utf8' })).toBe('it runs\n')
+  expect(readFileSync(join(unpacked, 'THIRD-PARTY-NOTICES'), 'utf8')).toBe('Node and others\n')
+  expect(readFileSync(join(unpacked, 'man/modelgate.1'))).toEqual(
+    readFileSync(new URL('man/modelgate.1', projectRoot)),
+  )
+  expect(statSync(join(unpacked, 'LICENSE')).mode & 0o777).toBe(0o644)
+  expect(execFileSync('tar', ['tvzf', path, '--numeric-owner'], { encoding: 'utf8' })).toMatch(
+    /^-rwxr-xr-x 0\/0 /,
+  )
+})
+
+test.skipIf(!isInstalled('python3'))(
+  'the archive for Windows is a zip whose sums are right (needs python3)',
+  () => {
+    const path = pack('windows-x64')
+    const script = `
+import sys, zipfile
+file = zipfile.ZipFile(sys.argv[1])
+assert file.testzip() is None
+for entry in file.infolist(): print(entry.filename)
+sys.stderr.write(file.read(file.infolist()[0]).decode())`
+    const { stdout, stderr } = spawnSync('python3', ['-c', script, path], { encoding: 'utf8' })
+    const folder = `modelgate-${version}-windows-x64`
+    expect(path).toMatch(new RegExp(`/${folder}\\.zip$`))
+    expect(stdout.trim().split('\n')).toEqual(wanted(folder, 'modelgate.exe'))
+    expect(stderr).toBe(program)
+  },
+)
+
+test('the same files give the same bytes', () => {
+  expect(readFileSync(pack('linux-x64'))).toEqual(readFileSync(pack('linux-x64')))
+})
+
+test('a platform that no release is made for is refused', () => {
+  expect(() => pack('linux-riscv64')).toThrow('No release is made for linux-riscv64.')
+})
