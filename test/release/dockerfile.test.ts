@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { projectRoot } from '../support/pages.ts'
+
+const lines = readFileSync(new URL('Dockerfile', projectRoot), 'utf8')
+  .replaceAll('\\\n', '')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+const stages = lines.join('\n').split(/^(?=FROM )/m)
+const image = stages.at(-1)!
+
+test('the image runs the program itself, not as root', () => {
+  expect(/^USER (.*)$/m.exec(image)?.[1]).toBe('node')
+  // In a shell it would not get the signals.
+  expect(/^ENTRYPOINT (.*)$/m.exec(image)?.[1]).toBe('["modelgate"]')
+})
+
+test('nothing is run for a processor that the building machine does not have', () => {
+  expect(image).not.toMatch(/^RUN /m)
+  expect(stages.slice(0, -1).filter((stage) => !stage.startsWith('FROM --platform=$BUILDPLATFORM '))).toEqual(
+    [],
+  )
+})
+
+test('nothing but the package is sent to the builder', () => {
+  expect(readFileSync(new URL('.dockerignore', projectRoot), 'utf8')).toBe('*\n!modelgate-*.tgz\n')
+})
