@@ -15,6 +15,7 @@ import { type CommonOptions, takeOptions } from './shared/options/common-options
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { homePath, printDocument } from './shared/call/print-document.ts'
+import { hasPermissions } from '../platform.ts'
 
 const statusExamples: readonly Example[] = [
   ['modelgate auth status', 'which key is used, and where it is from'],
@@ -140,7 +141,7 @@ function refused(message: string): ModelgateError {
 
 /** What is no reason to refuse the key, and worth knowing. */
 function warningOf({ platform }: Context, location: KeyLocation | undefined, stored: boolean): string | null {
-  if (location?.kind === 'file' && platform !== 'win32') {
+  if (location?.kind === 'file' && hasPermissions(platform)) {
     const isOpen = safely(
       () => statSync(location.path).isFile() && (statSync(location.path).mode & 0o077) !== 0,
       false,

@@ -5,6 +5,7 @@ import { ConfigError } from '../errors.ts'
 import { isObject, objectOf, type JsonObject } from '../json.ts'
 import { parseJson, parseYaml } from './parse-config.ts'
 import { configFolder, homeFolder, type Environment } from './paths.ts'
+import { hasPermissions } from '../platform.ts'
 
 /** The key of package.json that holds a project's settings. */
 const packageKey = 'modelgate'
@@ -145,8 +146,7 @@ function* foldersToSearch(context: Environment): Generator<string> {
 
 /** Above the working directory, a folder that anyone can write to (`/tmp`) is not part of a project. */
 function isWorldWritable(folder: string, platform: NodeJS.Platform): boolean {
-  // On Windows all mode bits are always set.
-  if (platform === 'win32') return false
+  if (!hasPermissions(platform)) return false
   try {
     return (statSync(folder).mode & 0o002) !== 0
   } catch {

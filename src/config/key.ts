@@ -12,6 +12,7 @@ import { userFilePath } from './find-config-file.ts'
 import type { Level, Setting } from './layers.ts'
 import { parseJson } from './parse-config.ts'
 import { configFolder, homeFolder } from './paths.ts'
+import { hasPermissions } from '../platform.ts'
 
 export interface ApiKey {
   readonly value: string
@@ -294,8 +295,7 @@ async function readPrivately(context: Context, file: string): Promise<string | u
     maxBytes: maxCredentialsBytes,
     pipes: false,
     refuse: ({ mode }) =>
-      // Windows has no such bits; it protects the user's folder instead.
-      context.platform !== 'win32' && (mode & 0o077) !== 0
+      hasPermissions(context.platform) && (mode & 0o077) !== 0
         ? new ConfigError(`${file}: other users can read your keys.`, {
             hint: `Run: chmod 600 ${shellWord(file)}`,
           })

@@ -1,4 +1,3 @@
-import { posix, win32 } from 'node:path'
 import type { Context } from '../context.ts'
 import { nearestName } from '../nearest-name.ts'
 import { ConfigError } from '../errors.ts'
@@ -9,6 +8,7 @@ import { homeFolder } from './paths.ts'
 import { quoted } from './quoted.ts'
 import { kindOf, parseValue, type Kind } from './setting-kinds.ts'
 import { flagName, settingNames, settingTable, type SettingFlags, type SettingName } from './setting-table.ts'
+import { pathsOf } from '../platform.ts'
 
 /** The sources of a value, in order of precedence. */
 export type Level = 'flag' | 'environment' | 'project' | 'user' | 'default'
@@ -218,7 +218,7 @@ async function addValue(
 
 /** A path of a setting, from the folder that it is relative to; `~` is the home directory. */
 export function absolutePath(context: Context, folder: string, path: string): string {
-  const { join, resolve } = context.platform === 'win32' ? win32 : posix
+  const { join, resolve } = pathsOf(context.platform)
   const home = homeFolder(context)
   return home !== undefined && /^~[\\/]/.test(path) ? join(home, path.slice(2)) : resolve(folder, path)
 }

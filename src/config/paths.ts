@@ -1,5 +1,5 @@
-import { posix, win32 } from 'node:path'
 import type { Context } from '../context.ts'
+import { pathsOf } from '../platform.ts'
 
 /** What it takes to find files. */
 export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
@@ -29,25 +29,25 @@ export function stateFolder(context: Environment): string | undefined {
   if (explicit) return absolute(context, explicit)
   if (platform !== 'win32') return below(context, env['XDG_STATE_HOME'], ['.local', 'state'])
   const folder = below(context, env['LOCALAPPDATA'], ['AppData', 'Local'])
-  return folder === undefined ? undefined : win32.join(folder, 'State')
+  return folder === undefined ? undefined : pathsOf(platform).join(folder, 'State')
 }
 
 /** The folder for results that were paid for but cannot be written to their target. */
 export function rescueFolder(context: Environment): string | undefined {
   const folder = stateFolder(context)
-  return folder === undefined ? undefined : paths(context.platform).join(folder, 'rescued')
+  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, 'rescued')
 }
 
 /** Where the sandbox stores its video jobs between commands. */
 export function sandboxFolder(context: Environment): string | undefined {
   const folder = stateFolder(context)
-  return folder === undefined ? undefined : paths(context.platform).join(folder, 'sandbox')
+  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, 'sandbox')
 }
 
 /** The home directory; undefined when none is set. */
 export function homeFolder(context: Environment): string | undefined {
   const { env, home, platform } = context
-  if (!paths(platform).isAbsolute(home)) return undefined
+  if (!pathsOf(platform).isAbsolute(home)) return undefined
   // Without a known home the context may return the working directory. A repository must never pass for the user's
   // own configuration, which may name commands to run.
   const isSet = Boolean(env['HOME'] ?? env['USERPROFILE'])
@@ -56,7 +56,7 @@ export function homeFolder(context: Environment): string | undefined {
 
 /** The working directory may no longer exist, so it is read only if it is needed. */
 function absolute(context: Environment, path: string): string {
-  const { isAbsolute, resolve } = paths(context.platform)
+  const { isAbsolute, resolve } = pathsOf(context.platform)
   return isAbsolute(path) ? path : resolve(context.cwd, path)
 }
 
@@ -65,13 +65,9 @@ function below(
   base: string | undefined,
   fallback: readonly string[],
 ): string | undefined {
-  const { join, isAbsolute } = paths(context.platform)
+  const { join, isAbsolute } = pathsOf(context.platform)
   // The XDG specification: a relative path is invalid and to be ignored.
   if (base && isAbsolute(base)) return join(base, 'modelgate')
   const home = homeFolder(context)
   return home === undefined ? undefined : join(home, ...fallback, 'modelgate')
-}
-
-function paths(platform: NodeJS.Platform) {
-  return platform === 'win32' ? win32 : posix
 }

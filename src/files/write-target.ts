@@ -10,6 +10,7 @@ import {
 } from './file-error.ts'
 import { type FileContext, sleep } from '../context.ts'
 import { FileError } from '../errors.ts'
+import { mayBeHeld } from '../platform.ts'
 
 /**
  * Creates a folder that only the user may read, and its parents. Node's recursive mkdir never returns if the system
@@ -190,8 +191,8 @@ async function reserveAndReplace(context: FileContext, temporary: string, final:
 const renameTries = 6
 
 /**
- * Gives a finished temporary file its name in place of the file that has it. On Windows a virus scanner may hold that for
- * a moment.
+ * Gives a finished temporary file its name in place of the file that has it. Where another program may hold
+ * that for a moment, it is tried again.
  * @throws the error of the system
  */
 export async function replace(context: FileContext, temporary: string, final: string): Promise<void> {
@@ -199,8 +200,7 @@ export async function replace(context: FileContext, temporary: string, final: st
     try {
       return await rename(temporary, final)
     } catch (error) {
-      const isLocked = ['EPERM', 'EACCES', 'EBUSY'].includes(systemCode(error) ?? '')
-      if (context.platform !== 'win32' || !isLocked || attempt === renameTries) throw error
+      if (!mayBeHeld(context.platform, systemCode(error)) || attempt === renameTries) throw error
       await sleep(context.clock, 10 * 2 ** (attempt - 1))
     }
   }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import { posix, win32 } from 'node:path'
 import type { Context, Sink } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
@@ -9,6 +8,7 @@ import { writeError } from '../files/file-error.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { collectingSink } from './collecting-sink.ts'
 import type { Output } from './output.ts'
+import { pathsOf } from '../platform.ts'
 
 /** An output of a step of GitHub Actions (`$GITHUB_OUTPUT`) that takes the place of standard output. */
 export interface StepOutput {
@@ -56,7 +56,7 @@ export function openStepOutput(context: Context, name: string): StepOutput {
 
 /** As the system of the runner writes it. */
 export function absolutePath({ cwd, platform }: Pick<Context, 'cwd' | 'platform'>, path: string): string {
-  return (platform === 'win32' ? win32 : posix).resolve(cwd, path)
+  return pathsOf(platform).resolve(cwd, path)
 }
 
 /** Of a larger one GitHub may drop what is passed on to other jobs. */

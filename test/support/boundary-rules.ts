@@ -9,6 +9,7 @@ const common = [
   'local-time',
   'loopback',
   'nearest-name',
+  'platform',
   'growing-text',
   'quantities',
 ]

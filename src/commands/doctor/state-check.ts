@@ -10,6 +10,7 @@ import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
 import { logFolder } from '../../files/log/log-file.ts'
 import { byteText } from '../../quantities.ts'
 import { failed, failedBy, ok, warning, type Finding } from './checkup.ts'
+import { hasPermissions } from '../../platform.ts'
 
 const lowBytes = 200_000_000
 const fullBytes = 1_000_000
@@ -44,7 +45,7 @@ export async function checkState(context: Context, settings: Settings | undefine
   if (free !== undefined && free < lowBytes)
     return warning(`${text}; ${byteText(free)} left`, 'Free some space.')
   const mode = (await stat(folder)).mode & 0o077
-  if (mode !== 0 && context.platform !== 'win32') {
+  if (mode !== 0 && hasPermissions(context.platform)) {
     return warning(`${text}; other users can read it`, `Run: chmod 700 ${shellWord(folder)}`)
   }
   if (facts.rescued > 0) {

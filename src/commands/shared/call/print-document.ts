@@ -6,6 +6,7 @@ import { loadResultStyles, type Styles } from '../../../output/screen.ts'
 import type { Columns } from '../../../output/table-cells.ts'
 import { wrap } from '../../../output/line-breaks.ts'
 import { lineLimit } from '../gateway/open-gateway.ts'
+import { pathsOf } from '../../../platform.ts'
 
 /**
  * Prints what a command without a request found out: the document with `--json`, otherwise a text of it.
@@ -54,6 +55,6 @@ export function tell(context: Context, line: string): void {
 
 /** A path, or a text with paths in it, as people write it: `~` for the home directory. */
 export function homePath({ home, platform }: Pick<Context, 'home' | 'platform'>, text: string): string {
-  const separator = platform === 'win32' ? '\\' : '/'
+  const separator = pathsOf(platform).sep
   return home.length < 2 ? text : text.replaceAll(home + separator, `~${separator}`)
 }

@@ -1,0 +1,29 @@
+import { posix, win32 } from 'node:path'
+
+/**
+ * What differs between the systems that the program runs on, as functions of the platform, so that tests run every side
+ * on any of them.
+ */
+type Platform = NodeJS.Platform
+
+/** How paths are read and put together. */
+export function pathsOf(platform: Platform): typeof posix {
+  return platform === 'win32' ? win32 : posix
+}
+
+/**
+ * Whether permission bits say who may read or write a file. On Windows all of them are always set: it protects the
+ * user's folder instead.
+ */
+export function hasPermissions(platform: Platform): boolean {
+  return platform !== 'win32'
+}
+
+/**
+ * Whether an operation may have failed only because another program has the file open at this moment. On Windows that
+ * hinders renaming and removing; a virus scanner opens every new file.
+ * @param code of the system's error
+ */
+export function mayBeHeld(platform: Platform, code: string | undefined): boolean {
+  return platform === 'win32' && (code === 'EPERM' || code === 'EACCES' || code === 'EBUSY')
+}
