@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { measureExecutable } from './executable.ts'
 import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
 import { measureLog } from './log.ts'
@@ -20,6 +21,7 @@ const { values } = parseArgs({ options: { json: { type: 'string' } } })
 await withWorkbench(async (workbench) => {
   const measurements: Measurement[] = [
     ...measureStartup(workbench),
+    ...measureExecutable(workbench),
     measureShortReply(workbench),
     ...measureLongStreams(workbench),
     await measureMarkdown(workbench),

@@ -7,10 +7,18 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/modelgate.js', import.meta.url))
 
+/** The words that start the program: the package, or the single executable that this variable names. */
+const builtProgram =
+  process.env['MODELGATE_EXECUTABLE'] === undefined
+    ? [process.execPath, launcher]
+    : [process.env['MODELGATE_EXECUTABLE']]
+
 /** Where compiled code is kept (`vitest.config.ts`): in a new home directory the program finds none. */
 export const codeCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
 
 export interface SpawnOptions {
+  /** The words that start the program, instead of those of the package. */
+  readonly program?: readonly string[]
   /** Standard input; /dev/null when left out. */
   readonly stdin?: 'pipe'
   /** A line of bash in which `modelgate` is the program, instead of the program alone. */
@@ -38,15 +46,15 @@ export interface Spawned {
 /** Starts the built program as a process of its own, with a home directory and an environment made for it alone. */
 export function spawnProgram(
   argv: readonly string[],
-  { stdin, shell, env = {}, cwd }: SpawnOptions = {},
+  { program = builtProgram, stdin, shell, env = {}, cwd }: SpawnOptions = {},
 ): Spawned {
   const home = temporaryFolder()
   const key = canaryKey()
   const stdio: StdioOptions = [stdin ?? 'ignore', 'pipe', 'pipe']
-  const script = `modelgate() { "$NODE" "$LAUNCHER" "$@"; }; ${shell}`
-  const [command, args] =
-    shell === undefined ? [process.execPath, [launcher, ...argv]] : ['bash', ['-c', script, 'bash', ...argv]]
-  const child = spawn(command, args, {
+  const script = `modelgate() { ${program.map((word) => `'${word}'`).join(' ')} "$@"; }; ${shell}`
+  const [command, ...args] =
+    shell === undefined ? [...program, ...argv] : ['bash', '-c', script, 'bash', ...argv]
+  const child = spawn(command!, args, {
     stdio,
     cwd: cwd ?? home,
     env: {

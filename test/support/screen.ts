@@ -29,9 +29,12 @@ export interface ScreenResult {
 const shellScript = `trap : INT; "$@"; printf '\\033]exit;%d\\007' $?; read -r line`
 const exitSequence = /\u001b\]exit;(\d+)\u0007/
 
-/** Runs a Node script in a pseudo-terminal to its end and reads the screen of a real terminal emulator. */
+/**
+ * Runs a program in a pseudo-terminal to its end and reads the screen of a real terminal emulator.
+ * @param program the path of a Node script, or the words that start another program
+ */
 export async function runOnScreen(
-  script: string,
+  program: string | readonly string[],
   args: readonly string[] = [],
   { columns = 80, rows = 24, env = {}, cwd, type = [] }: ScreenOptions = {},
 ): Promise<ScreenResult> {
@@ -39,15 +42,16 @@ export async function runOnScreen(
   const keystrokes = [...type]
   const screens: string[][] = []
   let bytes = ''
-  const program = spawn('sh', ['-c', shellScript, 'sh', process.execPath, script, ...args], {
+  const words = typeof program === 'string' ? [process.execPath, program] : program
+  const shell = spawn('sh', ['-c', shellScript, 'sh', ...words, ...args], {
     cols: columns,
     rows,
     env: { TERM: 'xterm-256color', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     ...(cwd === undefined ? {} : { cwd }),
   })
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
-  onTestFinished(() => program.kill('SIGKILL'))
-  program.onData((data) => {
+  onTestFinished(() => shell.kill('SIGKILL'))
+  shell.onData((data) => {
     bytes += data
     const exit = exitSequence.exec(bytes)
     if (exit !== null) end(Number(exit[1]))
@@ -56,7 +60,7 @@ export async function runOnScreen(
     keystrokes.shift()
     terminal.write(data, () => {
       screens.push(linesOf(terminal))
-      program.write(next.keys)
+      shell.write(next.keys)
     })
   })
   const exitCode = await ended

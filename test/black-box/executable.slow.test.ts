@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plantTraps } from '../support/config-traps.ts'
+import { singleExecutable } from '../support/executable.ts'
+import { localServer } from '../support/local-server.ts'
+import { projectRoot } from '../support/pages.ts'
+import { runOnScreen } from '../support/screen.ts'
+import { sse } from '../support/server-replies.ts'
+import { typeAndTab } from '../support/shell-session.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+import { textStyles } from '../program/text-styles.ts'
+import { launcher, spawnProgram } from './spawn-program.ts'
+
+const examples = fileURLToPath(new URL('examples/', projectRoot))
+
+/** A folder with a copy of the executable as its only file, which is all that PATH leads to: beside it there is nothing. */
+let bin: string
+let executable: string
+
+beforeAll(() => {
+  const built = singleExecutable()
+  bin = mkdtempSync(join(tmpdir(), 'modelgate-bin-'))
+  executable = join(bin, basename(built))
+  copyFileSync(built, executable)
+}, 300_000)
+
+afterAll(() => rmSync(bin, { recursive: true, force: true }))
+
+/** Calls the executable in a folder, which is the user's home, too. */
+function call(cwd: string, words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return spawnProgram(words, { program: [executable], cwd, env: { PATH: bin, HOME: cwd, ...env } })
+}
+
+/** What a call prints and leaves, where nothing of it depends on the time. */
+async function traceOf(program: readonly string[], words: readonly string[]) {
+  const cwd = temporaryFolder()
+  for (const name of ['boat.jpg', 'person.json', 'room.png']) cpSync(join(examples, name), join(cwd, name))
+  const env = { PATH: bin, HOME: temporaryFolder() }
+  const { exit, stdout, stderr } = await spawnProgram(words, { program, cwd, env }).ended
+  const digest = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(cwd, name)))
+      .digest('hex')
+  const files = readdirSync(cwd).map((name) => `${name} ${digest(name)}`)
+  return { exit, stdout: stdout.toString(), stderr, files }
+}
+
+test('there is no Node where the executable is tried', async () => {
+  const program = ['/bin/bash', '-c', 'command -v node', 'bash']
+  const { stdout } = await spawnProgram([], { program, cwd: bin, env: { PATH: bin, HOME: bin } }).ended
+  expect(stdout.toString()).toBe('')
+  expect(readdirSync(bin)).toEqual([basename(executable)])
+})
+
+const picture = ['image', 'create', '--sandbox', '--size', '256x256', '-m', 'my-own']
+
+test.each<[number, readonly string[]]>([
+  [0, ['--version']],
+  [0, ['--help']],
+  [0, ['help', 'exit-codes']],
+  [0, ['help', '--json', 'respond']],
+  [0, ['schema']],
+  [0, ['models', '--sandbox']],
+  [2, ['generate']],
+  [2, ['generate', '--sandbox', '--bogus']],
+  [0, ['generate', '--sandbox', '--json', 'Hi']],
+  [0, ['respond', '--sandbox', '--schema', 'person.json', 'Hi']],
+  [0, [...picture, '-o', 'boat.png', 'A boat']],
+  [0, [...picture, '--output-format', 'jpeg', '-o', 'boat-2.jpg', 'A boat']],
+  [0, [...picture, '--output-format', 'webp', '-o', 'boat.webp', 'A boat']],
+  [0, ['image', 'edit', '--sandbox', '--image', 'room.png', '-o', 'night.png', 'By night']],
+  [0, ['image', 'edit', '--sandbox', '-m', 'my-own', '--image', 'boat.jpg', '-o', 'night.png', 'By night']],
+])('it ends with %i as the package does: %j', async (code, words) => {
+  const packagedProgram = [process.execPath, launcher]
+  const [own, packaged] = await Promise.all([traceOf([executable], words), traceOf(packagedProgram, words)])
+  expect(own.exit).toBe(code)
+  expect(own).toEqual(packaged)
+})
+
+test('a video is made, looked up and made anew, each in a process of its own', async () => {
+  const cwd = temporaryFolder()
+  const made = await call(cwd, ['video', 'generate', '--sandbox', '--wait', '-o', 'boat.mp4', 'A boat']).ended
+  expect([made.exit, made.stdout.toString()]).toEqual([0, 'boat.mp4\n'])
+  const list = await call(cwd, ['video', 'list']).ended
+  const [id] = list.stdout.toString().split('\t')
+  const status = await call(cwd, ['video', 'status', id!]).ended
+  expect([status.exit, status.stdout.toString()]).toEqual([0, expect.stringContaining('completed')])
+  const remix = await call(cwd, ['video', 'remix', '--sandbox', id!, 'By night']).ended
+  expect([remix.exit, remix.stdout.toString()]).toEqual([0, expect.stringMatching(/^video_\w+\n$/)])
+  expect(readFileSync(join(cwd, 'boat.mp4')).toString('latin1', 4, 8)).toBe('ftyp')
+}, 60_000)
+
+test.each([
+  ['kitty', { KITTY_WINDOW_ID: '1' }, '\x1b_Ga=T,f=100,'],
+  ['iTerm2', { TERM_PROGRAM: 'WezTerm' }, '\x1b]1337;File=inline=1;'],
+  ['sixel', { TERM: 'foot' }, '\x1bP0;0;q"1;1;'],
+  ['blocks', { COLORTERM: 'truecolor' }, '\x1b[38;2;'],
+])('a picture is shown on a terminal: %s', async (_, env, expected) => {
+  const cwd = temporaryFolder()
+  const words = [...picture, '--output-format', 'webp', '-o', 'boat.webp', 'A boat']
+  const places = { PATH: '/bin:/usr/bin', HOME: cwd }
+  const { bytes, exitCode } = await runOnScreen([executable], words, { cwd, env: { ...places, ...env } })
+  expect([exitCode, bytes]).toEqual([0, expect.stringContaining(expected)])
+})
+
+test('its sandbox serves another process, until it dies of a signal', async () => {
+  const cwd = temporaryFolder()
+  const sandbox = call(cwd, ['sandbox'])
+  await until(() => sandbox.stdout.includes('\n'))
+  const env = { MODELGATE_BASE_URL: sandbox.stdout.toString().trim() }
+  const { exit, stdout } = await call(cwd, ['respond', '-m', 'any', 'Hello'], env).ended
+  expect([exit, stdout.toString()]).toEqual([0, expect.stringContaining('[sandbox]')])
+  sandbox.process.kill('SIGINT')
+  expect((await sandbox.ended).exit).toBe('SIGINT')
+})
+
+test('it dies of a signal in the middle of a stream, all written', async () => {
+  const server = await localServer([sse([textStyles.respond.delta('Hello, ')], { ending: 'stall' })])
+  const program = call(temporaryFolder(), ['respond', '-m', 'any', '--base-url', server.url, 'x'])
+  await until(() => program.stdout.length > 0)
+  program.process.kill('SIGTERM')
+  const { exit, stdout } = await program.ended
+  expect([exit, stdout.toString()]).toEqual(['SIGTERM', 'Hello, \n'])
+})
+
+test.each([
+  ['modelgate generate --profile w', 'modelgate generate --profile work '],
+  ['modelgate image cr', 'modelgate image create '],
+])('bash completes %s', async (line, completed) => {
+  const folder = temporaryFolder()
+  const { stdout } = await call(folder, ['completion', 'bash']).ended
+  writeFiles(folder, {
+    script: stdout,
+    '.config/modelgate/config.yaml': 'profiles:\n  work:\n    base_url: https://gw.example\n',
+  })
+  mkdirSync(join(folder, 'bin'))
+  symlinkSync(executable, join(folder, 'bin/modelgate'))
+  expect(await typeAndTab('bash', join(folder, 'script'), line, folder)).toBe(completed)
+})
+
+test('a manifest runs, once, and its assets are shown on a page', async () => {
+  const cwd = temporaryFolder()
+  cpSync(join(examples, 'pipelines/shop'), cwd, { recursive: true })
+  const first = await call(cwd, ['run', '--sandbox']).ended
+  expect([first.exit, first.stdout.toString().trim().split('\n').length]).toEqual([0, 8])
+  const second = await call(cwd, ['run', '--sandbox']).ended
+  expect([second.exit, second.stderr]).toEqual([0, '8 instances: 8 fresh\n'])
+  const report = await call(cwd, ['run', 'report', '--sandbox']).ended
+  expect([report.exit, report.stdout.toString()]).toEqual([0, 'report.html\n'])
+  const page = readFileSync(join(cwd, 'report.html'), 'utf8')
+  expect(page).toMatch(/^<!doctype html>/i)
+  expect(page).toContain(
+    readFileSync(join(cwd, '.modelgate/sandbox/assets/lamp-arc.webp')).toString('base64'),
+  )
+})
+
+test('doctor finds nothing wrong', async () => {
+  const { exit, stdout, stderr } = await call(temporaryFolder(), ['doctor', '--sandbox']).ended
+  expect([exit, stderr]).toEqual([0, 'Everything is all right.\n'])
+  expect(stdout.toString()).not.toMatch(/^(?!ok|skipped)./m)
+})
+
+// The check of a schema is a thread, which has options of its own.
+test.each<readonly string[][]>([
+  [['--help']],
+  [['generate', '--sandbox', 'Hi']],
+  [['respond', '--sandbox', '--schema', 'person.json', 'Hi']],
+])('no foreign code is run by %j', async (words) => {
+  const folder = temporaryFolder()
+  const [project, evidence] = [join(folder, 'project'), join(folder, 'evidence')]
+  mkdirSync(evidence)
+  writeFiles(project, {
+    'person.json': readFileSync(join(examples, 'person.json')),
+    'trap.cjs': `require('node:fs').writeFileSync('${evidence}/options', '')`,
+    'node.config.json': JSON.stringify({ nodeOptions: { require: ['./trap.cjs'] } }),
+    'url.js': `require('node:fs').writeFileSync('${evidence}/url', '')`,
+  })
+  const traps = plantTraps([project, folder], evidence)
+  const env = { NODE_OPTIONS: `--require ${project}/trap.cjs`, NODE_PATH: project }
+  const { exit } = await call(project, words, env).ended
+  expect({ exit, sprung: traps.sprung() }).toEqual({ exit: 0, sprung: [] })
+})
