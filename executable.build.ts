@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Script } from 'node:vm'
-import { build, type BuildOptions, type OutputAsset, type OutputChunk, type OutputOptions } from 'rolldown'
+import { build, type OutputAsset, type OutputChunk } from 'rolldown'
 import { warmUp } from './executable/warm-up.ts'
 import { bundle, completionBundle, filesOf } from './rolldown.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
@@ -17,24 +17,6 @@ const root = import.meta.dirname
 const name = process.platform === 'win32' ? 'modelgate.exe' : 'modelgate'
 
 type Files = readonly (OutputChunk | OutputAsset)[]
-
-/** The bundle as CommonJS, since the scripts of an executable can import nothing but built-in modules. */
-async function bundled(options: BuildOptions): Promise<Files> {
-  const output = options.output as OutputOptions
-  const commonJs = (name: OutputOptions['entryFileNames']) => String(name).replace(/\.js$/, '.cjs')
-  const built = await build({
-    ...options,
-    write: false,
-    output: {
-      ...output,
-      format: 'cjs',
-      dynamicImportInCjs: false,
-      entryFileNames: commonJs(output.entryFileNames),
-      chunkFileNames: commonJs(output.chunkFileNames),
-    },
-  })
-  return built.output
-}
 
 /** A piece of the scripts that an executable consists of besides the bundle. */
 function piece(name: string): string {
@@ -165,8 +147,10 @@ const { identity } = parseArgs({ options: { identity: { type: 'string' } } }).va
 checkNode()
 const work = mkdtempSync(join(tmpdir(), 'modelgate-executable-'))
 try {
-  const program = await bundled(bundle)
-  const files = [...program, ...(await bundled(completionBundle))]
+  const [program, completion] = await Promise.all(
+    [bundle, completionBundle].map((options) => build({ ...options, write: false })),
+  )
+  const files = [...program!.output, ...completion!.output]
   const first = join(work, name)
   const loader = piece('loader.cjs')
   assemble(files, {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
@@ -73,10 +74,12 @@ export const bundle: BuildOptions = {
   },
   output: {
     dir: 'dist',
-    format: 'esm',
+    // What bin/modelgate.js compiles itself, which it could not do with modules of ECMAScript.
+    format: 'cjs',
+    dynamicImportInCjs: false,
     cleanDir: true,
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
     // Each file costs a start about half a millisecond. A group takes along all that its modules import,
     // so no file of the bundle waits for another that waits for it.
     codeSplitting: {
@@ -170,10 +173,13 @@ export const bundle: BuildOptions = {
     },
     {
       // As soon as one character needs two bytes, Node keeps the whole file so, and goes through all of it at every start.
+      // The digest in the first line tells bin/modelgate.js whether it has compiled just this code before.
       name: 'write-ascii',
       generateBundle(_, bundle) {
         for (const file of Object.values(bundle)) {
-          if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter)
+          if (file.type !== 'chunk') continue
+          const code = file.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter)
+          file.code = `//${createHash('sha256').update(code).digest('hex').slice(0, 30)}\n${code}`
         }
       },
     },
@@ -197,9 +203,10 @@ export const completionBundle: BuildOptions = {
   input: { complete: 'src/commands/completion/live-values.ts' },
   output: {
     dir: 'dist',
-    format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: 'complete-[name]-[hash].js',
+    format: 'cjs',
+    dynamicImportInCjs: false,
+    entryFileNames: '[name].cjs',
+    chunkFileNames: 'complete-[name]-[hash].cjs',
     minify: { compress: true, mangle: false },
   },
 }

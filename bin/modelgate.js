@@ -3,6 +3,13 @@
 // Built-in modules are taken without `import`, which would wrap each of them in a module of its own at every start.
 
 const [major, minor, patch] = process.versions.node.split('.').map(Number)
+/** The scripts of dist/ that have been loaded, by their ids. */
+const loaded = new Map()
+/** Those of them that had to be compiled. */
+const fresh = []
+/** How many characters tell a script from all others. */
+const headLength = 32
+
 const newEnough =
   major >= 26 ||
   (major === 24 && minor >= 15) ||
@@ -27,18 +34,19 @@ if (!newEnough) {
   process.stdout.write(`${version}\n`)
 } else if (process.argv[2] === '__complete') {
   // Asked for by the completion scripts, while TAB waits: a call with anything else would take longer.
-  keepCompiledCode()
-  const { liveValues } = await import('../dist/complete.js')
+  const { liveValues } = load('./complete.cjs')
   const { env, platform } = process
   const home = process.getBuiltinModule('node:os').homedir()
   process.stdout.on('error', () => {})
   const place = { env, platform, home, cwd: workingDirectory() ?? home, now: Date.now() }
   process.stdout.write(await liveValues(process.argv.slice(3), place))
-} else {
   keepCompiledCode()
-  const { main, systemContext } = await import('../dist/main.js')
+} else {
+  const { main, systemContext } = load('./main.cjs')
   const context = systemContext()
-  await context.end(await main(process.argv.slice(2), context))
+  const exitCode = await main(process.argv.slice(2), context)
+  keepCompiledCode()
+  await context.end(exitCode)
 }
 
 function isVersionCall() {
@@ -69,30 +77,117 @@ function workingDirectory() {
   }
 }
 
-function keepCompiledCode() {
-  process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())
+/**
+ * Loads a script of dist/ (`./name.cjs`) or a built-in module: the `require` of these scripts. At the first start of a script
+ * all of its functions are compiled, and kept: compiling those that a short call needs takes longer than all its rest.
+ * Node's own cache has only what is compiled before a script runs, which is next to nothing.
+ */
+function load(id) {
+  if (!id.startsWith('./')) return process.getBuiltinModule(id)
+  const known = loaded.get(id)
+  if (known !== undefined) return known.exports
+  const { readFileSync } = process.getBuiltinModule('node:fs')
+  const { fileURLToPath } = process.getBuiltinModule('node:url')
+  const filename = fileURLToPath(new URL(`../dist/${id}`, import.meta.url))
+  // The build writes ASCII.
+  const source = readFileSync(filename, 'latin1')
+  const module = { exports: {} }
+  loaded.set(id, module)
+  compiled(id, filename, source).runInThisContext()(module.exports, load, module, filename)
+  return module.exports
 }
 
-/**
- * Where compiled code is cached between runs; undefined leaves the choice to Node. The folder is made here, level by level:
- * Node retries forever where the system says that the parent folder is missing, as `/proc` says of every one.
- */
-function codeCache() {
-  const { env, platform } = process
-  const { join } = process.getBuiltinModule('node:path')
-  const { existsSync, mkdirSync } = process.getBuiltinModule('node:fs')
-  const base = env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME)
-  if (!base) return undefined
-  const levels = [env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code']
-  const folder = join(base, ...levels)
-  if (existsSync(folder)) return folder
+function compiled(id, filename, source) {
+  const { Script } = process.getBuiltinModule('node:vm')
+  const code = `(function(exports,require,module,__filename){${source}\n})`
+  const file = codeFile(id)
+  const cachedData = file && compiledBefore(file, source)
+  if (cachedData !== undefined) {
+    const script = new Script(code, { filename, cachedData })
+    // It is made by another V8, or for other flags.
+    if (!script.cachedDataRejected) return script
+  }
+  if (file === undefined || !canKeep(file)) return new Script(code, { filename })
+  const script = withAllFunctions(() => new Script(code, { filename }))
+  fresh.push({ file, source, script })
+  return script
+}
+
+/** V8 compiles functions when they are called, unless it is told otherwise; and takes back code only with the flags of then. */
+function withAllFunctions(compile) {
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  setFlagsFromString('--no-lazy')
   try {
-    for (let depth = 1; depth <= levels.length; depth++) {
-      const level = join(base, ...levels.slice(0, depth))
-      if (!existsSync(level)) mkdirSync(level)
-    }
-    return folder
+    return compile()
+  } finally {
+    setFlagsFromString('--lazy')
+  }
+}
+
+/** What an earlier start has compiled of just this source. */
+function compiledBefore(file, source) {
+  try {
+    const kept = process.getBuiltinModule('node:fs').readFileSync(file)
+    return kept.latin1Slice(0, headLength) === headOf(source) ? kept.subarray(headLength) : undefined
   } catch {
     return undefined
   }
+}
+
+/** The build has put a digest into the first line. */
+function headOf(source) {
+  return source.slice(0, headLength)
+}
+
+/** Keeps what had to be compiled. A file gets its name when all of it is on disk: V8 does not survive a damaged one. */
+function keepCompiledCode() {
+  const { closeSync, fsyncSync, openSync, renameSync, writeSync } = process.getBuiltinModule('node:fs')
+  try {
+    for (const { file, source, script } of fresh) {
+      const bytes = Buffer.concat([Buffer.from(headOf(source), 'latin1'), script.createCachedData()])
+      const part = `${file}.${process.pid}`
+      const descriptor = openSync(part, 'w', 0o600)
+      for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
+      fsyncSync(descriptor)
+      closeSync(descriptor)
+      renameSync(part, file)
+    }
+  } catch {
+    // The next start tries again.
+  }
+}
+
+/** Makes the folder of a file, where that is possible. */
+function canKeep(file) {
+  const { accessSync, constants } = process.getBuiltinModule('node:fs')
+  const folder = process.getBuiltinModule('node:path').dirname(file)
+  try {
+    makeFolder(folder)
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Level by level: Node itself retries forever where the system says that the parent is missing, as `/proc` always does. */
+function makeFolder(folder) {
+  const { existsSync, mkdirSync } = process.getBuiltinModule('node:fs')
+  if (existsSync(folder)) return
+  makeFolder(process.getBuiltinModule('node:path').dirname(folder))
+  mkdirSync(folder)
+}
+
+/**
+ * Where the compiled code of a script is kept; undefined keeps none. Another Node takes other code, and what one user has
+ * compiled no other is to run.
+ */
+function codeFile(id) {
+  const { arch, env, getuid, platform, version } = process
+  const { join } = process.getBuiltinModule('node:path')
+  if (env.NODE_DISABLE_COMPILE_CACHE) return undefined
+  const base = env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME)
+  const ours = [env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code']
+  const folder = env.NODE_COMPILE_CACHE || (base && join(base, ...ours))
+  return folder && join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
 }

@@ -34,6 +34,6 @@ export async function startThread(
   const name = basename(path)
   // An executable has no options itself. Given a list of them, even an empty one, Node adds those of NODE_OPTIONS.
   if (isSea()) return new Worker(getAsset(`${name}.thread.cjs`, 'latin1'), { ...options, eval: true })
-  const file = new URL(isSource ? `../${path}.ts` : `${name}.js`, import.meta.url)
+  const file = new URL(isSource ? `../${path}.ts` : `${name}.cjs`, import.meta.url)
   return new Worker(file, { ...options, execArgv: [] })
 }

@@ -3,12 +3,14 @@
  * when nothing else is left to do, so that every run looks the same. Each step of time is told in a control sequence.
  */
 import { createHook, executionAsyncId } from 'node:async_hooks'
+import { createRequire } from 'node:module'
 import type * as Program from '../../src/main.ts'
 import type { Clock } from '../../src/context.ts'
 import { projectRoot } from '../support/generated-files.ts'
 import { timeMark } from './record.ts'
 
-const { main, systemContext } = (await import(new URL('dist/main.js', projectRoot).href)) as typeof Program
+const program: unknown = createRequire(projectRoot)('./dist/main.cjs')
+const { main, systemContext } = program as typeof Program
 
 /** 22 November 2026. */
 const start = Date.UTC(2026, 10, 22)

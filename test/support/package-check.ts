@@ -60,8 +60,8 @@ function checkFiles(paths: readonly string[]): void {
     'THIRD-PARTY-NOTICES',
     'package.json',
     'bin/modelgate.js',
-    'dist/main.js',
-    'dist/complete.js',
+    'dist/main.cjs',
+    'dist/complete.cjs',
     'man/modelgate.1',
     'skills/modelgate/SKILL.md',
     ...readdirSync(join(root, 'completions')).map((name) => `completions/${name}`),
@@ -72,7 +72,7 @@ function checkFiles(paths: readonly string[]): void {
     'missing from the package',
   )
   // A text that is embedded, such as a style sheet of the contact sheet, is a chunk of its own name.
-  const isBundled = (path: string) => /^dist\/[\w-]+(?:\.(?:css|ts)-[\w-]+)?\.(?:js|wasm)$/.test(path)
+  const isBundled = (path: string) => /^dist\/[\w-]+(?:\.(?:css|ts)-[\w-]+)?\.(?:cjs|wasm)$/.test(path)
   assert.deepEqual(
     paths.filter((path) => !wanted.includes(path) && !isBundled(path)),
     [],
@@ -90,7 +90,7 @@ function install(tarball: string): void {
 function checkImports(dist: string): void {
   const known = new Set(builtinModules)
   const foreign = readdirSync(dist)
-    .filter((name) => name.endsWith('.js'))
+    .filter((name) => name.endsWith('.cjs'))
     .flatMap((name) => sourceFacts(readFileSync(join(dist, name), 'utf8'), 'js').imports)
     .filter((name) => !/^(\.\/|node:)/.test(name) && !known.has(name))
   assert.deepEqual(foreign, [], 'imported by the bundle and not in it')

@@ -2,7 +2,7 @@ import { parseAst } from 'rolldown/parseAst'
 
 /** What a source file takes from outside itself. */
 export interface SourceFacts {
-  /** Every module it names: imports, re-exports, `import()` and types alike. */
+  /** Every module it names: imports, re-exports, `import()`, `require()` and types alike. */
   readonly imports: readonly string[]
   /** Every name it uses that might be a global, with the member where one follows: `Date.now`. */
   readonly names: readonly string[]
@@ -29,6 +29,9 @@ export function sourceFacts(text: string, language: 'ts' | 'js' = 'ts'): SourceF
     if (importing.has(node.type)) {
       const { value } = (node['source'] ?? {}) as { value?: unknown }
       if (typeof value === 'string') imports.push(value)
+    } else if (node.type === 'CallExpression' && isRequire(node)) {
+      const [first] = node['arguments'] as { value?: unknown }[]
+      if (typeof first?.value === 'string') imports.push(first.value)
     } else if (node.type === 'Identifier') {
       names.push(node['name'] as string)
     } else if (node.type === 'MemberExpression' && node['computed'] === false) {
@@ -37,6 +40,11 @@ export function sourceFacts(text: string, language: 'ts' | 'js' = 'ts'): SourceF
     }
   })
   return { imports, names }
+}
+
+function isRequire({ callee }: SyntaxNode): boolean {
+  const { type, name } = callee as { type: string; name?: string }
+  return type === 'Identifier' && name === 'require'
 }
 
 function visit(node: SyntaxNode, callback: (node: SyntaxNode) => void): void {
