@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
-import { build, type BuildOptions, type OutputAsset, type OutputChunk } from 'rolldown'
+import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
 import { embeddedText } from './embedded-text.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
 
@@ -49,6 +49,18 @@ function lazyFunctions(name: string, taken: string): string {
 /** One UTF-16 unit, as it may stand in a string, a name or a regular expression; raw templates hold none here. */
 function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** As soon as one character needs two bytes, Node keeps the whole file so, and goes through all of it at every start. */
+export function writeAscii(): Plugin {
+  return {
+    name: 'write-ascii',
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle)) {
+        if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter)
+      }
+    },
+  }
 }
 
 /** Modules by their paths below src/. @throws when one is gone: its group would fall apart, and each start take longer */
@@ -171,15 +183,14 @@ export const bundle: BuildOptions = {
         return { code: builtinModule(name, extension === 'cjs'), moduleSideEffects: false }
       },
     },
+    writeAscii(),
     {
-      // As soon as one character needs two bytes, Node keeps the whole file so, and goes through all of it at every start.
-      // The digest in the first line tells bin/modelgate.js whether it has compiled just this code before.
-      name: 'write-ascii',
+      // Tells bin/modelgate.js whether it has compiled just this code before.
+      name: 'write-digest',
       generateBundle(_, bundle) {
         for (const file of Object.values(bundle)) {
           if (file.type !== 'chunk') continue
-          const code = file.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter)
-          file.code = `//${createHash('sha256').update(code).digest('hex').slice(0, 30)}\n${code}`
+          file.code = `//${createHash('sha256').update(file.code).digest('hex').slice(0, 30)}\n${file.code}`
         }
       },
     },

@@ -1,0 +1,1 @@
+import{_ as e}from"./libraries.js";import{_ as t,h as n,o as r,p as i,r as a,s as o}from"./shared.js";async function s(){n();let e=r();e!==void 0&&(process.chdir(t()),e.save!==null&&await a(e.save,e.fingerprint),e.isUnpublished&&await o(i(),e.program,e.folder??void 0))}try{await s()}catch(t){e(t instanceof Error?t.message:String(t))}export{};

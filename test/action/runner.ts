@@ -1,0 +1,224 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { load } from 'js-yaml'
+import { onTestFinished } from 'vitest'
+import { launcher } from '../black-box/spawn-program.ts'
+import { projectRoot, readPage } from '../support/pages.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import type { ActionsServices } from './actions-services.ts'
+
+export interface ActionFile {
+  readonly name: string
+  readonly description: string
+  readonly runs: { readonly using: string; readonly main: string; readonly post: string }
+  readonly inputs: Readonly<Record<string, { readonly description: string; readonly default?: string }>>
+  readonly outputs: Readonly<Record<string, { readonly description: string }>>
+}
+
+export const actionFile = load(readPage('action.yml')) as ActionFile
+export const { version } = JSON.parse(readPage('package.json')) as { version: string }
+
+/** A machine on which nothing is but an operating system: no Node, no project, nobody's home. */
+export interface Runner {
+  readonly root: string
+  /** The checkout. */
+  readonly workspace: string
+  /** The only folder of the PATH. */
+  readonly bin: string
+  /** Programs that a machine has, by name. */
+  install(name: string, script: string): void
+  /** A version in the tool cache, which does nothing but tell what it is. */
+  tool(version: string): void
+  /** A checkout as `actions/checkout` makes it: what is not in the repository is gone. */
+  checkout(files: Readonly<Record<string, string>>): void
+  step(options: StepOptions): Step
+}
+
+export interface StepOptions {
+  readonly services: ActionsServices
+  readonly with?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+  /** The payload of the event. */
+  readonly event?: object
+  /** The number of the workflow run. */
+  readonly run?: number
+}
+
+export interface Ended {
+  readonly exit: number | NodeJS.Signals
+  /** Both streams. */
+  readonly log: string
+  readonly outputs: Readonly<Record<string, string>>
+  readonly summary: string
+  /** What it has added to the PATH of later steps. */
+  readonly path: readonly string[]
+}
+
+export interface Step {
+  readonly process: ChildProcess
+  readonly ended: Promise<Ended>
+  /** The end of the job, after the step. */
+  post(): Promise<Ended>
+}
+
+/** A token of a job, as the artifact service reads it. */
+const runtimeToken = `e30.${Buffer.from('{"scp":"Actions.Results:run:job"}').toString('base64url')}.x`
+
+export function runner(): Runner {
+  const root = temporaryFolder()
+  const [workspace, bin, temp, tools] = ['work/repo', 'bin', 'temp', 'tools'].map((name) => join(root, name))
+  for (const folder of [workspace!, bin!, temp!, tools!]) mkdirSync(folder, { recursive: true })
+  for (const tool of ['sh', 'tar', 'gzip']) symlinkSync(where(tool), join(bin!, tool))
+  let steps = 0
+  return {
+    root,
+    workspace: workspace!,
+    bin: bin!,
+    install(name, script) {
+      writeFileSync(join(bin!, name), `#!/bin/sh\n${script}\n`)
+      chmodSync(join(bin!, name), 0o755)
+    },
+    tool(version) {
+      const folder = `modelgate/${version}/${process.arch}`
+      writeFiles(tools!, {
+        [`${folder}/modelgate`]: `#!/bin/sh\necho ${version}\n`,
+        [`${folder}.complete`]: '',
+      })
+      chmodSync(join(tools!, folder, 'modelgate'), 0o755)
+    },
+    checkout(files) {
+      rmSync(workspace!, { recursive: true })
+      mkdirSync(workspace!)
+      writeFiles(workspace!, files)
+    },
+    step({ services, with: given = {}, env = {}, event = {}, run = 1 }) {
+      const unknown = Object.keys(given).filter((name) => !(name in actionFile.inputs))
+      if (unknown.length > 0) throw new Error(`action.yml has no input ${unknown.join(', ')}`)
+      const inputs = Object.entries(actionFile.inputs).map(([name, { default: preset = '' }]) => {
+        const value = given[name] ?? preset.replace('${{ github.token }}', 'ghs_token')
+        return [`INPUT_${name.replaceAll(' ', '_').toUpperCase()}`, value]
+      })
+      const folder = join(root, `step-${steps++}`)
+      const names = ['OUTPUT', 'STEP_SUMMARY', 'PATH', 'STATE', 'ENV']
+      writeFiles(folder, {
+        'event.json': JSON.stringify(event),
+        ...Object.fromEntries(names.map((name) => [name, ''])),
+      })
+      const whole = {
+        PATH: bin!,
+        HOME: join(root, 'nobody'),
+        CI: 'true',
+        GITHUB_ACTIONS: 'true',
+        GITHUB_ACTION: '__modelgate_modelgate',
+        GITHUB_EVENT_PATH: join(folder, 'event.json'),
+        GITHUB_JOB: 'assets',
+        GITHUB_REPOSITORY: 'shop/site',
+        GITHUB_RUN_ATTEMPT: '1',
+        GITHUB_RUN_ID: String(run),
+        GITHUB_SERVER_URL: 'https://github.com',
+        GITHUB_API_URL: services.url,
+        GITHUB_WORKSPACE: workspace!,
+        ...Object.fromEntries(names.map((name) => [`GITHUB_${name}`, join(folder, name)])),
+        RUNNER_OS: 'Linux',
+        RUNNER_ARCH: 'X64',
+        RUNNER_TEMP: temp!,
+        RUNNER_TOOL_CACHE: tools!,
+        ACTIONS_RUNTIME_TOKEN: runtimeToken,
+        ACTIONS_RESULTS_URL: `${services.url}/`,
+        ACTIONS_CACHE_SERVICE_V2: 'True',
+        ...Object.fromEntries(inputs),
+        ...env,
+      }
+      const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+      const start = (main: string, env: Record<string, string>) => {
+        const child = spawn(process.execPath, [fileURLToPath(new URL(main, projectRoot))], {
+          cwd: workspace!,
+          env,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        })
+        onTestFinished(() => void child.kill('SIGKILL'))
+        let log = ''
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (log += String(text)))
+        const ended = new Promise<Ended>((resolve) => {
+          child.on('close', (code, signal) =>
+            resolve({
+              exit: code ?? signal!,
+              log,
+              outputs: valuesOf(read('OUTPUT')),
+              summary: read('STEP_SUMMARY'),
+              path: read('PATH').split('\n').filter(Boolean),
+            }),
+          )
+        })
+        return { process: child, ended }
+      }
+      return {
+        ...start(actionFile.runs.main, whole),
+        async post() {
+          const state = Object.entries(valuesOf(read('STATE'))).map(([name, value]) => [
+            `STATE_${name}`,
+            value,
+          ])
+          return await start(actionFile.runs.post, { ...whole, ...Object.fromEntries(state) }).ended
+        },
+      }
+    },
+  }
+}
+
+function where(tool: string): string {
+  const folder = process.env['PATH']!.split(':').find((folder) => existsSync(join(folder, tool)))
+  if (folder === undefined) throw new Error(`${tool} is not installed`)
+  return join(folder, tool)
+}
+
+/** Of a file of outputs or of state, as the runner reads it; the last value of a name counts. */
+function valuesOf(text: string): Record<string, string> {
+  const values: Record<string, string> = {}
+  const lines = text.split('\n')
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!
+    const [, name, delimiter] = /^([^=]+?)<<(.+)$/.exec(line) ?? []
+    if (name === undefined) {
+      if (line !== '') values[line.slice(0, line.indexOf('='))] = line.slice(line.indexOf('=') + 1)
+      continue
+    }
+    const end = lines.indexOf(delimiter!, at)
+    values[name] = lines.slice(at + 1, end).join('\n')
+    at = end
+  }
+  return values
+}
+
+/** A line of shell that starts the built program, with whatever PATH there is. */
+export const startsProgram = `NODE_COMPILE_CACHE='${process.env['NODE_COMPILE_CACHE']}' exec '${process.execPath}' '${launcher}' "$@"`
+
+/** Puts a release on the server: the archive for this machine, and its checksum. */
+export function release(services: ActionsServices, { named = version, script = startsProgram } = {}): string {
+  const folder = temporaryFolder()
+  const name = `modelgate-${named}-linux-${process.arch}`
+  writeFiles(folder, { [`${name}/modelgate`]: `#!/bin/sh\n${script}\n`, [`${name}/LICENSE`]: 'MIT' })
+  chmodSync(join(folder, name, 'modelgate'), 0o755)
+  spawnSync('tar', ['-czf', `${name}.tar.gz`, name], { cwd: folder })
+  const bytes = readFileSync(join(folder, `${name}.tar.gz`))
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  services.files.set(`/releases/v${named}/${name}.tar.gz`, bytes)
+  services.files.set(
+    `/releases/v${named}/SHA256SUMS`,
+    `${'0'.repeat(64)}  other.zip\n${digest}  ${name}.tar.gz\n`,
+  )
+  return `/releases/v${named}/${name}.tar.gz`
+}
+
+/** The files of an archive that was uploaded, in a folder. */
+export function unpacked(bytes: Buffer): string {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'archive'), bytes)
+  mkdirSync(join(folder, 'files'))
+  const { status, stderr } = spawnSync('tar', ['-xf', '../archive'], { cwd: join(folder, 'files') })
+  if (status !== 0) throw new Error(String(stderr))
+  return join(folder, 'files')
+}

@@ -1,0 +1,165 @@
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { archiveName, checksumOf } from '../../action/src/release-files.ts'
+import { release, startsProgram, version } from './runner.ts'
+import { scene } from './scene.ts'
+
+/** Only puts the program on the PATH. */
+const setup = { mode: 'setup' }
+
+test('setup puts the version of the action on the PATH of later steps, and runs nothing', async () => {
+  const { services, sandbox, start } = await scene()
+  const step = start({ with: setup })
+  const { exit, outputs, path } = await step.ended
+  await step.post()
+  expect([exit, outputs]).toEqual([0, { version, mode: 'setup' }])
+  expect(readFileSync(join(path[0]!, 'modelgate'), 'utf8')).toContain('exec')
+  expect([sandbox.requests(), services.caches, services.artifacts]).toEqual([[], [], []])
+})
+
+test('an archive with another checksum is not installed', async () => {
+  const { services, machine, start } = await scene()
+  const path = release(services)
+  services.files.set(path, Buffer.concat([services.files.get(path) as Buffer, Buffer.from('more')]))
+  const { exit, log } = await start({ with: setup }).ended
+  expect([exit, existsSync(join(machine.root, 'tools/modelgate'))]).toEqual([1, false])
+  expect(log).toMatch(
+    /^::error::modelgate-\S+\.tar\.gz is not the file that was released: its SHA-256 is \w{64}, and in SHA256SUMS it is \w{64}\. Nothing/m,
+  )
+})
+
+test('an archive that SHA256SUMS does not list is not even fetched', async () => {
+  const { services, start } = await scene()
+  services.files.set(
+    `/releases/v${version}/SHA256SUMS`,
+    `${'0'.repeat(64)}  x-modelgate-${version}-linux-x64.tar.gz\n`,
+  )
+  const { exit, log } = await start({ with: setup }).ended
+  expect([exit, log]).toEqual([1, expect.stringContaining('does not list modelgate-')])
+  expect(services.asked.filter(({ path }) => path.endsWith('.gz'))).toEqual([])
+})
+
+test('gh verifies that the release workflow has built the file from the tag, with the token', async () => {
+  const { machine, start } = await scene()
+  const seen = join(machine.root, 'seen')
+  machine.install('gh', `printf '%s\\n' "$GH_TOKEN" "\${MODELGATE_API_KEY-none}" "$@" > '${seen}'`)
+  expect((await start({ with: setup }).ended).exit).toBe(0)
+  const [token, key, ...args] = readFileSync(seen, 'utf8').trimEnd().split('\n')
+  const origin =
+    '--repo modelgate/modelgate --signer-workflow modelgate/modelgate/.github/workflows/release.yml'
+  expect([token, key, args.with(2, 'FILE').join(' ')]).toEqual([
+    'ghs_token',
+    'none',
+    `attestation verify FILE ${origin} --source-ref refs/tags/v${version}`,
+  ])
+  expect(args[2]).toMatch(/\/modelgate-[^/]+\.tar\.gz$/)
+})
+
+test.each([
+  ['is not attested', 'echo "no attestations found" >&2; exit 1', 'no attestations found'],
+  ['cannot be verified, since there is no gh', undefined, 'gh is not on this machine.'],
+])('a file that %s is not installed, unless that is accepted', async (_, gh, why) => {
+  const { machine, start } = await scene()
+  if (gh === undefined) rmSync(join(machine.bin, 'gh'))
+  else machine.install('gh', gh)
+  const refused = await start({ with: setup }).ended
+  expect([refused.exit, readdirSync(join(machine.root, 'tools'))]).toEqual([1, []])
+  expect(refused.log).toMatch(/^::error::The origin of modelgate-\S+\.tar\.gz was not verified, and nothing/m)
+  expect(refused.log).toContain(why)
+  const accepted = await start({ with: { ...setup, attestation: 'skip' } }).ended
+  expect([accepted.exit, readdirSync(join(machine.root, 'tools'))]).toEqual([0, ['modelgate-unattested']])
+  // What was accepted then is not taken for verified now.
+  expect((await start({ with: setup }).ended).exit).toBe(1)
+})
+
+test.each([
+  ['latest', '1.10.0'],
+  ['1.x', '1.10.0'],
+  ['~1.9.0', '1.9.2'],
+  ['v1.9.2', '1.9.2'],
+])('%s is the newest release that fits: %s', async (wanted, found) => {
+  const { services, machine, start } = await scene()
+  const tags = ['v1.9.2', 'v2.0.0-rc.1', 'v1.10.0', 'v3.0.0', 'not a version']
+  const releases = tags.map((tag_name) => ({
+    tag_name,
+    draft: tag_name === 'v3.0.0',
+    prerelease: /-/.test(tag_name),
+  }))
+  services.files.set('/repos/modelgate/modelgate/releases', JSON.stringify(releases))
+  machine.tool(found)
+  const { exit, outputs, path } = await start({ with: { ...setup, version: wanted, mirror: '' } }).ended
+  expect([exit, outputs['version'], path]).toEqual([
+    0,
+    found,
+    [expect.stringContaining(`/modelgate/${found}/`)],
+  ])
+  const expected = wanted[0] === 'v' ? [] : [['/repos/modelgate/modelgate/releases', 'Bearer ghs_token']]
+  expect(services.asked.map(({ path, authorization }) => [path, authorization])).toEqual(expected)
+})
+
+test.each([
+  ['a range of a mirror', { version: '1.x' }, 'version must be exact where there is a mirror, not 1.x.'],
+  [
+    'a version that there is not',
+    { version: '9.9.9' },
+    'SERVER/releases/v9.9.9/SHA256SUMS could not be fetched: Unexpected HTTP response: 404',
+  ],
+])('%s is refused', async (_, given, message) => {
+  const { services, start } = await scene()
+  const { exit, log } = await start({ with: { ...setup, ...given } }).ended
+  expect([exit, log]).toEqual([
+    1,
+    expect.stringContaining(`::error::${message.replace('SERVER', services.url)}`),
+  ])
+})
+
+test('a release that contains another version is noticed', async () => {
+  const { services, start } = await scene()
+  release(services, { named: '9.9.9' })
+  const { exit, log } = await start({ with: { ...setup, version: '9.9.9' } }).ended
+  expect([exit, log]).toEqual([
+    1,
+    expect.stringContaining(`The release of modelgate 9.9.9 contains modelgate ${version}.`),
+  ])
+})
+
+test('an executable that this system cannot run is named', async () => {
+  const { services, start } = await scene()
+  release(services, { script: 'exit 127' })
+  const { exit, log } = await start({ with: setup }).ended
+  expect([exit, log]).toEqual([1, expect.stringMatching(/modelgate cannot be run: .*%0A.*need glibc/)])
+})
+
+test.each(['tools/mine', 'mine'])('an executable that is there, as %s', async (executable) => {
+  const { services, sandbox, machine, start } = await scene()
+  const manifest = readFileSync(join(machine.workspace, 'modelgate.yaml'), 'utf8')
+  machine.checkout({ 'modelgate.yaml': manifest, 'tools/x': '' })
+  machine.install(executable === 'mine' ? 'mine' : '../work/repo/tools/mine', startsProgram)
+  const { exit, outputs, path } = await start({ with: { executable } }).ended
+  expect([exit, outputs['version'], path, sandbox.created()]).toEqual([0, version, [], 3])
+  expect(services.asked.filter(({ path }) => path.startsWith('/releases'))).toEqual([])
+})
+
+test.each([
+  ['linux', 'x64', 'modelgate-1.2.3-linux-x64.tar.gz'],
+  ['linux', 'arm64', 'modelgate-1.2.3-linux-arm64.tar.gz'],
+  ['darwin', 'arm64', 'modelgate-1.2.3-macos-arm64.tar.gz'],
+  ['darwin', 'x64', 'modelgate-1.2.3-macos-x64.tar.gz'],
+  ['win32', 'x64', 'modelgate-1.2.3-windows-x64.zip'],
+  ['win32', 'arm64', 'modelgate-1.2.3-windows-x64.zip'],
+])('for %s on %s it is %s', (platform, arch, name) => {
+  expect(archiveName('1.2.3', platform, arch)).toBe(name)
+})
+
+test('for a machine that none is built for, the npm package is named', () => {
+  expect(() => archiveName('1.2.3', 'freebsd', 'x64')).toThrow('no executable of modelgate for freebsd-x64')
+  expect(() => archiveName('1.2.3', 'linux', 'riscv64')).toThrow('linux-riscv64')
+})
+
+test('a checksum is that of the very name', () => {
+  const [one, other] = ['1'.repeat(64), 'A'.repeat(64)]
+  const sums = `${one}  a.zip.old\r\n${other} *a.zip\r\nshort  b.zip\r\n`
+  expect(checksumOf('a.zip', sums)).toBe('a'.repeat(64))
+  expect(() => checksumOf('b.zip', sums)).toThrow('SHA256SUMS of the release does not list b.zip.')
+})
