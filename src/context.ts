@@ -3,6 +3,7 @@ import { obeySignals } from './context/signals.ts'
 import { createInput, createSink, isOutputClosed, type Input, type Sink } from './context/standard-streams.ts'
 import { findTerminalId, systemTerminal } from './context/terminal.ts'
 import { FileError } from './errors.ts'
+import { copyEnvironment } from './platform.ts'
 
 export type { Input, InputKind, Sink } from './context/standard-streams.ts'
 
@@ -59,6 +60,9 @@ export interface Context {
 
 /** What working with files takes of it. */
 export type FileContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal'>
+
+/** What trying a file again takes of it, where another program has it open for a moment. */
+export type FileHost = Pick<Context, 'platform' | 'clock'>
 
 /** Sleeps on the given clock; rejects with the signal's reason when aborted. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
@@ -197,7 +201,7 @@ export function systemContext(): SystemContext {
 function environment(): Context['env'] {
   const name = 'NODE_TLS_REJECT_UNAUTHORIZED'
   if (process.env[name] === undefined) return process.env
-  const env = { ...process.env }
+  const env = copyEnvironment(process.platform, process.env)
   delete process.env[name]
   return env
 }

@@ -8,7 +8,7 @@ import {
   shownPath,
   writeError,
 } from './file-error.ts'
-import { type FileContext, sleep } from '../context.ts'
+import { type FileContext, type FileHost, sleep } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { mayBeHeld } from '../platform.ts'
 
@@ -143,7 +143,7 @@ export async function placeFile(
   for (let count = 2; ; count++) {
     const final = join(target.folder, name)
     try {
-      if (target.force) await replace(context, temporary, final)
+      if (target.force) await renameFile(context, temporary, final)
       else await linkOrReserve(context, temporary, final)
       await syncFolder(target.folder)
       return name === target.name ? path : join(dirname(path), name)
@@ -170,8 +170,17 @@ export async function linkOrReserve(context: FileContext, temporary: string, fin
   await unlink(temporary).catch(() => {})
 }
 
-/** Error codes of file systems without hard links. */
-const linksMissing = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
+/** Error codes of file systems without hard links; the last is what Windows says of FAT and exFAT, by way of libuv. */
+const linksMissing = new Set([
+  'EPERM',
+  'EACCES',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+  'EXDEV',
+  'EISDIR',
+])
 
 /**
  * Without hard links, reserves the name with an empty file first, so that no file of another process is overwritten. A
@@ -181,7 +190,7 @@ async function reserveAndReplace(context: FileContext, temporary: string, final:
   const reservation = await open(final, 'wx')
   await reservation.close()
   try {
-    await replace(context, temporary, final)
+    await renameFile(context, temporary, final)
   } catch (error) {
     await unlink(final).catch(() => {})
     throw error
@@ -191,17 +200,18 @@ async function reserveAndReplace(context: FileContext, temporary: string, final:
 const renameTries = 6
 
 /**
- * Gives a finished temporary file its name in place of the file that has it. Where another program may hold
- * that for a moment, it is tried again.
+ * Gives a file or a folder another name, in place of the file that has it. Where another program may have one of them open
+ * for a moment, it is tried again, for 0.3 seconds.
  * @throws the error of the system
  */
-export async function replace(context: FileContext, temporary: string, final: string): Promise<void> {
+export async function renameFile(host: FileHost | undefined, from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await rename(temporary, final)
+      return await rename(from, to)
     } catch (error) {
-      if (!mayBeHeld(context.platform, systemCode(error)) || attempt === renameTries) throw error
-      await sleep(context.clock, 10 * 2 ** (attempt - 1))
+      const isHeld = host !== undefined && mayBeHeld(host.platform, systemCode(error))
+      if (!isHeld || attempt === renameTries) throw error
+      await sleep(host.clock, 10 * 2 ** (attempt - 1))
     }
   }
 }

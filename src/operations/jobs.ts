@@ -1,5 +1,5 @@
 import { isFinal } from '../contract/video-state.ts'
-import type { Context } from '../context.ts'
+import type { FileHost } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
@@ -31,12 +31,9 @@ export interface JobGateway {
  * Opens the store of jobs on this machine.
  * @param redactor removes secrets from records
  */
-export function openJobs(
-  { clock }: Pick<Context, 'clock'>,
-  stateFolder: string | undefined,
-  redactor: Redactor,
-): JobStore {
-  return openJobStore(stateFolder, clock, {
+export function openJobs(host: FileHost, stateFolder: string | undefined, redactor: Redactor): JobStore {
+  return openJobStore(stateFolder, host.clock, {
+    host,
     clean: (json) => redactor.document(json),
     readReply: jobInBeginning,
   })
@@ -44,11 +41,12 @@ export function openJobs(
 
 /** Opens the store of background responses on this machine, as `openJobs` that of jobs. */
 export function openResponses(
-  { clock }: Pick<Context, 'clock'>,
+  host: FileHost,
   stateFolder: string | undefined,
   redactor: Redactor,
 ): JobStore<ResponseJobs> {
-  return openResponseStore(stateFolder, clock, {
+  return openResponseStore(stateFolder, host.clock, {
+    host,
     clean: (json) => redactor.document(json),
     readReply: responseInBeginning,
   })

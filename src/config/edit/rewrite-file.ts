@@ -6,6 +6,7 @@ import { readError, shellWord, shownPath, systemCode, writeError } from '../../f
 import { takeLock } from '../../files/lock-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
+import { hasPermissions } from '../../platform.ts'
 
 export interface RewrittenFile {
   /** As it was given; a symbolic link is still one. */
@@ -41,7 +42,7 @@ export async function rewriteFile(
   try {
     const before = readIfThere(path)
     const after = await edit(before)
-    if (after === undefined || (after === before && hasMode(path, mode))) return unchanged
+    if (after === undefined || (after === before && hasMode(context, path, mode))) return unchanged
     const created = before === undefined
     // Behind a symbolic link, so that the link stays.
     const target = created ? (linkTarget(path) ?? path) : realpathSync(path)
@@ -79,19 +80,21 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
-const hasMode = (path: string, mode: number | undefined) =>
-  mode === undefined || (statSync(path).mode & 0o777) === mode
+const hasMode = ({ platform }: Context, path: string, mode: number | undefined) =>
+  mode === undefined || !hasPermissions(platform) || (statSync(path).mode & 0o777) === mode
 
 /** Longer than it takes until a lock is stale. */
 const lockWaitMs = 15_000
 
 /** @returns what ends the lock */
-async function lock({ clock, signal }: Context, path: string): Promise<() => Promise<void>> {
+async function lock({ platform, clock, signal }: Context, path: string): Promise<() => Promise<void>> {
   const name = `${path}.lock`
-  const release = await takeLock(name, { clock, signal, waitMs: lockWaitMs }).catch((error: unknown) => {
-    signal.throwIfAborted()
-    throw writeError(error, path)
-  })
+  const release = await takeLock(name, { platform, clock, signal, waitMs: lockWaitMs }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted()
+      throw writeError(error, path)
+    },
+  )
   if (release !== undefined) return release
   throw new FileError('file_busy', `${shownPath(path)} is being changed by another program.`, {
     hint: `If there is none, remove its lock: rm ${shellWord(name)}`,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile, readdir, rename, rmdir, unlink } from 'node:fs/promises'
+import { open, readFile, readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../file-error.ts'
-import { syncFolder } from '../write-target.ts'
+import type { FileHost } from '../../context.ts'
+import { renameFile, syncFolder } from '../write-target.ts'
 import { removeLeftovers } from '../atomic-file.ts'
 import { decodeRecord, mergeRecords, type JobFamily, type JobRecord, type VideoJobs } from './job-record.ts'
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
@@ -59,6 +60,7 @@ export async function readJobFolder<Family extends JobFamily>(
  * @throws the error of the system; the files are then as they were
  */
 export async function writeVersion(
+  host: FileHost | undefined,
   folder: string,
   found: Pick<FoundRecord, 'names' | 'number'>,
   json: string,
@@ -74,7 +76,7 @@ export async function writeVersion(
     } finally {
       await handle.close()
     }
-    await rename(temporary, join(folder, `${number}-${chance}.json`))
+    await renameFile(host, temporary, join(folder, `${number}-${chance}.json`))
   } catch (error) {
     await unlink(temporary).catch(() => {})
     throw error

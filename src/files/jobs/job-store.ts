@@ -2,7 +2,7 @@ import { isFinal, lastSegment } from '../../contract/video-state.ts'
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../../context.ts'
+import type { Clock, FileHost } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
 import { makeFolder } from '../write-target.ts'
@@ -67,6 +67,8 @@ const maxConcurrentReads = 64
 interface JobStoreOptions<Family extends JobFamily> {
   /** Removes secrets from the JSON that is written. */
   readonly clean?: (json: string) => string
+  /** Without it a file that another program has open is not tried again. */
+  readonly host?: FileHost
   /** Finds the id of a job in the reply to its creation, which may be incomplete. */
   readonly readReply?: (
     text: string,
@@ -99,7 +101,7 @@ function openStore<Family extends JobFamily>(
   family: Family,
   stateFolder: string | undefined,
   clock: Pick<Clock, 'now'>,
-  { clean = (json) => json, readReply: findIdIn = () => undefined }: JobStoreOptions<Family>,
+  { clean = (json) => json, host, readReply: findIdIn = () => undefined }: JobStoreOptions<Family>,
 ): JobStore<Family> {
   const root = stateFolder === undefined ? undefined : join(stateFolder, family.folder)
   type OwnRecord = JobRecord<Family>
@@ -112,7 +114,7 @@ function openStore<Family extends JobFamily>(
           await makeFolder(folder)
           const found = await readJobFolder(folder, family)
           const record = merge(found.record)
-          await writeVersion(folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))
+          await writeVersion(host, folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))
           if (record.id !== null) await removeReplies(folder, found)
           return record
         } catch (error) {

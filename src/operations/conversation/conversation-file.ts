@@ -132,11 +132,14 @@ function changed(path: string, written: string): FileError {
 const lockWaitMs = 2_000
 
 /** One writer at a time. @returns undefined when another one holds it for too long */
-async function lock({ cwd, clock }: FileContext, path: string): Promise<(() => Promise<void>) | undefined> {
+async function lock(
+  { cwd, platform, clock }: FileContext,
+  path: string,
+): Promise<(() => Promise<void>) | undefined> {
   const location = resolve(cwd, path)
   const name = join(dirname(location), `.${basename(location)}.lock`)
   // A folder that cannot be written is told by the write itself.
-  return await takeLock(name, { clock, waitMs: lockWaitMs }).catch(() => async () => {})
+  return await takeLock(name, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
 }
 
 /** Attachments that were written by hand get their type and digest; paths count from the folder of the file. */

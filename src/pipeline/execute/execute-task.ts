@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs'
-import { lstat, readdir, rename, unlink } from 'node:fs/promises'
+import { lstat, readdir, unlink } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
-import { makeFolder } from '../../files/write-target.ts'
+import type { FileHost } from '../../context.ts'
+import { makeFolder, renameFile } from '../../files/write-target.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { creationOf } from '../manifest/instance-body.ts'
@@ -34,7 +35,7 @@ export async function executeTask(shared: ExecuteCall, task: Task): Promise<Task
   if (task.job === null && shared.inputDigest !== undefined) {
     await refuseChanged(task.instance, project.folder, shared.inputDigest)
   }
-  await prepareFolder(task)
+  await prepareFolder(context, task)
   const made = await runTask(beginRun(shared, task))
   const { outputs } = made
   const seconds = Math.round(context.clock.monotonic() - began) / 1000
@@ -74,7 +75,7 @@ async function runTask(run: TaskRun): Promise<Made> {
 }
 
 /** @throws FileError */
-async function prepareFolder({ folder, job }: Task): Promise<void> {
+async function prepareFolder(host: FileHost, { folder, job }: Task): Promise<void> {
   try {
     if (madeFolder(folder)) return
     // Where a link leads nothing is moved aside.
@@ -89,7 +90,7 @@ async function prepareFolder({ folder, job }: Task): Promise<void> {
     await makeFolder(aside)
     // First, so that what stays behind is not taken for a whole result.
     const ordered = left.toSorted((one, other) => Number(other === recordName) - Number(one === recordName))
-    for (const name of ordered) await rename(join(folder, name), join(aside, name))
+    for (const name of ordered) await renameFile(host, join(folder, name), join(aside, name))
   } catch (error) {
     throw error instanceof ModelgateError ? error : writeError(error, folder)
   }

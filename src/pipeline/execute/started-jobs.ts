@@ -1,4 +1,4 @@
-import type { FileContext } from '../../context.ts'
+import type { FileHost } from '../../context.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { Project } from '../project.ts'
@@ -16,7 +16,7 @@ export interface StartedJob {
  * between the two.
  */
 export async function startedJobs(
-  context: Pick<FileContext, 'clock'>,
+  context: FileHost,
   { stateFolder }: Pick<Project, 'stateFolder'>,
   redactor: Redactor,
 ): Promise<ReadonlyMap<string, StartedJob>> {

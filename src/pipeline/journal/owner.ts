@@ -1,10 +1,11 @@
-import { open, readdir, readFile, readlink, rename, stat, unlink, utimes } from 'node:fs/promises'
+import { open, readdir, readFile, readlink, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
-import { randomHex, sleep, type Context, type Timer } from '../../context.ts'
+import { randomHex, sleep, type Context, type FileHost, type Timer } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
+import { renameFile } from '../../files/write-target.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, readStateFile } from '../state-folder.ts'
@@ -20,7 +21,7 @@ export interface Ownership {
   release(): Promise<void>
 }
 
-type OwnerContext = Pick<Context, 'clock' | 'processes'>
+type OwnerContext = FileHost & Pick<Context, 'processes'>
 
 const heartbeatMs = 10_000
 /** Without a heartbeat for so long, a process on another machine is taken to be dead. */
@@ -61,7 +62,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
       const living = await findLiving(folder, name, own, context, onDeath)
       if (living !== undefined) throw owned(name, living, own, clock.now())
       const path = join(folder, `${name}.${randomHex(clock, 16)}.owner`)
-      await writeRecord(path, own, clock.now())
+      await writeRecord(context, path, own)
       if ((await findLiving(folder, name, own, context, onDeath, path)) === undefined) {
         return hold(path, context, followsDeath)
       }
@@ -144,7 +145,7 @@ async function isLiving(
 }
 
 /** The file appears under its name with all that it holds. */
-async function writeRecord(path: string, record: OwnerRecord, now: number): Promise<void> {
+async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
   const temporary = `${path}.new`
   const handle = await open(temporary, 'wx', 0o600)
   try {
@@ -152,8 +153,8 @@ async function writeRecord(path: string, record: OwnerRecord, now: number): Prom
   } finally {
     await handle.close()
   }
-  await touch(temporary, now)
-  await rename(temporary, path)
+  await touch(temporary, host.clock.now())
+  await renameFile(host, temporary, path)
 }
 
 /** @returns undefined when it is gone */

@@ -64,7 +64,12 @@ export function lockBlock({ lock, project }: Run, id: string, block: LockBlock, 
 async function move({ project }: Run, from: string, facts: OutputFacts | undefined): Promise<void> {
   if (facts === undefined) return
   const { path, sha256, media_type } = facts
-  await moveOutput(project.manifest.project, { from, path, sha256, isText: isTextType(media_type) })
+  await moveOutput(project.files, project.manifest.project, {
+    from,
+    path,
+    sha256,
+    isText: isTextType(media_type),
+  })
 }
 
 async function place(

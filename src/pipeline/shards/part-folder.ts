@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
-import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
-import { makeFolder } from '../../files/write-target.ts'
+import { makeFolder, renameFile } from '../../files/write-target.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { formatLock, parseLock } from '../lock/lock-text.ts'
 import type { BlobStore } from '../store/blob-store.ts'
@@ -95,7 +95,7 @@ export async function writePart(
     const facts = { manifest, lock: digestOfLock(before), shard, jobs, exit, instances, removed }
     await writeFile(join(unfinished, reportName), formatPartReport({ ...facts, candidates: keys, files }))
     await rm(folder, { recursive: true, force: true })
-    await rename(unfinished, folder)
+    await renameFile(context, unfinished, folder)
   } catch (error) {
     throw error instanceof FileError ? error : writeError(error, folder)
   }

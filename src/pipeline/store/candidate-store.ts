@@ -1,14 +1,14 @@
-import { lstat, rename, rm } from 'node:fs/promises'
+import { lstat, rm } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { FileContext } from '../../context.ts'
+import type { FileContext, FileHost } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { makeFolder, syncFolder } from '../../files/write-target.ts'
+import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { countOf, isObject } from '../../json.ts'
 import { resultOf } from '../lock/block-shape.ts'
 import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block.ts'
@@ -81,7 +81,7 @@ export function openCandidates(context: FileContext, project: Project): Candidat
       const folder = join(root, key)
       try {
         await makeStateFolder(project, 'candidates')
-        await putAside(root, key)
+        await putAside(context, root, key)
         await makeFolder(folder)
         const names = result.outputs.map(fileName)
         for (const [at, output] of result.outputs.entries()) {
@@ -136,7 +136,7 @@ function isSame(found: StoredCandidate, record: CandidateRecord): boolean {
 }
 
 /** Gives what is there another name: `KEY.1`, `KEY.2`, … A folder without a record was never whole. */
-async function putAside(root: string, key: string): Promise<void> {
+async function putAside(host: FileHost, root: string, key: string): Promise<void> {
   const path = join(root, key)
   const found = await lstat(path).catch((error: unknown) => {
     if (systemCode(error) !== 'ENOENT') throw error
@@ -145,7 +145,7 @@ async function putAside(root: string, key: string): Promise<void> {
   const numbers = (await namesIn(root)).flatMap((name) =>
     name.startsWith(`${key}.`) ? [Number(name.slice(key.length + 1))] : [],
   )
-  await rename(path, `${path}.${Math.max(0, ...numbers.filter(Number.isSafeInteger)) + 1}`)
+  await renameFile(host, path, `${path}.${Math.max(0, ...numbers.filter(Number.isSafeInteger)) + 1}`)
 }
 
 /** The record of a result; undefined unless it is one. */

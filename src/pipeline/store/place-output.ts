@@ -1,11 +1,11 @@
-import { lstat, mkdir, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { lstat, mkdir, realpath, stat, unlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
-import type { FileContext } from '../../context.ts'
+import type { FileContext, FileHost } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
-import { linkOrReserve, makeFolder, replace } from '../../files/write-target.ts'
+import { linkOrReserve, makeFolder, renameFile } from '../../files/write-target.ts'
 import { isInnerPath } from '../lock/block-shape.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
@@ -49,7 +49,7 @@ export async function placeOutput(context: FileContext, project: Project, placin
     const found = await digestIfAllowed(final, placing)
     if (found === sha256) return
     // The folder is not synced: a name that is lost with the power is restored.
-    await (found === undefined ? linkOrReserve : replace)(context, temporary, final).catch(
+    await (found === undefined ? linkOrReserve : renameFile)(context, temporary, final).catch(
       (error: unknown) => {
         throw systemCode(error) === 'EEXIST' ? outputChanged(path) : writeError(error, path)
       },
@@ -103,7 +103,7 @@ export interface Moving extends Pick<Placing, 'sha256' | 'isText' | 'path'> {
  * @returns whether it was moved; not when it is gone or has other bytes, nor when another file is there
  * @throws FileError
  */
-export async function moveOutput(project: Project, moving: Moving): Promise<boolean> {
+export async function moveOutput(host: FileHost, project: Project, moving: Moving): Promise<boolean> {
   const { from, path, sha256, isText } = moving
   if (!isInnerPath(from)) throw outsideFolder(from, from)
   if ((await digestOfFile(join(project.outputFolder, from), isText))?.sha256 !== sha256) return false
@@ -112,7 +112,7 @@ export async function moveOutput(project: Project, moving: Moving): Promise<bool
   try {
     const [old, other] = [await look(here), await look(there)]
     if (other !== undefined && (other.ino !== old?.ino || other.dev !== old.dev)) return false
-    await rename(here, there)
+    await renameFile(host, here, there)
     return true
   } catch (error) {
     throw writeError(error, path)
@@ -176,7 +176,8 @@ async function enterFolder(root: string, folder: string, path: string): Promise<
 
 /** What is at a path, which may be a link; undefined when nothing is. */
 async function look(path: string) {
-  return await lstat(path).catch((error: unknown) => {
+  // As big integers: on Windows two files can have numbers that are the same once they are rounded.
+  return await lstat(path, { bigint: true }).catch((error: unknown) => {
     if (systemCode(error) !== 'ENOENT') throw error
   })
 }

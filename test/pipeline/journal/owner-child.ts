@@ -8,7 +8,7 @@ import { takeOwnership, type Ownership } from '../../../src/pipeline/journal/own
 import { projectOf } from '../../../src/pipeline/project.ts'
 
 const [path = ''] = process.argv.slice(2)
-const context = { clock: systemClock, processes: systemProcesses }
+const context = { platform: process.platform, clock: systemClock, processes: systemProcesses }
 let ownership: Ownership | undefined
 
 async function answer(line: string): Promise<string> {

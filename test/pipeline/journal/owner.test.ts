@@ -21,7 +21,7 @@ const isLinux = process.platform === 'linux'
 function testOwner() {
   let chance = 0
   const clock = fakeClock({ start: noon, random: () => (chance = (chance + 0.618_033_988_75) % 1) })
-  return { clock, processes: systemProcesses }
+  return { platform: process.platform, clock, processes: systemProcesses }
 }
 
 const runs = (project: Project) => join(project.stateFolder, 'runs')

@@ -12,6 +12,8 @@ import {
   symlinkSync,
   utimesSync,
   writeFileSync,
+  type BigIntStats,
+  type Stats,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -25,6 +27,7 @@ import {
 } from '../../../src/pipeline/store/place-output.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
+import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import { until } from '../../support/until.ts'
 
 const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
@@ -48,7 +51,7 @@ function setUp({ isSandbox = false } = {}) {
       return removeOutput(project, openStore(context, project), output)
     },
     move: (from: string, changes: Partial<Placing> = {}) =>
-      moveOutput(project, { ...usual, from, ...changes }),
+      moveOutput(context, project, { ...usual, from, ...changes }),
   }
 }
 
@@ -266,6 +269,22 @@ describe('an output that is moved', () => {
     linkSync(join(folder, 'Hero.png'), join(folder, 'hero.png'))
     expect(await move('Hero.png', { path: 'hero.png' })).toBe(true)
     expect(readFileSync(join(folder, 'hero.png'), 'utf8')).toBe('new')
+  })
+
+  test('replaces no other file whose number on a Windows disk differs in the last digit only', async () => {
+    const { folder, move } = setUp()
+    writeFiles(folder, { 'old.png': 'new', 'art/hero.png': 'theirs' })
+    let files = 0
+    const ntfs: FsHook = async (name, call) => {
+      const found = (await call()) as object
+      if (name !== 'lstat' || !('isFile' in found) || !(found as BigIntStats).isFile()) return found
+      const ino = 0x0500_0000_0000_1a40n + BigInt(files++)
+      return Object.assign(found, {
+        ino: typeof (found as Stats | BigIntStats).ino === 'bigint' ? ino : Number(ino),
+      })
+    }
+    expect(await withFsHook(ntfs, () => move('old.png'))).toBe(false)
+    expect(readFileSync(join(folder, 'art/hero.png'), 'utf8')).toBe('theirs')
   })
 
   test('stays when it is gone or has other bytes', async () => {
