@@ -27,3 +27,27 @@ export function hasPermissions(platform: Platform): boolean {
 export function mayBeHeld(platform: Platform, code: string | undefined): boolean {
   return platform === 'win32' && (code === 'EPERM' || code === 'EACCES' || code === 'EBUSY')
 }
+
+/** The line that sets variables of the environment in the usual shell: of POSIX, or PowerShell. Values need no quotes. */
+export function settingVariables(platform: Platform, variables: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(variables)
+  return platform === 'win32'
+    ? entries.map(([name, value]) => `$env:${name}='${value}'`).join('; ')
+    : `export ${entries.map((entry) => entry.join('=')).join(' ')}`
+}
+
+/**
+ * A copy of the environment that takes names as the system does: Windows, in any case. That of the process itself does
+ * so already, a plain copy does not.
+ */
+export function copyEnvironment(
+  platform: Platform,
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const copy = { ...env }
+  if (platform !== 'win32') return copy
+  const names = new Map(Object.keys(copy).map((name) => [name.toUpperCase(), name]))
+  return new Proxy(copy, {
+    get: (target, name: string) => target[names.get(String(name).toUpperCase()) ?? name],
+  })
+}

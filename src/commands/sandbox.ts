@@ -22,6 +22,7 @@ import { parseYaml } from '../config/parse-config.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../files/input-file.ts'
 import { shownPath } from '../files/file-error.ts'
 import type { FaultRule } from '../sandbox/faults/fault-rule.ts'
+import { settingVariables } from '../platform.ts'
 
 interface SandboxFlags extends RecordingFlags {
   port?: string
@@ -147,8 +148,9 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     if (opened !== undefined) checkStart(context, opened, sandbox)
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
-    const key = opened?.needsKey ? '' : ' MODELGATE_API_KEY=sandbox-key'
-    print(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url}${key}`)
+    const key = opened?.needsKey ? {} : { MODELGATE_API_KEY: 'sandbox-key' }
+    const variables = { MODELGATE_BASE_URL: sandbox.url, ...key }
+    print(`Use it in another shell: ${settingVariables(context.platform, variables)}`)
     print(`${opened?.about ?? 'Any key but "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()

@@ -1,6 +1,7 @@
 import { Interrupted, exitCodes } from '../errors.ts'
 
-const exits = { SIGHUP: 'hangup', SIGINT: 'interrupt', SIGTERM: 'terminate' } as const
+/** SIGBREAK is Ctrl-Break, which only Windows has; CI runners there end a step with it that Ctrl-C has not ended. */
+const exits = { SIGHUP: 'hangup', SIGINT: 'interrupt', SIGTERM: 'terminate', SIGBREAK: 'terminate' } as const
 
 type SignalName = keyof typeof exits
 
@@ -30,7 +31,7 @@ interface SignalClock {
 }
 
 /**
- * Handles SIGHUP, SIGINT and SIGTERM: the first one aborts, so that the command can clean up; another one, or the end of
+ * Handles SIGHUP, SIGINT, SIGTERM and SIGBREAK: the first one aborts, so that the command can clean up; another one, or the end of
  * the time for that (`Interrupted.cleanUpMs`), kills the process. It dies of the signal itself, which is how a shell knows
  * to stop a loop. A command that only a signal ends can prevent that (`Interrupted.isExpected`).
  * @param abort called once, with the `Interrupted` of the first signal

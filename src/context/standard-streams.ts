@@ -122,7 +122,8 @@ export function createSink(
     waiting.clear()
   }
   const fail = (error: NodeJS.ErrnoException) => {
-    failure ??= error.code === 'EPIPE' ? new OutputClosed() : outputError(error)
+    // Windows has two codes for a pipe that its reader has closed.
+    failure ??= error.code === 'EPIPE' || error.code === 'EOF' ? new OutputClosed() : outputError(error)
     if (failure instanceof OutputClosed) onClosed(failure)
     wake()
   }

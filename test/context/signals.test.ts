@@ -143,3 +143,11 @@ test('Ctrl-C for another program on the terminal is none for this one, other sig
   signal('SIGTERM')
   expect(deeds).toEqual(['abort 143'])
 })
+
+test('on Windows Ctrl-Break ends as SIGTERM does, and nothing is killed, since there are no signals', async () => {
+  const { deeds, host, end, signal } = start({ platform: 'win32' })
+  signal('SIGBREAK')
+  await end(0, async () => deeds.push('flush'))
+  expect(deeds).toEqual(['abort 143', 'flush', 'exit 143'])
+  expect(host.exitCode).toBe(143)
+})

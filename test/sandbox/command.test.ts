@@ -47,6 +47,18 @@ test('all that is wrong with the flags is told at once', async () => {
   await expect(parsed('--port', '6000')).rejects.toMatchObject({ code: 'bad_port' })
 })
 
+test('on Windows it says in the words of PowerShell how it is used', async () => {
+  const context = testContext({ platform: 'win32' })
+  const ended = endOf(runSandbox(context, plain))
+  await until(() => context.stderr.text.includes('Ctrl-C'))
+  const url = context.stdout.text.trim()
+  expect(context.stderr.text).toContain(
+    `another shell: $env:MODELGATE_BASE_URL='${url}'; $env:MODELGATE_API_KEY='sandbox-key'\n`,
+  )
+  context.abort(new Interrupted('interrupt'))
+  await ended
+})
+
 test('prints its address first, serves, logs, and ends with the reason of the signal', async () => {
   const context = testContext()
   const ended = endOf(runSandbox(context, plain))

@@ -1,9 +1,10 @@
 import { accessSync, constants } from 'node:fs'
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { homeFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import { readError, writeError } from '../../files/file-error.ts'
+import { pathsOf } from '../../platform.ts'
 import type { Shell } from '../completion.ts'
 
 /** How completion is loaded in a shell. */
@@ -94,6 +95,7 @@ async function textOf(path: string): Promise<string> {
 /** Whether a shell finds the program by its name. */
 export function isOnPath({ env, platform }: Context): boolean {
   const names = platform === 'win32' ? ['modelgate.cmd', 'modelgate.ps1', 'modelgate.exe'] : ['modelgate']
+  const { delimiter } = pathsOf(platform)
   const folders = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter((folder) => folder !== '')
   return folders.some((folder) => names.some((name) => isExecutable(join(folder, name))))
 }

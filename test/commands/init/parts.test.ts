@@ -71,4 +71,8 @@ test('the program is on the PATH where it can be executed', () => {
   expect(isFound('empty', 'plain')).toBe(false)
   expect(isFound('empty', 'good')).toBe(true)
   expect(isOnPath(testContext())).toBe(false)
+  writeFiles(folder, { 'npm/modelgate.cmd': '' })
+  chmodSync(join(folder, 'npm/modelgate.cmd'), 0o755)
+  const onWindows = ['empty', 'npm'].map((name) => join(folder, name)).join(';')
+  expect(isOnPath(testContext({ platform: 'win32', env: { Path: onWindows } }))).toBe(true)
 })
