@@ -30,7 +30,7 @@ function assetsOf(
 ): [string, string | Uint8Array][] {
   return files.flatMap((file) => {
     if (file.type === 'asset') return [[file.fileName, file.source]]
-    const source = `(function(exports,require,module,__filename){${file.code}\n})`
+    const source = `(function(exports,require,module,__filename,__dirname){${file.code}\n})`
     return [
       [file.fileName, source],
       [`${file.fileName}.v8`, codeOf(file.fileName, source)],

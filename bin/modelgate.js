@@ -93,13 +93,14 @@ function load(id) {
   const source = readFileSync(filename, 'latin1')
   const module = { exports: {} }
   loaded.set(id, module)
-  compiled(id, filename, source).runInThisContext()(module.exports, load, module, filename)
+  // Libraries look for files below their folder. Nothing lies below a file.
+  compiled(id, filename, source).runInThisContext()(module.exports, load, module, filename, filename)
   return module.exports
 }
 
 function compiled(id, filename, source) {
   const { Script } = process.getBuiltinModule('node:vm')
-  const code = `(function(exports,require,module,__filename){${source}\n})`
+  const code = `(function(exports,require,module,__filename,__dirname){${source}\n})`
   const file = codeFile(id)
   const cachedData = file && compiledBefore(file, source)
   if (cachedData !== undefined) {

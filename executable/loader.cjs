@@ -19,7 +19,8 @@ function load(id) {
     const script = new Script(source, { filename, cachedData: Buffer.from(getRawAsset(`${filename}.v8`)) })
     module = { exports: {} }
     loaded.set(id, module)
-    script.runInThisContext()(module.exports, load, module, filename)
+    // Libraries look for files below their folder. Nothing lies below a file.
+    script.runInThisContext()(module.exports, load, module, filename, process.execPath)
   }
   return module.exports
 }

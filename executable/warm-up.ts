@@ -48,9 +48,7 @@ export function warmUp(executable: string, folder: string, code: string): void {
   cpSync(examples, folder, { recursive: true })
   cpSync(join(examples, 'pipelines/shop'), folder, { recursive: true })
   mkdirSync(code)
-  // Windows opens no socket without SystemRoot.
-  const { SystemRoot } = process.env
-  const env = { SystemRoot, HOME: folder, USERPROFILE: folder, MODELGATE_CODE: code }
+  const env = { HOME: folder, USERPROFILE: folder, MODELGATE_CODE: code }
   for (const words of calls) {
     const { status, signal, error, stderr } = spawnSync(executable, words, {
       cwd: folder,
