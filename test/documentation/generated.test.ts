@@ -43,17 +43,17 @@ test('tables keep their columns, whatever the cells contain', () => {
 })
 
 describe('what is said of the code names what is there', () => {
-  const names = ['src', 'test', 'bin', 'docs']
+  const names = ['src', 'test', 'bin', 'docs', 'executable']
     .flatMap((folder) =>
       readdirSync(new URL(folder, projectRoot), { recursive: true, encoding: 'utf8' }).map(
         (name) => `${folder}/${name.replaceAll('\\', '/')}`,
       ),
     )
-    .concat('.ci/run', 'README.md', 'CHANGELOG.md')
+    .concat('.ci/run', readdirSync(projectRoot))
 
   test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('files of %s', (document) => {
     const text = readFileSync(new URL(document, projectRoot), 'utf8')
-    const named = [...text.matchAll(/`([\w][\w./-]*\.(?:ts|js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g)].map(
+    const named = [...text.matchAll(/`([\w][\w./-]*\.(?:ts|c?js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g)].map(
       ([, path]) => path!.replace(/\/$/, ''),
     )
     const missing = named.filter((path) => !names.some((name) => name === path || name.endsWith(`/${path}`)))
