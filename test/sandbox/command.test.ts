@@ -48,7 +48,7 @@ test('all that is wrong with the flags is told at once', async () => {
 })
 
 test('on Windows it says in the words of PowerShell how it is used', async () => {
-  const context = testContext({ platform: 'win32' })
+  const context = testContext({ platform: 'win32', home: '' })
   const ended = endOf(runSandbox(context, plain))
   await until(() => context.stderr.text.includes('Ctrl-C'))
   const url = context.stdout.text.trim()
