@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
+import { skipOnWindows, windowsEnvironment } from '../support/skip-on-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/modelgate.js', import.meta.url))
@@ -48,6 +49,7 @@ export function spawnProgram(
   argv: readonly string[],
   { program = builtProgram, stdin, shell, env = {}, cwd }: SpawnOptions = {},
 ): Spawned {
+  if (shell !== undefined) skipOnWindows('bash of its own')
   const home = temporaryFolder()
   const key = canaryKey()
   const stdio: StdioOptions = [stdin ?? 'ignore', 'pipe', 'pipe']
@@ -60,6 +62,7 @@ export function spawnProgram(
     env: {
       PATH: process.env['PATH'],
       HOME: home,
+      ...windowsEnvironment(env['HOME'] ?? home),
       NODE: process.execPath,
       LAUNCHER: launcher,
       MODELGATE_API_KEY: key,
@@ -68,7 +71,12 @@ export function spawnProgram(
       ...env,
     },
   })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  const kill = child.kill.bind(child)
+  onTestFinished(() => void kill('SIGKILL'))
+  child.kill = (signal) => {
+    if (signal !== 'SIGKILL') skipOnWindows('signals that a program could handle')
+    return kill(signal)
+  }
   const chunks: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]!.on('data', (chunk: Buffer) => {

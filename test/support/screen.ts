@@ -1,6 +1,7 @@
 import { spawn } from '@lydell/node-pty'
 import { Terminal } from '@xterm/headless'
 import { onTestFinished } from 'vitest'
+import { skipOnWindows } from './skip-on-windows.ts'
 
 export interface ScreenOptions {
   readonly columns?: number
@@ -38,6 +39,7 @@ export async function runOnScreen(
   args: readonly string[] = [],
   { columns = 80, rows = 24, env = {}, cwd, type = [] }: ScreenOptions = {},
 ): Promise<ScreenResult> {
+  skipOnWindows('shell to hold a pseudo-terminal open')
   const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
   const keystrokes = [...type]
   const screens: string[][] = []
