@@ -128,6 +128,12 @@ function nodeLicence(): string {
   return readFileSync(path, 'utf8')
 }
 
+/** What the executable consists of: Node, and the bundle in it. */
+function notices(files: Files): string {
+  const head = `The executable is Node.js ${process.versions.node}, with a bundle in it. The licences of Node.js are at the end.`
+  return `${head} ${thirdPartyNotices(filesOf(files))}\n${'='.repeat(78)}\nNode.js\n\n${nodeLicence()}`
+}
+
 function checkNode(): void {
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     devDependencies: { node: string }
@@ -164,11 +170,7 @@ try {
   const target = join(root, 'dist-executable', name)
   mkdirSync(dirname(target), { recursive: true })
   assemble(files, { folder: join(work, 'second'), target, start: loader, codeOf: codeFrom(code) })
-  const notices = thirdPartyNotices(filesOf(files))
-  writeFileSync(
-    join(root, 'dist-executable/THIRD-PARTY-NOTICES'),
-    `${notices}\n${'='.repeat(78)}\nNode.js ${process.versions.node}\n\n${nodeLicence()}`,
-  )
+  writeFileSync(join(root, 'dist-executable/THIRD-PARTY-NOTICES'), notices(files))
 } finally {
   rmSync(work, { recursive: true, force: true })
 }

@@ -176,7 +176,6 @@ function write(works: readonly Work[]): string {
     const heads = works.flatMap(({ title, notices }) => [title, ...notices.map((notice) => `  ${notice}`)])
     return `${'='.repeat(78)}\n${heads.join('\n')}\n\n${text}\n`
   })
-  const intro =
-    'The files of dist/ contain, as a whole or in part, the following works, under their licences.'
+  const intro = 'The bundle contains, as a whole or in part, the following works, under their licences.'
   return `${intro}\n\n${list.join('\n')}\n\n${texts.join('\n')}`
 }

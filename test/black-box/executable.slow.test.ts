@@ -10,7 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plantTraps } from '../support/config-traps.ts'
@@ -71,6 +71,13 @@ test.skipIf(isWindows)('there is no Node where the executable is tried (not on W
   const { stdout } = await spawnProgram([], { program, cwd: bin, env: { PATH: bin, HOME: bin } }).ended
   expect(stdout.toString()).toBe('')
   expect(readdirSync(bin)).toEqual([basename(executable)])
+})
+
+test('the licences of Node and of the bundle lie beside it', () => {
+  const notices = readFileSync(join(dirname(singleExecutable()), 'THIRD-PARTY-NOTICES'), 'utf8')
+  expect(notices).toMatch(/^The executable is Node\.js \d+\.\d+\.\d+, with a bundle in it\./)
+  expect(notices).toContain('\n- undici ')
+  expect(notices).toContain('- V8, located at deps/v8, is licensed as follows:')
 })
 
 const picture = ['image', 'create', '--sandbox', '--size', '256x256', '-m', 'my-own']
