@@ -2,6 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inflateRawSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
 import { onTestFinished } from 'vitest'
@@ -221,4 +222,25 @@ export function unpacked(bytes: Buffer): string {
   const { status, stderr } = spawnSync('tar', ['-xf', '../archive'], { cwd: join(folder, 'files') })
   if (status !== 0) throw new Error(String(stderr))
   return join(folder, 'files')
+}
+
+/** The files of a zip archive, in a folder. */
+export function unzipped(bytes: Buffer): string {
+  const folder = temporaryFolder()
+  const end = bytes.lastIndexOf('PK\x05\x06')
+  let at = bytes.readUInt32LE(end + 16)
+  for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+    const [name, extra, comment] = [28, 30, 32].map((field) => bytes.readUInt16LE(at + field)) as [
+      number,
+      number,
+      number,
+    ]
+    const local = bytes.readUInt32LE(at + 42)
+    const start = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28)
+    const data = bytes.subarray(start, start + bytes.readUInt32LE(at + 20))
+    const path = bytes.toString('utf8', at + 46, at + 46 + name)
+    writeFiles(folder, { [path]: bytes.readUInt16LE(at + 10) === 8 ? inflateRawSync(data) : data })
+    at += 46 + name + extra + comment
+  }
+  return folder
 }

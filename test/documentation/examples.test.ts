@@ -92,11 +92,16 @@ test('the mask of the game has the size of its pictures', () => {
   expect(mask).toMatchObject({ format: 'png', width: 1024, height: 1024, hasAlpha: true })
 })
 
+const ciBlocks = () => codeBlocks(readPage('docs/ci.md')).filter(({ language }) => language === 'yaml')
+
 test('the excerpts of the workflow and of the faults are those of the files', () => {
   const withoutIndent = (text: string) => text.replaceAll(/^ +/gm, '')
   const workflow = withoutIndent(readPage('examples/workflow.yaml'))
-  const excerpt = codeBlocks(readPage('docs/ci.md')).find(({ language }) => language === 'yaml')
+  const excerpt = ciBlocks().find(({ text }) => text.includes('git log'))
   expect(workflow).toContain(withoutIndent(excerpt!.text))
+  const gitlab = ciBlocks().find(({ text }) => text.startsWith('script:'))
+  const recipe = withoutIndent(readPage('examples/pipelines/gitlab-ci.yml'))
+  expect(recipe).toContain(withoutIndent(gitlab!.text))
   const faults = codeBlocks(readPage('docs/sandbox.md')).find(({ text }) => text.includes('id: busy'))
   expect(load(faults!.text)).toEqual(load(readPage('examples/faults.yaml')))
 })

@@ -43,7 +43,7 @@ test('tables keep their columns, whatever the cells contain', () => {
 })
 
 describe('what is said of the code names what is there', () => {
-  const names = ['src', 'test', 'bin', 'docs', 'executable']
+  const names = ['src', 'test', 'bin', 'docs', 'executable', 'action/src']
     .flatMap((folder) =>
       readdirSync(new URL(folder, projectRoot), { recursive: true, encoding: 'utf8' }).map(
         (name) => `${folder}/${name.replaceAll('\\', '/')}`,

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { load } from 'js-yaml'
 import { environmentRows } from '../../src/commands/help/topics.ts'
 import { flagName, settingNames, settingTable } from '../../src/config/setting-table.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { markdownTable } from './markdown-table.ts'
+import { projectRoot } from './pages.ts'
 
 /** The parts of the pages in docs/ that are written by the program itself, by the name in their marker. */
 export function generatedBlocks(program: Command): Readonly<Record<string, string>> {
@@ -16,8 +19,26 @@ export function generatedBlocks(program: Command): Readonly<Record<string, strin
       ['variable', 'what it is'],
       environmentRows().map(([names, about]) => [names.replaceAll(/[A-Z][\w=]+/g, '`$&`'), about]),
     ),
+    'action-inputs': markdownTable(['input', 'what it is', 'default'], actionRows('inputs')),
+    'action-outputs': markdownTable(
+      ['output', 'what it is'],
+      actionRows('outputs').map((row) => row.slice(0, 2)),
+    ),
     settings: markdownTable(['setting', 'what it is', 'flag', 'default', 'project file'], settingRows()),
   }
+}
+
+/** What the GitHub Action takes and gives, as action.yml says it. */
+function actionRows(part: 'inputs' | 'outputs'): string[][] {
+  const action = load(readFileSync(new URL('action.yml', projectRoot), 'utf8')) as Record<
+    typeof part,
+    Readonly<Record<string, { readonly description: string; readonly default?: string }>>
+  >
+  return Object.entries(action[part]).map(([name, { description, default: preset = '' }]) => [
+    `\`${name}\``,
+    description.trim(),
+    preset === '' ? '' : `\`${preset}\``,
+  ])
 }
 
 const projectMarks = {

@@ -50,6 +50,7 @@ function releaseFiles(): string[] {
     'examples/pipelines/workflow.yaml',
     'Dockerfile',
     'install.sh',
+    'examples/pipelines/run.sh',
   ]
 }
 
