@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { packagedProgram, spawnProgram } from './spawn-program.ts'
 
 /** Runs `help exit-codes` with a folder for compiled code. */
 async function runWith(folder: string, env: Record<string, string> = {}): Promise<void> {
-  const { ended } = spawnProgram(['help', 'exit-codes'], { env: { NODE_COMPILE_CACHE: folder, ...env } })
+  const { ended } = spawnProgram(['help', 'exit-codes'], {
+    program: packagedProgram,
+    env: { NODE_COMPILE_CACHE: folder, ...env },
+  })
   const { exit, stdout, stderr } = await ended
   expect([exit, stderr]).toEqual([0, ''])
   expect(stdout.toString()).toContain('How modelgate ends')

@@ -20,13 +20,13 @@ import { projectRoot } from '../support/pages.ts'
 import { runOnScreen } from '../support/screen.ts'
 import { sse } from '../support/server-replies.ts'
 import { typeAndTab } from '../support/shell-session.ts'
+import { skipOnWindows, windowsEnvironment } from '../support/skip-on-windows.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { textStyles } from '../program/text-styles.ts'
-import { launcher, spawnProgram } from './spawn-program.ts'
+import { packagedProgram, spawnProgram } from './spawn-program.ts'
 
 const { platform } = process
-const isWindows = platform === 'win32'
 const examples = fileURLToPath(new URL('examples/', projectRoot))
 
 /** A folder with a copy of the executable as its only file, which is all that PATH leads to: beside it there is nothing. */
@@ -47,7 +47,7 @@ function call(cwd: string, words: readonly string[], env: Readonly<Record<string
   return spawnProgram(words, {
     program: [executable],
     cwd,
-    env: { PATH: bin, HOME: cwd, USERPROFILE: cwd, ...env },
+    env: { PATH: bin, HOME: cwd, ...windowsEnvironment(cwd), ...env },
   })
 }
 
@@ -56,7 +56,7 @@ async function traceOf(program: readonly string[], words: readonly string[]) {
   const cwd = temporaryFolder()
   for (const name of ['boat.jpg', 'person.json', 'room.png']) cpSync(join(examples, name), join(cwd, name))
   const home = temporaryFolder()
-  const env = { PATH: bin, HOME: home, USERPROFILE: home }
+  const env = { PATH: bin, HOME: home, ...windowsEnvironment(home) }
   const { exit, stdout, stderr } = await spawnProgram(words, { program, cwd, env }).ended
   const digest = (name: string) =>
     createHash('sha256')
@@ -66,7 +66,8 @@ async function traceOf(program: readonly string[], words: readonly string[]) {
   return { exit, stdout: stdout.toString(), stderr, files }
 }
 
-test.skipIf(isWindows)('there is no Node where the executable is tried (not on Windows)', async () => {
+test('there is no Node where the executable is tried', async () => {
+  skipOnWindows('/bin/bash')
   const program = ['/bin/bash', '-c', 'command -v node', 'bash']
   const { stdout } = await spawnProgram([], { program, cwd: bin, env: { PATH: bin, HOME: bin } }).ended
   expect(stdout.toString()).toBe('')
@@ -99,7 +100,6 @@ test.each<[number, readonly string[]]>([
   [0, ['image', 'edit', '--sandbox', '--image', 'room.png', '-o', 'night.png', 'By night']],
   [0, ['image', 'edit', '--sandbox', '-m', 'my-own', '--image', 'boat.jpg', '-o', 'night.png', 'By night']],
 ])('it ends with %i as the package does: %j', async (code, words) => {
-  const packagedProgram = [process.execPath, launcher]
   const [own, packaged] = await Promise.all([traceOf([executable], words), traceOf(packagedProgram, words)])
   expect(own.exit).toBe(code)
   expect(own).toEqual(packaged)
@@ -118,12 +118,12 @@ test('a video is made, looked up and made anew, each in a process of its own', a
   expect(readFileSync(join(cwd, 'boat.mp4')).toString('latin1', 4, 8)).toBe('ftyp')
 }, 60_000)
 
-test.skipIf(isWindows).each([
+test.each([
   ['kitty', { KITTY_WINDOW_ID: '1' }, '\x1b_Ga=T,f=100,'],
   ['iTerm2', { TERM_PROGRAM: 'WezTerm' }, '\x1b]1337;File=inline=1;'],
   ['sixel', { TERM: 'foot' }, '\x1bP0;0;q"1;1;'],
   ['blocks', { COLORTERM: 'truecolor' }, '\x1b[38;2;'],
-])('a picture is shown on a terminal: %s (not on Windows)', async (_, env, expected) => {
+])('a picture is shown on a terminal: %s', async (_, env, expected) => {
   const cwd = temporaryFolder()
   const words = [...picture, '--output-format', 'webp', '-o', 'boat.webp', 'A boat']
   const places = { PATH: '/bin:/usr/bin', HOME: cwd }
@@ -142,17 +142,14 @@ test('its sandbox serves another process, until it dies of a signal', async () =
   expect((await sandbox.ended).exit).toBe('SIGINT')
 })
 
-test.skipIf(isWindows)(
-  'it dies of a signal in the middle of a stream, all written (not on Windows)',
-  async () => {
-    const server = await localServer([sse([textStyles.respond.delta('Hello, ')], { ending: 'stall' })])
-    const program = call(temporaryFolder(), ['respond', '-m', 'any', '--base-url', server.url, 'x'])
-    await until(() => program.stdout.length > 0)
-    program.process.kill('SIGTERM')
-    const { exit, stdout } = await program.ended
-    expect([exit, stdout.toString()]).toEqual(['SIGTERM', 'Hello, \n'])
-  },
-)
+test('it dies of a signal in the middle of a stream, all written', async () => {
+  const server = await localServer([sse([textStyles.respond.delta('Hello, ')], { ending: 'stall' })])
+  const program = call(temporaryFolder(), ['respond', '-m', 'any', '--base-url', server.url, 'x'])
+  await until(() => program.stdout.length > 0)
+  program.process.kill('SIGTERM')
+  const { exit, stdout } = await program.ended
+  expect([exit, stdout.toString()]).toEqual(['SIGTERM', 'Hello, \n'])
+})
 
 // The bash of macOS is of 2007.
 test.skipIf(platform !== 'linux').each([

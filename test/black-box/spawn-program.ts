@@ -8,11 +8,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/modelgate.js', import.meta.url))
 
-/** The words that start the program: the package, or the single executable that this variable names. */
-const builtProgram =
-  process.env['MODELGATE_EXECUTABLE'] === undefined
-    ? [process.execPath, launcher]
-    : [process.env['MODELGATE_EXECUTABLE']]
+/** The words that start the package, for tests of what only it does. */
+export const packagedProgram = [process.execPath, launcher]
+
+/** The package, or the single executable that this variable names. */
+const { MODELGATE_EXECUTABLE: executable } = process.env
+const builtProgram = executable === undefined ? packagedProgram : [executable]
 
 /** Where compiled code is kept (`vitest.config.ts`): in a new home directory the program finds none. */
 export const codeCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
