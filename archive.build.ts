@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { constants, crc32, deflateRawSync, gzipSync } from 'node:zlib'
 
 /** What releases are made for, as file names say it; others get the npm package. */
-const platforms = ['linux-x64', 'linux-arm64', 'macos-arm64', 'macos-x64', 'windows-x64']
+const platforms = ['linux-x64', 'linux-arm64', 'macos-arm64', 'windows-x64']
 
 interface Entry {
   readonly name: string

@@ -78,6 +78,9 @@ platform() {
     aarch64 | arm64) processor=arm64 ;;
     *) fail "there is no executable for $(uname -m). Use the package: npm install --global modelgate" ;;
   esac
+  if [ "$system-$processor" = macos-x64 ]; then
+    fail 'there is no executable for Macs with Intel processors. Use the package: npm install --global modelgate'
+  fi
   say "$system-$processor"
 }
 

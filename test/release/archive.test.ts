@@ -22,7 +22,7 @@ const wanted = (folder: string, name: string) =>
     'man/modelgate.1',
   ].map((file) => `${folder}/${file}`)
 
-test.each(['linux-x64', 'linux-arm64', 'macos-arm64', 'macos-x64'])(
+test.each(['linux-x64', 'linux-arm64', 'macos-arm64'])(
   'an archive for %s has all that belongs to the program, in a folder of its name',
   (platform) => {
     const path = pack(platform)

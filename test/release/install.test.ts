@@ -281,6 +281,11 @@ describe('what is wrong is refused, and leaves what was there', () => {
       /no executable for riscv64/,
     ],
     [
+      'an Intel Mac',
+      { uname: '[ "$1" = -s ] && echo Darwin || echo x86_64', sysctl: 'echo 0' },
+      /no executable for Macs with Intel processors\. Use the package: npm/,
+    ],
+    [
       'musl',
       { getconf: 'exit 1' },
       /for Linux with glibc\. Here, use the package: npm install --global modelgate/,
