@@ -96,8 +96,8 @@ describe.skipIf(!isInstalled('bash'))('every command line of the pages is one th
   })
 })
 
-/** Of other programs. */
-const foreign: ReadonlySet<string> = new Set(['--global'])
+/** Of other programs, such as install.sh. */
+const foreign: ReadonlySet<string> = new Set(['--global', '--prefix', '--no-attestation', '--uninstall'])
 
 test.each(pages)('%s names no flag that there is not', async (page) => {
   const nodes = allNodes(readTree(await loadedProgram()))
