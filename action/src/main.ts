@@ -24,7 +24,7 @@ async function main({ key, token }: Secrets): Promise<number> {
   const cache = inputs.cache && folder !== undefined ? storeCache(inputs, folder) : undefined
   if (cache !== undefined) setOutput('cache_hit', await restore(cache, mode))
   const state: State = {
-    program: program.path,
+    program: program.words,
     folder: folder ?? null,
     save: mode === 'generate' ? (cache ?? null) : null,
     fingerprint: folder === undefined ? '' : fingerprint(folder),
@@ -33,11 +33,14 @@ async function main({ key, token }: Secrets): Promise<number> {
   keepState(state)
 
   const env = programEnvironment(mode === 'generate' && !inputs.sandbox ? key : '')
-  const { code, isCancelled } = await run(program.path, runArguments(inputs, mode), { cwd: inputs.cwd, env })
+  const { code, isCancelled } = await run([...program.words, ...runArguments(inputs, mode)], {
+    cwd: inputs.cwd,
+    env,
+  })
   setOutput('exit_code', code)
   // There is no time left: the step at the end of the job does it.
   if (isCancelled) return code
-  if (code !== exitUsage) await publish(inputs, program.path, folder)
+  if (code !== exitUsage) await publish(inputs, program.words, folder)
   keepState({ ...state, isUnpublished: false })
   return code
 }

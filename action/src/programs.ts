@@ -1,6 +1,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
+/** A program and its arguments. */
+export type Words = readonly [program: string, ...args: string[]]
+
 export interface Ended {
   readonly code: number
   /** Whether the runner wanted it to end: somebody has cancelled the job, or its time is up. */
@@ -13,11 +16,10 @@ export interface Ended {
  * @throws Error when it cannot be started
  */
 export async function run(
-  path: string,
-  args: readonly string[],
+  [program, ...args]: Words,
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<Ended> {
-  const child = spawn(path, args, { ...options, stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'inherit', 'inherit'] })
   let isCancelled = false
   const pass = (signal: NodeJS.Signals) => {
     isCancelled = true
@@ -48,12 +50,11 @@ export interface Captured {
 
 /** Runs a program whose output is read. */
 export async function capture(
-  path: string,
-  args: readonly string[],
+  [program, ...args]: Words,
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Captured> {
   return await new Promise((resolve) => {
-    execFile(path, [...args], { ...options, timeout: 300_000 }, (error, stdout, stderr) =>
+    execFile(program, args, { ...options, timeout: 300_000 }, (error, stdout, stderr) =>
       resolve({
         isDone: error === null,
         isMissing: error?.code === 'ENOENT',

@@ -4,14 +4,14 @@ import { appendFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporary, type Inputs } from './inputs.ts'
 import { manifestFlags, programEnvironment } from './program-call.ts'
-import { capture } from './programs.ts'
+import { capture, type Words } from './programs.ts'
 
 /**
  * Makes the contact sheet and uploads it, and the part of a shard, also of a run that failed. What goes wrong with that is
  * a warning: the result is there.
  * @param folder `.modelgate`
  */
-export async function publish(inputs: Inputs, program: string, folder: string | undefined): Promise<void> {
+export async function publish(inputs: Inputs, program: Words, folder: string | undefined): Promise<void> {
   const { shard, sandbox, report } = inputs
   const part = shard === null ? '' : `-${shard.index}-of-${shard.total}`
   const artifacts = new DefaultArtifactClient()
@@ -30,14 +30,14 @@ async function tell(work: () => Promise<void>): Promise<void> {
 async function publishReport(
   artifacts: DefaultArtifactClient,
   inputs: Inputs,
-  program: string,
+  program: Words,
   name: string,
 ): Promise<void> {
   const path = join(temporary(), name)
-  const args = ['run', 'report', '--force', `--output=${path}`, ...manifestFlags(inputs)]
+  const words: Words = [...program, 'run', 'report', '--force', `--output=${path}`, ...manifestFlags(inputs)]
   // An error of it is told once, here.
   const env = { ...programEnvironment(''), GITHUB_ACTIONS: '' }
-  const { isDone, text } = await capture(program, args, { cwd: inputs.cwd, env })
+  const { isDone, text } = await capture(words, { cwd: inputs.cwd, env })
   if (!isDone) throw new Error(`There is no contact sheet: ${text}`)
   setOutput('report', path)
   const { id } = await artifacts.uploadArtifact(name, [path], temporary(), { skipArchive: true })

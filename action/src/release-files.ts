@@ -17,7 +17,7 @@ export function archiveName(version: string, platform: string, arch: string): st
   const name = system === 'windows' && arch === 'arm64' ? 'windows-x64' : `${system}-${arch}`
   if (!built.has(name)) {
     throw new Error(
-      `There is no executable of modelgate for ${name}. Install the npm package, and name it with executable:`,
+      `There is no executable of modelgate for ${name}. Install the npm package, and name its bin/modelgate.js with executable:`,
     )
   }
   return `modelgate-${version}-${name}.${system === 'windows' ? 'zip' : 'tar.gz'}`

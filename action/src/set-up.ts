@@ -5,12 +5,12 @@ import { createReadStream, mkdtempSync, readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { temporary, workspace, type Inputs } from './inputs.ts'
-import { capture } from './programs.ts'
+import { capture, type Words } from './programs.ts'
 import { archiveName, checksumOf } from './release-files.ts'
 
 export interface Program {
-  /** What is started: an absolute path, or a name on the PATH. */
-  readonly path: string
+  /** The words that start it: an absolute path or a name on the PATH; for a script, behind the Node of the PATH. */
+  readonly words: Words
   readonly version: string
 }
 
@@ -25,7 +25,9 @@ export async function setUp(inputs: SetUpInputs, token: string): Promise<Program
   const { executable } = inputs
   if (executable !== '') {
     const path = /[/\\]/.test(executable) ? resolve(workspace(), executable) : executable
-    return { path, version: await versionOf(path) }
+    // On Windows npm makes scripts of the shell, which only a shell can start.
+    const words: Words = /\.[cm]?js$/.test(path) ? ['node', path] : [path]
+    return { words, version: await versionOf(words) }
   }
   const version = await wantedVersion(inputs, token)
   // A copy whose origin nobody has verified is not taken for one that was.
@@ -34,10 +36,10 @@ export async function setUp(inputs: SetUpInputs, token: string): Promise<Program
   const folder = kept === '' ? await install(inputs, tool, version, token) : kept
   info(kept === '' ? `Installed modelgate ${version}` : `modelgate ${version} is in the tool cache`)
   const path = join(folder, process.platform === 'win32' ? 'modelgate.exe' : 'modelgate')
-  const found = await versionOf(path)
+  const found = await versionOf([path])
   if (found !== version) throw new Error(`The release of modelgate ${version} contains modelgate ${found}.`)
   addPath(folder)
-  return { path, version }
+  return { words: [path], version }
 }
 
 const exact = /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/
@@ -118,7 +120,7 @@ async function verifyAttestation(
     `refs/tags/v${version}`,
   ]
   const env = { ...process.env, GH_TOKEN: token, GH_PROMPT_DISABLED: '1' }
-  const { isDone, isMissing, text } = await capture('gh', ['attestation', 'verify', archive, ...origin], {
+  const { isDone, isMissing, text } = await capture(['gh', 'attestation', 'verify', archive, ...origin], {
     env,
   })
   if (isDone) return
@@ -129,10 +131,10 @@ async function verifyAttestation(
 }
 
 /** @throws Error when it cannot be run */
-async function versionOf(path: string): Promise<string> {
-  const { isDone, text } = await capture(path, ['--version'])
+async function versionOf(words: Words): Promise<string> {
+  const { isDone, text } = await capture([...words, '--version'])
   if (isDone) return text
   const hint =
-    'The executables need glibc; in a container without it, install the npm package and use executable:'
-  throw new Error(`${path} cannot be run: ${text}\n${hint}`)
+    'The executables need glibc; in a container without it, install the npm package, and name its bin/modelgate.js with executable:'
+  throw new Error(`${words.join(' ')} cannot be run: ${text}\n${hint}`)
 }

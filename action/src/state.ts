@@ -1,10 +1,10 @@
 import { getState, saveState } from '@actions/core'
+import type { Words } from './programs.ts'
 import type { StoreCache } from './store-cache.ts'
 
 /** What the step at the end of the job has to know of this one, however this one ends. */
 export interface State {
-  /** The path of the program. */
-  readonly program: string
+  readonly program: Words
   /** `.modelgate`, absolute; null where it is not known. */
   readonly folder: string | null
   /** What is saved; null for nothing. */

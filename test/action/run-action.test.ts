@@ -129,16 +129,16 @@ test.each<[string, object, Record<string, string>]>([
   ['Dependabot', {}, { GITHUB_ACTOR: 'dependabot[bot]' }],
   ['a run of a fork', { workflow_run: { head_repository: { full_name: 'mallory/site' } } }, {}],
 ])('for %s nothing is generated, even with a key', async (_, event, env) => {
-  const { sandbox, job } = await scene()
-  const { exit, outputs, log } = await job({ event, env })
+  const { sandbox, start } = await scene()
+  const { exit, outputs, log } = await start({ event, env, with: { report: '' } }).ended
   expect([exit, outputs['mode'], sandbox.requests()]).toEqual([13, 'frozen', []])
   expect(log).toContain('::warning::Nothing is generated for a pull request of a fork or of Dependabot')
 })
 
 test('for a pull request of the repository itself it is', async () => {
-  const { sandbox, job } = await scene()
+  const { sandbox, start } = await scene()
   const event = { pull_request: { head: { repo: { full_name: 'shop/site' } } } }
-  expect([(await job({ event })).exit, sandbox.created()]).toEqual([0, 3])
+  expect([(await start({ event }).ended).exit, sandbox.created()]).toEqual([0, 3])
 })
 
 test('a manifest with a mistake: its place is an annotation, once, and there is no contact sheet', async () => {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { archiveName, checksumOf } from '../../action/src/release-files.ts'
+import { launcher } from '../black-box/spawn-program.ts'
 import { release, startsProgram, version } from './runner.ts'
 import { scene } from './scene.ts'
 
@@ -139,6 +140,13 @@ test.each(['tools/mine', 'mine'])('an executable that is there, as %s', async (e
   const { exit, outputs, path } = await start({ with: { executable } }).ended
   expect([exit, outputs['version'], path, sandbox.created()]).toEqual([0, version, [], 3])
   expect(services.asked.filter(({ path }) => path.startsWith('/releases'))).toEqual([])
+})
+
+test('an npm package that is there, by its script, with the Node of the PATH', async () => {
+  const { sandbox, machine, start } = await scene()
+  machine.install('node', `exec '${process.execPath}' "$@"`)
+  const { exit, outputs } = await start({ with: { executable: launcher } }).ended
+  expect([exit, outputs['version'], sandbox.created()]).toEqual([0, version, 3])
 })
 
 test.each([
