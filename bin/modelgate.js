@@ -110,7 +110,8 @@ function compiled(id, filename, source) {
   }
   if (file === undefined || !canKeep(file)) return new Script(code, { filename })
   const script = withAllFunctions(() => new Script(code, { filename }))
-  fresh.push({ file, source, script })
+  // Before it runs: V8 would keep, too, which functions have proved not to be worth optimizing in a long run.
+  fresh.push({ file, source, code: script.createCachedData() })
   return script
 }
 
@@ -144,8 +145,8 @@ function headOf(source) {
 function keepCompiledCode() {
   const { closeSync, fsyncSync, openSync, renameSync, writeSync } = process.getBuiltinModule('node:fs')
   try {
-    for (const { file, source, script } of fresh) {
-      const bytes = Buffer.concat([Buffer.from(headOf(source), 'latin1'), script.createCachedData()])
+    for (const { file, source, code } of fresh) {
+      const bytes = Buffer.concat([Buffer.from(headOf(source), 'latin1'), code])
       const part = `${file}.${process.pid}`
       const descriptor = openSync(part, 'w', 0o600)
       for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)

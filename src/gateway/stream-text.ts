@@ -5,7 +5,7 @@ import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { readBody } from './reply-body.ts'
 import { brokenError, sendRequest } from './send-request.ts'
-import type { FastPath } from './events/json-reader.ts'
+import type { FastPath } from './events/message-shape.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 import type { JsonObject } from '../json.ts'
 
@@ -13,7 +13,7 @@ import type { JsonObject } from '../json.ts'
 export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
-  /** Takes messages of the usual form without parsing them; nearly all messages of a long answer are of it. */
+  /** Takes messages like earlier ones without parsing them; nearly all messages of a long answer are. */
   readonly fastPath?: FastPath | undefined
   /**
    * `open`: more is expected. `settled`: everything that is needed has come. The gateway usually closes the connection
@@ -107,10 +107,14 @@ export async function readTextReply(
   const fastPath = isParsed ? undefined : decoder.fastPath
   const reader = createMessageReader({
     fastPath: fastPath && {
-      pattern: fastPath.pattern,
-      take(match) {
-        meaningful = true
-        fastPath.take(match)
+      shapeOf(message, json) {
+        const shape = fastPath.shapeOf(message, json)
+        if (shape === undefined) return undefined
+        const take: typeof shape.take = (text, event) => {
+          meaningful = true
+          shape.take(text, event)
+        }
+        return { ...shape, take }
       },
     },
     onMessage(value, text) {

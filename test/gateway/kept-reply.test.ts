@@ -3,14 +3,14 @@ import { createContentDecoder } from '../../src/gateway/generate-content/decoder
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import type { DecoderOptions, TextDecoder } from '../../src/gateway/stream-text.ts'
 
-/** What is kept of a reply; messages that the decoder can skim are given to its fast path. */
+/** What is kept of a reply. What a message has a shape for is taken by it, as in a stream of many like it. */
 function kept(create: (options: DecoderOptions) => TextDecoder, messages: readonly object[], marked = false) {
   const decoder = create({ emit() {}, keepResponse: false, keepText: false, keepReply: true })
-  const { pattern, take } = decoder.fastPath!
   for (const message of messages) {
-    const match = new RegExp(`^${pattern}$`).exec(JSON.stringify(message))
-    if (match === null) decoder.message(message)
-    else take(match)
+    const json = JSON.stringify(message)
+    const shape = decoder.fastPath!.shapeOf(message, json)
+    if (shape === undefined) decoder.message(message)
+    else shape.take(new RegExp(`^${shape.pattern}$`).exec(json)![1]!, json)
   }
   decoder.verdict(marked)
   return decoder.reply()

@@ -4,12 +4,12 @@ import { isObject } from '../../json.ts'
 import { maxEventLines, truncated, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
 import {
   parseMessage,
-  type FastPath,
   createJsonValueSplitter,
   type JsonValueSplitter,
   type MessageHandlers,
   type TextReader,
 } from './json-reader.ts'
+import { createSkimmer } from './message-shape.ts'
 
 /** How many events one message may be split over (quirk 5 was seen with two). */
 const maxPieces = 8
@@ -45,7 +45,9 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       return keepPiece(data)
     }
     pieces = []
-    handlers.onMessage(isErrorEvent(name) ? asFailure(value) : value, text)
+    if (isErrorEvent(name)) return handlers.onMessage(asFailure(value), text)
+    handlers.onMessage(value, text)
+    skimmer?.parsed(value, text)
   }
 
   /** What does not parse may be the first part of a message that was split over several events. */
@@ -139,8 +141,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   // The parser drops an unknown line that is split over two feeds; JSON without `data:` consists of such lines.
   const lines = createLineBuffer(feedLines)
 
-  const { fastPath } = handlers
-  const skim = fastPath && createEventFastPath(fastPath)
+  const skimmer = handlers.fastPath && createSkimmer(handlers.fastPath)
   let betweenEvents = true
 
   const parse = (text: string) => {
@@ -155,10 +156,13 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
 
   return {
     push(text) {
-      if (skim === undefined) return parse(text)
-      const begun = betweenEvents ? 0 : endOfEvent(text)
-      parse(text.slice(0, begun))
-      parse(text.slice(canSkim() ? skim(text, begun) : begun))
+      if (skimmer === undefined) return parse(text)
+      for (let at = 0; at < text.length;) {
+        if (canSkim()) at = skimmer.skim(text, at)
+        const end = endOfEvent(text, at)
+        parse(text.slice(at, end))
+        at = end
+      }
     },
     end() {
       if (ending) return
@@ -214,26 +218,11 @@ function tryParse(text: string): { value: unknown } | undefined {
   }
 }
 
-/** Takes events of the usual form from a position on, and returns where the first other one begins. */
-export function createEventFastPath({ pattern, take }: FastPath): (text: string, from: number) => number {
-  const usualEvent = new RegExp(
-    String.raw`(?:event: ?[\w.]*(?:\n|\r\n))?data: ?${pattern}(?:\n\n|\r\n\r\n)`,
-    'y',
-  )
-  return (text, from) => {
-    for (let at = from; ; at = usualEvent.lastIndex) {
-      usualEvent.lastIndex = at
-      const match = usualEvent.exec(text)
-      if (match === null) return at
-      take(match)
-    }
-  }
-}
-
-/** Where the first event of a text ends, and the next begins; the length of the text when it does not. */
-function endOfEvent(text: string): number {
-  const end = /\n\n|\r\n\r\n/.exec(text)
-  return end === null ? text.length : end.index + end[0].length
+/** Where the event at a position ends, and the next begins; the length of the text when it does not. */
+function endOfEvent(text: string, from: number): number {
+  const end = /\n\n|\r\n\r\n/g
+  end.lastIndex = from
+  return end.test(text) ? end.lastIndex : text.length
 }
 
 /** Whether a text ends between two events. */

@@ -1,18 +1,11 @@
 import { ContractError } from '../../errors.ts'
 import { malformed, tooLarge, truncated } from '../reply-errors.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
-
-/** A usual form of messages that is matched as text, which is faster than parsing it. */
-export interface FastPath {
-  /** The whole JSON of such a message, as the source of a regular expression without anchors. */
-  readonly pattern: string
-  /** @param match of the pattern, its groups from 1 */
-  take(match: RegExpExecArray): void
-}
+import type { FastPath } from './message-shape.ts'
 
 /** Takes the messages of a reply. */
 export interface MessageHandlers {
-  /** Takes messages of a usual form instead of `onMessage`. */
+  /** Takes messages like those before them instead of `onMessage`. */
   readonly fastPath?: FastPath | undefined
   /** A message as a JSON value, and its original text. */
   onMessage(value: unknown, text: string): void
@@ -150,20 +143,6 @@ export function createJsonValueSplitter(
     },
   }
 }
-
-/**
- * Pieces of regular expressions for JSON of one expected shape. Matching a whole message is faster than parsing it, and
- * as strict: what is not JSON never matches.
- */
-
-/** The content of a string. Unrolled, so that there is no backtracking per character. */
-const characters = String.raw`[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\u0000-\u001f]*)*`
-
-export const jsonPattern = {
-  characters,
-  /** A string without escapes, a small whole number, an empty list, or null. */
-  plainValue: String.raw`(?:"[^"\\\u0000-\u001f]*"|0|[1-9]\d{0,8}|\[\]|null)`,
-} as const
 
 /** The text that the content of a JSON string stands for. */
 export function unescapeJson(characters: string): string {

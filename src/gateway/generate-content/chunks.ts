@@ -2,6 +2,7 @@ import { createGrowingText, maxReplyCharacters, type GrowingText } from '../../g
 import {
   dangerousNames,
   isObject,
+  listOf,
   objectOf,
   objectsOf,
   type JsonObject,
@@ -10,7 +11,7 @@ import {
 } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import type { TextReply } from '../stream-text.ts'
-import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
+import type { Place } from '../events/message-shape.ts'
 
 type Mutable = Record<string, unknown>
 
@@ -162,7 +163,7 @@ export function createReplyFacts() {
   let usage: unknown
   let model: string | null = null
   let responseId: string | null = null
-  let skimmed = ''
+  let skimmed: { readonly event: string; readonly shape: unknown } | undefined
 
   const takeFrom = (chunk: JsonObject) => {
     if (chunk['usageMetadata']) usage = chunk['usageMetadata']
@@ -170,17 +171,23 @@ export function createReplyFacts() {
     responseId = stringOf(chunk['responseId']) ?? responseId
   }
   const catchUp = () => {
-    if (skimmed !== '') takeFrom(readFacts(skimmed))
-    skimmed = ''
+    if (skimmed === undefined) return
+    const { event } = skimmed
+    skimmed = undefined
+    takeFrom(JSON.parse(event.slice(event.indexOf('{'))) as JsonObject)
   }
   return {
     take(chunk: JsonObject) {
       catchUp()
       takeFrom(chunk)
     },
-    /** The facts of a chunk that was skimmed, as text: only the newest are ever read. */
-    skim(facts: string) {
-      if (facts !== '') skimmed = facts
+    /**
+     * Takes a chunk that has not been parsed. All of one shape have the same fields: so only the newest is ever read.
+     * @param event the event that it came in
+     */
+    skim(event: string, shape: unknown) {
+      if (skimmed?.shape !== shape) catchUp()
+      skimmed = { event, shape }
     },
     get usage(): Usage | null {
       catchUp()
@@ -272,34 +279,48 @@ function setAt(root: Record<string, unknown>, path: readonly (string | number)[]
   else if ('nullValue' in piece) at[last] = null
 }
 
-const { characters, plainValue } = jsonPattern
-/** Counts, and lists of counts by modality. */
-const usageValue = String.raw`(?:${plainValue}|\[\{"\w+": ?${plainValue}(?:, ?"\w+": ?${plainValue})*\}\])`
-const usage = String.raw`\{"\w+": ?${usageValue}(?:, ?"\w+": ?${usageValue})*\}`
-
-/** What comes with every chunk, either all of it or none. */
-const facts = String.raw`(?:, ?"usageMetadata": ?${usage}, ?"modelVersion": ?"[\w.:/-]*", ?"responseId": ?"[\w.:/-]*")?`
-
-/**
- * The usual form of a chunk in the middle of an answer: one candidate with one text, and what comes with every chunk,
- * in the order of the wire (recorded), with or without a space after colons and commas.
- */
-const textChunk =
-  String.raw`\{"candidates": ?\[\{"content": ?\{(?:"role": ?"model", ?)?"parts": ?\[\{"text": ?"(${characters})"\}\](?:, ?"role": ?"model")?\}(?:, ?"index": ?0)?\}\]` +
-  String.raw`(${facts})\}`
-
-/**
- * Reads chunks of plain text without parsing them as JSON: nearly all chunks of a long answer are of this one form.
- * @param take receives the text, and the usage, model and id of the response as `readFacts` reads them
- */
-export function createTextFastPath(take: (text: string, facts: string) => void): FastPath {
-  return {
-    pattern: textChunk,
-    take: ([, text, found]) => take(unescapeJson(text!), found!),
-  }
+/** A chunk of one text, by which others are known. */
+export interface SampleChunk {
+  readonly candidate: JsonObject
+  readonly content: JsonObject
+  /** Its part: a text of the answer, or a thought. */
+  readonly part: JsonObject
+  /** Whether it says nothing but the next words of the first candidate. */
+  readonly isMereText: boolean
 }
 
-/** The facts of a chunk that was skimmed, under their names on the wire. */
-export function readFacts(facts: string): JsonObject {
-  return JSON.parse(`{${facts.replace(',', '')}}`) as JsonObject
+const textPath = 'candidates[0].content.parts[0].text'
+/** Of the rest of a candidate, only this matters; and of the rest of a chunk, only the newest. */
+const decisive =
+  /^candidates\[0\]\.(?:index|finishReason|safetyRatings|content\.role|content\.parts\[0\]\.thought)\b/
+
+export const placeInChunk = (path: string): Place =>
+  path === textPath ? 'text' : decisive.test(path) ? 'same' : 'any'
+
+/** What else a candidate, a chunk or a part may hold is read where it comes. */
+const special: ReadonlySet<string> = new Set([
+  'finishMessage',
+  'groundingMetadata',
+  'urlContextMetadata',
+  'citationMetadata',
+  'error',
+  'type',
+  'promptFeedback',
+])
+
+/** A chunk whose only candidate has only one text; undefined for others. */
+export function sampleChunk(chunk: unknown): SampleChunk | undefined {
+  const [candidate, ...others] = listOf(objectOf(chunk)['candidates'])
+  const content = objectOf(objectOf(candidate)['content'])
+  const [part, ...further] = listOf(content['parts'])
+  if (!isObject(candidate) || !isObject(part) || others.length + further.length > 0) return undefined
+  const isPlain = isPlainText(part) && (part['thought'] === undefined || part['thought'] === true)
+  const names = [...Object.keys(objectOf(chunk)), ...Object.keys(candidate)]
+  if (!isPlain || names.some((name) => special.has(name))) return undefined
+  const { index = 0, finishReason, safetyRatings } = candidate
+  const isMereText =
+    index === 0 &&
+    (content['role'] ?? 'model') === 'model' &&
+    [part['thought'], finishReason, safetyRatings].every((value) => value === undefined)
+  return { candidate, content, part, isMereText }
 }

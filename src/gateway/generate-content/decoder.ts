@@ -1,7 +1,8 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
-import { positionOf } from '../events/json-reader.ts'
+import { positionOf, unescapeJson } from '../events/json-reader.ts'
+import { type FastPath, patternOf } from '../events/message-shape.ts'
 import { replyError } from '../reply-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
@@ -17,7 +18,8 @@ import {
   createContentKeeper,
   createPartialArguments,
   createReplyFacts,
-  createTextFastPath,
+  placeInChunk,
+  sampleChunk,
 } from './chunks.ts'
 
 interface CandidateState {
@@ -267,16 +269,31 @@ export function createContentDecoder({
     }
   }
 
-  /** Only for replies that are not merged, which need every chunk as it is. */
-  const fastPath = createTextFastPath((text, found) => {
-    understood = true
-    kept?.addText(text)
-    addText(candidateAt(0), 0, text)
-    facts.skim(found)
-  })
+  const fastPath: FastPath = {
+    shapeOf(chunk, json) {
+      const sample = sampleChunk(chunk)
+      const pattern = sample && patternOf(json, placeInChunk)
+      if (pattern === undefined) return undefined
+      const { candidate, content, part, isMereText } = sample!
+      return {
+        pattern,
+        take(characters, event) {
+          const text = unescapeJson(characters)
+          if (isMereText) {
+            const state = candidateAt(0)
+            state.isUnspecified = false
+            kept?.addText(text)
+            addText(state, 0, text)
+          } else readCandidate({ ...candidate, content: { ...content, parts: [{ ...part, text }] } })
+          facts.skim(event, sample)
+        },
+      }
+    },
+  }
 
   return {
     message,
+    // A merged reply needs every chunk as it is.
     fastPath: merger === undefined ? fastPath : undefined,
     // Some send a finish reason with every chunk (recorded).
     endIsCertain: false,

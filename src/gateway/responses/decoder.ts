@@ -15,7 +15,8 @@ import {
   type TextReply,
 } from '../stream-text.ts'
 import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage } from './transcript.ts'
-import { type FastPath, jsonPattern, unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
+import { type FastPath, patternOf, type Place } from '../events/message-shape.ts'
+import { unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({
@@ -224,10 +225,24 @@ export function createResponseDecoder({
     }
   }
 
-  const fastPath = createDeltaFastPath((outputIndex, delta) => {
-    understood = true
-    addText(transcript.itemAt(outputIndex), delta)
-  })
+  const fastPath: FastPath = {
+    shapeOf(value, json) {
+      const sample = sampleDelta(value)
+      const pattern = sample && patternOf(json, placeInDelta)
+      if (pattern === undefined) return undefined
+      const { type } = sample!
+      const index = positionOf(sample!['output_index'])
+      const isText = type === 'response.output_text.delta'
+      return {
+        pattern,
+        take(text) {
+          const delta = unescapeJson(text)
+          if (isText) addText(transcript.itemAt(index), delta)
+          else event(type, { ...sample, delta })
+        },
+      }
+    },
+  }
 
   return {
     message,
@@ -269,27 +284,15 @@ function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
 }
 
-const { characters, plainValue } = jsonPattern
-/** Fields that do not matter here; an event with any other field is left to the parser. */
-const others = String.raw`(?:, ?"(?:item_id|content_index|sequence_number|logprobs|obfuscation)": ?${plainValue})*`
-const delta = String.raw`, ?"delta": ?"(${characters})"`
-const index = String.raw`, ?"output_index": ?(0|[1-9]\d{0,2})`
+/** The fields of a delta that decide what it means, besides the delta itself. */
+const decisive: ReadonlySet<string> = new Set(['type', 'output_index', 'error', 'object'])
 
-/**
- * The usual forms of a text delta: one flat object, its fields in the order of the documentation or of the alphabet
- * (both recorded), with or without a space after colons and commas.
- * The whole text is matched, so that what is not JSON never matches.
- */
-const textDelta =
-  String.raw`\{"type": ?"response\.output_text\.delta"${others}` +
-  String.raw`(?:${index}${others}${delta}|${delta}${others}${index})${others}\}`
+const placeInDelta = (path: string): Place =>
+  path === 'delta' ? 'text' : decisive.has(path) ? 'same' : 'any'
 
-/** Reads text deltas without parsing them as JSON: nearly all events of a long answer are of this one form. */
-function createDeltaFastPath(take: (outputIndex: number, delta: string) => void): FastPath {
-  return {
-    pattern: textDelta,
-    take([, indexBefore, deltaAfter, deltaBefore, indexAfter]) {
-      take(Number(indexBefore ?? indexAfter), unescapeJson(deltaAfter ?? deltaBefore!))
-    },
-  }
+/** A delta of any kind, by which others are known; undefined for other events. */
+function sampleDelta(event: unknown): (JsonObject & { readonly type: string }) | undefined {
+  if (!isObject(event) || typeof event['delta'] !== 'string' || isFailure(event)) return undefined
+  const { type } = event
+  return typeof type === 'string' && /^response\..*\.delta$/.test(type) ? { ...event, type } : undefined
 }
