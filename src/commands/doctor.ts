@@ -145,6 +145,7 @@ async function startOwnSandbox(context: Context, settings: Settings | undefined)
   const { startSandbox } = await import('../sandbox/start-sandbox.ts')
   return await startSandbox({
     clock: context.clock,
+    platform: context.platform,
     latency: 'natural',
     folder: sandboxFolder(context),
     ...(settings === undefined ? {} : { families: settings.families.value }),

@@ -139,6 +139,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     folder,
     families: families.value,
     clock,
+    platform: context.platform,
     recordings,
     onRequest: print,
   })

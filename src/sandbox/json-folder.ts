@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
+import { readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../files/write-target.ts'
+import type { FileHost } from '../context.ts'
+import { makeFolder, renameFile } from '../files/write-target.ts'
 
 /** A folder with one JSON file for each entry, which several sandboxes may share. */
 export interface JsonFolder<Entry> {
@@ -23,11 +24,13 @@ const leftoverMs = 60_000
 
 /**
  * @param folder created with the first entry
+ * @param host where a file that another sandbox is reading may have to be replaced more than once
  * @param parse converts the content of a file; throws if it is invalid
  */
 export function createJsonFolder<Entry extends { readonly id: string }>(
   folder: string,
   parse: (value: unknown) => Entry,
+  host?: FileHost,
 ): JsonFolder<Entry> {
   const pathOf = (id: string) => join(folder, `${id}.json`)
 
@@ -57,7 +60,7 @@ export function createJsonFolder<Entry extends { readonly id: string }>(
       const temporary = join(folder, `.${entry.id}.${randomBytes(8).toString('hex')}.tmp`)
       try {
         await writeFile(temporary, `${JSON.stringify(entry)}\n`, { flag: 'wx', mode: 0o600 })
-        await rename(temporary, pathOf(entry.id))
+        await renameFile(host, temporary, pathOf(entry.id))
       } catch (error) {
         await unlink(temporary).catch(() => {})
         throw error

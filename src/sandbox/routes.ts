@@ -85,11 +85,7 @@ function decoded(segment: string): string {
 }
 
 function textRoutes(server: ServerContext, folder: string | undefined): Route[] {
-  const store = createResponseStore(
-    server.clock,
-    folder && join(folder, 'responses'),
-    server.keepsAllResponses,
-  )
+  const store = createResponseStore(server, folder && join(folder, 'responses'), server.keepsAllResponses)
   const { pendingMs, runningMs } = pacingOf(server.latency)
   const cache = createPromptCache()
   const service = { ...server, store, cache, pacing: { pendingMs, runningMs } }

@@ -39,6 +39,8 @@ export interface SandboxOptions {
   /** The families that a configuration gives to models, besides those that are known. */
   readonly families?: ModelFamilies
   readonly clock: Clock
+  /** Whether files that are open hinder replacing them; `linux` by default. */
+  readonly platform?: NodeJS.Platform
   /** Records a gateway's replies, or answers from recordings, in place of the sandbox's own endpoints. */
   readonly recordings?: { readonly record: RecordOptions } | { readonly replay: ReplayOptions } | undefined
   /** Called with one line for every request, after its reply. Contains no key and no prompt. */
@@ -75,6 +77,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const context: ServerContext = {
     seed,
     clock,
+    platform: options.platform ?? 'linux',
     media: options.media ?? 'scenes',
     keepsAllResponses: options.keepsAllResponses ?? false,
     families: options.families ?? {},

@@ -2,6 +2,7 @@ import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { rewriteFile } from '../../src/config/edit/rewrite-file.ts'
+import { skipOnWindows } from '../support/skip-on-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -15,6 +16,7 @@ async function rewriteTheSame(platform: NodeJS.Platform) {
 }
 
 test('a file of keys that others may read is written again, where permissions say that', async () => {
+  skipOnWindows('permission bits')
   expect(await rewriteTheSame('linux')).toEqual({ changed: true, mode: 0o600 })
   expect(await rewriteTheSame('darwin')).toEqual({ changed: true, mode: 0o600 })
 })

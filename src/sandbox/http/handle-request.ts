@@ -46,6 +46,8 @@ export interface Router {
 
 /** The state shared by all requests to a sandbox. */
 export interface ServerContext extends SandboxContext {
+  /** Of the machine: whether files that are open hinder replacing them. */
+  readonly platform: NodeJS.Platform
   readonly latency: LatencyProfile
   /** Whether the folder keeps all stored responses, and not only those in the background. */
   readonly keepsAllResponses: boolean

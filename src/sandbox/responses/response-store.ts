@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Clock } from '../../context.ts'
+import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { createJsonFolder } from '../json-folder.ts'
 import type { JsonObject } from '../json-value.ts'
@@ -111,13 +111,14 @@ const shareThatRemovesOld = 0.05
  * @param keepsAll whether the folder keeps all stored responses, or only those in the background
  */
 export function createResponseStore(
-  clock: Clock,
+  host: FileHost,
   folder: string | undefined,
   keepsAll: boolean,
 ): ResponseStore {
+  const { clock } = host
   const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
   const onDisk =
-    folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value))
+    folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value), host)
   const conversations = createConversations(clock)
   /** Of background responses that have not ended. */
   const pending = createBoundedMap<Addition & { readonly size: number }>(kept, keptBytes)

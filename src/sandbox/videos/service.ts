@@ -18,10 +18,10 @@ export interface VideoService extends SandboxContext {
 
 /** @param folder where jobs are kept; undefined for memory */
 export function createVideoService(
-  { seed, clock, media, families, latency }: ServerContext,
+  { seed, clock, platform, media, families, latency }: ServerContext,
   folder: string | undefined,
 ): VideoService {
-  const [jobs, films] = [createJobStore(clock, folder), createFilmCache(media)]
+  const [jobs, films] = [createJobStore({ clock, platform }, folder), createFilmCache(media)]
   return { seed, clock, media, families, jobs, films, pacing: pacingOf(latency) }
 }
 

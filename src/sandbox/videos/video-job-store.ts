@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Clock } from '../../context.ts'
+import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { createJsonFolder, isPlainId } from '../json-folder.ts'
 import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './video-job.ts'
@@ -24,10 +24,11 @@ export interface JobStore {
  * Opens the store. If the folder cannot be written, jobs live as long as this process.
  * @param folder one small JSON file per job, created with the first one; undefined for jobs in memory
  */
-export function createJobStore(clock: Clock, folder: string | undefined): JobStore {
+export function createJobStore(host: FileHost, folder: string | undefined): JobStore {
+  const { clock } = host
   const inMemory = createBoundedMap<VideoJob>(keptJobs)
   const onDisk =
-    folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(jobSchema, value))
+    folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(jobSchema, value), host)
   const isKnown = (id: string) => isPlainId(id) && id !== sourceVideoId
 
   /** All jobs except outdated ones, which are removed. */

@@ -135,7 +135,7 @@ test('no id leads out of the folder', async () => {
   const outside = join(folder, '..', 'outside.json')
   await mkdir(folder, { recursive: true })
   await writeFile(outside, JSON.stringify({ ...sourceVideo, id: '../outside' }))
-  const store = createJobStore(clock, folder)
+  const store = createJobStore({ platform: 'linux', clock: clock }, folder)
   for (const id of ['../outside', '..\\outside', `${folder}/../outside`, 'outside\0']) {
     expect([await store.find(id), await store.remove(id)]).toEqual([undefined, false])
   }

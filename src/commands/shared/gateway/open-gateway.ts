@@ -155,6 +155,7 @@ async function sandboxDestination(
   const { startSandbox } = await import('../../../sandbox/start-sandbox.ts')
   const sandbox = await startSandbox({
     clock: context.clock,
+    platform: context.platform,
     latency: 'natural',
     folder: sandboxFolder(context),
     keepsAllResponses: true,
