@@ -56,10 +56,11 @@ export async function actionFiles(): Promise<ReadonlyMap<string, string>> {
 }
 
 if (import.meta.main) {
+  const files = await actionFiles()
   const dist = new URL('action/dist/', import.meta.url)
   rmSync(dist, { recursive: true, force: true })
   mkdirSync(dist)
-  for (const [name, content] of await actionFiles()) {
+  for (const [name, content] of files) {
     writeFileSync(new URL(name, dist), content)
   }
 }

@@ -1,26 +1,15 @@
 const systems: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'macos', win32: 'windows' }
-const built: ReadonlySet<string> = new Set([
-  'linux-x64',
-  'linux-arm64',
-  'macos-x64',
-  'macos-arm64',
-  'windows-x64',
-])
+const built: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'macos-arm64', 'windows-x64'])
 
 /**
- * The archive of a release for a machine, as Node names its parts.
- * @throws Error for one that none is built for
+ * The file of a release for a machine, as Node names its parts: an executable, or the npm package where there is none.
+ * @param isMusl whether it has another C library than the executables need
  */
-export function archiveName(version: string, platform: string, arch: string): string {
-  const system = systems[platform] ?? platform
+export function releaseFile(version: string, platform: string, arch: string, isMusl: boolean): string {
   // Windows on ARM runs programs for x64.
-  const name = system === 'windows' && arch === 'arm64' ? 'windows-x64' : `${system}-${arch}`
-  if (!built.has(name)) {
-    throw new Error(
-      `There is no executable of modelgate for ${name}. Install the npm package, and name its bin/modelgate.js with executable:`,
-    )
-  }
-  return `modelgate-${version}-${name}.${system === 'windows' ? 'zip' : 'tar.gz'}`
+  const name = platform === 'win32' ? 'windows-x64' : `${systems[platform]}-${arch}`
+  if (isMusl || !built.has(name)) return `modelgate-${version}.tgz`
+  return `modelgate-${version}-${name}.${platform === 'win32' ? 'zip' : 'tar.gz'}`
 }
 
 /** @returns the SHA-256 of a file by the text of SHA256SUMS, in lower case @throws Error if it is not listed */

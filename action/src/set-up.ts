@@ -1,12 +1,12 @@
 import { addPath, info } from '@actions/core'
 import { cacheDir, downloadTool, evaluateVersions, extractTar, extractZip, find } from '@actions/tool-cache'
 import { createHash } from 'node:crypto'
-import { createReadStream, mkdtempSync, readFileSync } from 'node:fs'
+import { createReadStream, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { temporary, workspace, type Inputs } from './inputs.ts'
 import { capture, type Words } from './programs.ts'
-import { archiveName, checksumOf } from './release-files.ts'
+import { checksumOf, releaseFile } from './release-files.ts'
 
 export interface Program {
   /** The words that start it: an absolute path or a name on the PATH; for a script, behind the Node of the PATH. */
@@ -77,11 +77,11 @@ function ownVersion(): string {
 /** Downloads it, verifies it, unpacks it. @returns its folder in the tool cache */
 async function install(inputs: SetUpInputs, tool: string, version: string, token: string): Promise<string> {
   const { repository, mirror, isAttested } = inputs
-  const name = archiveName(version, process.platform, process.arch)
+  const name = releaseFile(version, process.platform, process.arch, isMusl())
   const releases = mirror || `https://github.com/${repository}/releases/download`
-  const folder = mkdtempSync(join(temporary(), 'download-'))
+  const target = mkdtempSync(join(temporary(), 'download-'))
   const fetched = async (file: string) =>
-    await download(`${releases.replace(/\/+$/, '')}/v${version}/${file}`, join(folder, file))
+    await download(`${releases.replace(/\/+$/, '')}/v${version}/${file}`, join(target, file))
   const expected = checksumOf(name, readFileSync(await fetched('SHA256SUMS'), 'utf8'))
   const archive = await fetched(name)
   const hash = createHash('sha256')
@@ -93,7 +93,26 @@ async function install(inputs: SetUpInputs, tool: string, version: string, token
   }
   if (isAttested) await verifyAttestation(archive, repository, version, token)
   const unpacked = await (name.endsWith('.zip') ? extractZip(archive) : extractTar(archive))
-  return await cacheDir(join(unpacked, name.replace(/\.(?:zip|tar\.gz)$/, '')), tool, version)
+  if (!name.endsWith('.tgz')) {
+    return await cacheDir(join(unpacked, name.replace(/\.(?:zip|tar\.gz)$/, '')), tool, version)
+  }
+  const folder = join(unpacked, 'package')
+  // Under the name that executables have. Where the PATH has no Node, the one that runs this does it.
+  const node = `"$(command -v node || echo '${process.execPath}')"`
+  const script = `#!/bin/sh\nexec ${node} "$(dirname "$0")/bin/modelgate.js" "$@"\n`
+  writeFileSync(join(folder, 'modelgate'), script, { mode: 0o755 })
+  return await cacheDir(folder, tool, version)
+}
+
+/** Whether this is a Linux with another C library than glibc, such as Alpine. */
+function isMusl(): boolean {
+  if (process.platform !== 'linux') return false
+  // Otherwise it asks for the names of all connections.
+  Object.assign(process.report, { excludeNetwork: true })
+  const { header } = process.report.getReport() as {
+    readonly header: { readonly glibcVersionRuntime?: string }
+  }
+  return header.glibcVersionRuntime === undefined
 }
 
 /** @returns the path of the file @throws Error naming the address */
@@ -134,7 +153,5 @@ async function verifyAttestation(
 async function versionOf(words: Words): Promise<string> {
   const { isDone, text } = await capture([...words, '--version'])
   if (isDone) return text
-  const hint =
-    'The executables need glibc; in a container without it, install the npm package, and name its bin/modelgate.js with executable:'
-  throw new Error(`${words.join(' ')} cannot be run: ${text}\n${hint}`)
+  throw new Error(`${words.join(' ')} cannot be run: ${text}`)
 }

@@ -197,21 +197,34 @@ function valuesOf(text: string): Record<string, string> {
 /** A line of shell that starts the built program, with whatever PATH there is. */
 export const startsProgram = `NODE_COMPILE_CACHE='${process.env['NODE_COMPILE_CACHE']}' exec '${process.execPath}' '${launcher}' "$@"`
 
-/** Puts a release on the server: the archive for this machine, and its checksum. */
+/**
+ * Puts a release on the server, with an archive for this machine, and its checksum.
+ * @returns the path of the archive
+ */
 export function release(services: ActionsServices, { named = version, script = startsProgram } = {}): string {
   const folder = temporaryFolder()
   const name = `modelgate-${named}-linux-${process.arch}`
   writeFiles(folder, { [`${name}/modelgate`]: `#!/bin/sh\n${script}\n`, [`${name}/LICENSE`]: 'MIT' })
   chmodSync(join(folder, name, 'modelgate'), 0o755)
   spawnSync('tar', ['-czf', `${name}.tar.gz`, name], { cwd: folder })
-  const bytes = readFileSync(join(folder, `${name}.tar.gz`))
+  return put(services, named, `${name}.tar.gz`, readFileSync(join(folder, `${name}.tar.gz`)))
+}
+
+/** The npm package in its place. */
+export function packageRelease(services: ActionsServices): void {
+  const file = join(temporaryFolder(), 'package.tgz')
+  const renamed = ['--transform', 's,^,package/,']
+  spawnSync('tar', ['-czf', file, ...renamed, 'bin', 'dist', 'package.json'], {
+    cwd: fileURLToPath(projectRoot),
+  })
+  put(services, version, `modelgate-${version}.tgz`, readFileSync(file))
+}
+
+function put(services: ActionsServices, named: string, name: string, bytes: Buffer): string {
   const digest = createHash('sha256').update(bytes).digest('hex')
-  services.files.set(`/releases/v${named}/${name}.tar.gz`, bytes)
-  services.files.set(
-    `/releases/v${named}/SHA256SUMS`,
-    `${'0'.repeat(64)}  other.zip\n${digest}  ${name}.tar.gz\n`,
-  )
-  return `/releases/v${named}/${name}.tar.gz`
+  services.files.set(`/releases/v${named}/${name}`, bytes)
+  services.files.set(`/releases/v${named}/SHA256SUMS`, `${'0'.repeat(64)}  other.zip\n${digest}  ${name}\n`)
+  return `/releases/v${named}/${name}`
 }
 
 /** The files of an archive that was uploaded, in a folder. */

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { archiveName, checksumOf } from '../../action/src/release-files.ts'
+import { checksumOf, releaseFile } from '../../action/src/release-files.ts'
 import { launcher } from '../black-box/spawn-program.ts'
-import { release, startsProgram, version } from './runner.ts'
+import { packageRelease, release, startsProgram, version } from './runner.ts'
 import { scene } from './scene.ts'
 
 /** Only puts the program on the PATH. */
@@ -129,7 +129,7 @@ test('an executable that this system cannot run is named', async () => {
   const { services, start } = await scene()
   release(services, { script: 'exit 127' })
   const { exit, log } = await start({ with: setup }).ended
-  expect([exit, log]).toEqual([1, expect.stringMatching(/modelgate cannot be run: .*%0A.*need glibc/)])
+  expect([exit, log]).toEqual([1, expect.stringMatching(/::error::\/\S+\/modelgate cannot be run: /)])
 })
 
 test.each(['tools/mine', 'mine'])('an executable that is there, as %s', async (executable) => {
@@ -150,19 +150,35 @@ test('an npm package that is there, by its script, with the Node of the PATH', a
 })
 
 test.each([
+  ['with the Node of the PATH', true],
+  ['with the Node that runs the action', false],
+])('a machine that no executable is built for gets the npm package, %s', async (_, hasNode) => {
+  const { services, sandbox, machine, start } = await scene()
+  packageRelease(services)
+  const used = join(machine.root, 'used')
+  if (hasNode) machine.install('node', `echo > '${used}'; exec '${process.execPath}' "$@"`)
+  machine.install('dirname', `echo "\${1%/*}"`)
+  const other = join(machine.root, 'other.cjs')
+  writeFileSync(other, "Object.defineProperty(process, 'arch', { value: 'riscv64' })")
+  const { exit, outputs, path } = await start({ env: { NODE_OPTIONS: `--require=${other}` } }).ended
+  expect([exit, outputs['version'], sandbox.created(), existsSync(used)]).toEqual([0, version, 3, hasNode])
+  expect(existsSync(join(path[0]!, 'modelgate'))).toBe(true)
+})
+
+test.each([
   ['linux', 'x64', 'modelgate-1.2.3-linux-x64.tar.gz'],
   ['linux', 'arm64', 'modelgate-1.2.3-linux-arm64.tar.gz'],
   ['darwin', 'arm64', 'modelgate-1.2.3-macos-arm64.tar.gz'],
-  ['darwin', 'x64', 'modelgate-1.2.3-macos-x64.tar.gz'],
   ['win32', 'x64', 'modelgate-1.2.3-windows-x64.zip'],
   ['win32', 'arm64', 'modelgate-1.2.3-windows-x64.zip'],
+  ['darwin', 'x64', 'modelgate-1.2.3.tgz'],
+  ['linux', 'riscv64', 'modelgate-1.2.3.tgz'],
 ])('for %s on %s it is %s', (platform, arch, name) => {
-  expect(archiveName('1.2.3', platform, arch)).toBe(name)
+  expect(releaseFile('1.2.3', platform, arch, false)).toBe(name)
 })
 
-test('for a machine that none is built for, the npm package is named', () => {
-  expect(() => archiveName('1.2.3', 'freebsd', 'x64')).toThrow('no executable of modelgate for freebsd-x64')
-  expect(() => archiveName('1.2.3', 'linux', 'riscv64')).toThrow('linux-riscv64')
+test('without glibc it is the npm package', () => {
+  expect(releaseFile('1.2.3', 'linux', 'x64', true)).toBe('modelgate-1.2.3.tgz')
 })
 
 test('a checksum is that of the very name', () => {
