@@ -4,6 +4,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
 import { embeddedText } from './embedded-text.build.ts'
+import { helpPage } from './help-page.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
@@ -80,6 +81,7 @@ export const bundle: BuildOptions = {
   transform: {
     define: {
       __VERSION__: JSON.stringify(version),
+      __HELP_PAGE__: JSON.stringify(JSON.stringify(await helpPage(version))),
       // undici's own switch for bundles: leaves out its experimental second parser.
       esbuildDetection: '"bundle"',
     },
@@ -96,7 +98,9 @@ export const bundle: BuildOptions = {
     // so no file of the bundle waits for another that waits for it.
     codeSplitting: {
       groups: [
-        { name: 'start', test: /src\/(program|command-entries|context)\.ts$|rolldown\/runtime/, priority: 3 },
+        // What answers `--help`, too.
+        { name: 'start', test: modules('context', 'output/help-page'), priority: 4 },
+        { name: 'program', test: modules('program', 'command-entries'), priority: 3 },
         {
           name: 'request',
           test: modules(
@@ -110,6 +114,8 @@ export const bundle: BuildOptions = {
             'operations/operation',
             'files/media-type',
             'contract/command-inputs',
+            'commands/shared/log/log-call',
+            'files/log/log-file',
           ),
           priority: 2,
         },
@@ -122,6 +128,8 @@ export const bundle: BuildOptions = {
             'operations/answer-schema',
             'operations/chat-history',
             'operations/response-request',
+            'operations/content-request',
+            'operations/request-prompt',
             'contract/generate-content',
             'contract/responses',
           ),

@@ -1,6 +1,6 @@
 import { systemContext, type Context } from './context.ts'
 import { AlreadyReported, FileError, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
-import { runProgram } from './program.ts'
+import { formatPage, writeHelp, type HelpPage } from './output/help-page.ts'
 
 /** For the launcher, which loads only this module. @public */
 export { systemContext }
@@ -12,7 +12,9 @@ export { systemContext }
 export async function main(argv: readonly string[], context: Context): Promise<number> {
   try {
     if (context.stdout.isClosed) throw closedOutput()
-    await runProgram(argv, context)
+    const help = helpPage(argv)
+    if (help === undefined) await (await import('./program.ts')).runProgram(argv, context)
+    else writeHelp(context, formatPage(help, context.stdout.columns))
     await context.stdout.drain()
     return exitCodes.ok.code
   } catch (error) {
@@ -31,6 +33,13 @@ export async function main(argv: readonly string[], context: Context): Promise<n
   } finally {
     context.stdin.release()
   }
+}
+
+/** What `modelgate --help` says, where the build has put it: making the whole tree of commands would take longer. */
+function helpPage([word, ...others]: readonly string[]): HelpPage | undefined {
+  const isHelp = (word === '--help' || word === '-h') && others.length === 0
+  if (!isHelp || typeof __HELP_PAGE__ === 'undefined') return undefined
+  return JSON.parse(__HELP_PAGE__) as HelpPage
 }
 
 function closedOutput(): FileError {

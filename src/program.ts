@@ -9,11 +9,10 @@ import {
 import {
   addExamples,
   type Example,
-  hasHelpColours,
   helpLayout,
   ownOptionsLayout,
-  writeHelp,
 } from './commands/shared/help/help-layout.ts'
+import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
 
 const examples: readonly Example[] = [

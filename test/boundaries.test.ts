@@ -84,7 +84,6 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/call/print-document.ts',
     'commands/shared/call/run-operation.ts',
     'commands/shared/gateway/open-gateway.ts',
-    'commands/shared/help/help-layout.ts',
     'commands/shared/jobs/job-list.ts',
     'commands/shared/media/video-look-up.ts',
     'commands/shared/request/text-prompt.ts',

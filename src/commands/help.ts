@@ -5,7 +5,8 @@ import { nearestName } from '../nearest-name.ts'
 import { formatTopic, topics } from './help/topics.ts'
 import type { LoadCommand } from './shared/options/command-tools.ts'
 import { suggestWords, takeOptions } from './shared/options/common-options.ts'
-import { addExamples, allFlag, type Example, writeHelp } from './shared/help/help-layout.ts'
+import { addExamples, allFlag, type Example } from './shared/help/help-layout.ts'
+import { writeHelp } from '../output/help-page.ts'
 
 const examples: readonly Example[] = [
   ['modelgate help video wait', 'a command'],

@@ -1,6 +1,6 @@
 /**
- * Measures the program against baselines in the same run: `npm run bench`, `npm run bench -- --json FILE`.
- * Ends with 1 when a bar is missed.
+ * Measures the program against baselines in the same run: `npm run bench`. `-- --only NAME` measures one group, `-- --json
+ * FILE` keeps every single run, `-- --write` makes docs/performance.md. Ends with 1 when a bar is missed.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -8,32 +8,52 @@ import { measureExecutable } from './executable.ts'
 import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
 import { measureLog } from './log.ts'
-import { measureLongStreams, measureMarkdown } from './long-stream.ts'
+import { measureLongStreams, measureMarkdown, measureRawStream, measureVariants } from './long-stream.ts'
 import { measureManyAssets } from './many-assets.ts'
 import { tableOf, type Measurement } from './measurement.ts'
+import { measurePeers } from './peers.ts'
+import { machineFacts, performancePage } from './performance-page.ts'
 import { measureShortReply } from './short-reply.ts'
 import { measureStartup } from './startup.ts'
 import { measureVideo } from './video.ts'
-import { withWorkbench } from './workbench.ts'
+import { withWorkbench, type Workbench } from './workbench.ts'
 
-const { values } = parseArgs({ options: { json: { type: 'string' } } })
+type Measure = (workbench: Workbench) => readonly Measurement[] | Promise<readonly Measurement[]>
+
+/** Each becomes a section of the page. */
+const groups: Readonly<Record<string, readonly Measure[]>> = {
+  'Start-up': [measureStartup, measurePeers, measureExecutable],
+  'Short replies': [measureShortReply],
+  'Long streams': [measureLongStreams, measureVariants, measureRawStream, measureMarkdown, measureLatency],
+  'Images and videos': [measureImages, measureVideo],
+  'The log': [measureLog],
+  Pipelines: [measureManyAssets],
+}
+
+const { values } = parseArgs({
+  options: { json: { type: 'string' }, only: { type: 'string' }, write: { type: 'boolean' } },
+})
+const chosen = Object.entries(groups).filter(([name]) => (values.only ?? name) === name)
+if (chosen.length === 0) throw new Error(`--only takes one of: ${Object.keys(groups).join(', ')}`)
+// Before anything runs: the load of this run would be in it.
+const facts = machineFacts()
 
 await withWorkbench(async (workbench) => {
-  const measurements: Measurement[] = [
-    ...measureStartup(workbench),
-    ...measureExecutable(workbench),
-    measureShortReply(workbench),
-    ...measureLongStreams(workbench),
-    await measureMarkdown(workbench),
-    ...(await measureLatency(workbench)),
-    ...measureImages(workbench),
-    measureVideo(workbench),
-    ...measureLog(workbench),
-    ...(await measureManyAssets(workbench)),
-  ]
-  console.log(tableOf(measurements))
-  if (values.json !== undefined) {
-    writeFileSync(values.json, `${JSON.stringify({ node: process.version, measurements }, undefined, 2)}\n`)
+  const sections: [name: string, measurements: Measurement[]][] = []
+  for (const [name, group] of chosen) {
+    const measurements: Measurement[] = []
+    for (const measure of group) measurements.push(...(await measure(workbench)))
+    sections.push([name, measurements])
   }
-  if (measurements.some(({ isMet }) => !isMet)) process.exitCode = 1
+  const all = sections.flatMap(([, measurements]) => measurements)
+  console.log([tableOf(all), ...workbench.skipped].join('\n'))
+  if (values.json !== undefined) {
+    const { skipped } = workbench
+    writeFileSync(values.json, `${JSON.stringify({ ...facts, skipped, measurements: all }, undefined, 2)}\n`)
+  }
+  if (values.write === true) {
+    const page = new URL('../../docs/performance.md', import.meta.url)
+    writeFileSync(page, performancePage(sections, facts, workbench.skipped))
+  }
+  if (all.some(({ isMet }) => !isMet)) process.exitCode = 1
 })

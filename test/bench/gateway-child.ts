@@ -10,6 +10,7 @@ import {
   longResponseStream,
   markdownContentStream,
   shortContentStream,
+  variantStreams,
 } from './replies.ts'
 
 /** Between two events of a paced stream. */
@@ -22,6 +23,7 @@ const bodies: Readonly<Record<string, Buffer>> = {
   'bench-long': Buffer.from(longContentStream()),
   'bench-markdown': Buffer.from(markdownContentStream()),
   'bench-long-response': Buffer.from(longResponseStream()),
+  ...Object.fromEntries(Object.entries(variantStreams()).map(([model, text]) => [model, Buffer.from(text)])),
 }
 
 const server = createServer(async (request, response) => {

@@ -4,6 +4,7 @@ import { bigPng } from './big-png.ts'
 import type { Measurement } from './measurement.ts'
 import { atLeast, atMost } from './ratio.ts'
 import { memory } from './memory.ts'
+import { hasCurl } from './peers.ts'
 import { run, type Pair } from './timing.ts'
 import { baseline, modelgate, type Workbench } from './workbench.ts'
 
@@ -54,11 +55,13 @@ export function measureImages(workbench: Workbench): Measurement[] {
     ...paths.flatMap((path) => ['-F', `image[]=@${path};type=image/png`]),
   ]
   return [
-    atLeast('reply of 100 MB / openai', inTurns(workbench, create, officialCreate), 2),
+    atLeast('reply of 100 MB / openai', inTurns(workbench, create, officialCreate), 2.5),
     memory(workbench, 'reply of 100 MB, most memory', create, 140),
     // Half of ours is the digest of each source for the log, so that `again` sends the same bytes.
     atLeast('upload of 16 x 49 MB / openai', inTurns(workbench, edit, officialEdit), 1),
-    atMost('upload of 16 x 49 MB / curl', inTurns(workbench, edit, curl), 2.5),
+    ...(hasCurl(workbench)
+      ? [atMost('upload of 16 x 49 MB / curl', inTurns(workbench, edit, curl), 1.4)]
+      : []),
     memory(workbench, 'upload of 16 x 49 MB, most memory', edit, 130),
     works(workbench),
   ]

@@ -1,4 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { hasCurl } from './peers.ts'
 import type { Measurement } from './measurement.ts'
 import { median } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
@@ -8,7 +9,7 @@ const turns = 3
 
 /** What is added between the server's write and standard output, over curl -N; none where there is no curl. */
 export async function measureLatency(workbench: Workbench): Promise<Measurement[]> {
-  if (spawnSync('curl', ['--version']).status !== 0) return []
+  if (!hasCurl(workbench)) return []
   const url = `${workbench.url}/v1beta/models/bench-paced:streamGenerateContent?alt=sse`
   const curl = ['curl', '-N', '-s', '-d', '{}', url]
   const words = modelgate('generate', '-m', 'bench-paced', 'Name rivers')

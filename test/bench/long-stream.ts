@@ -1,8 +1,9 @@
 import type { Measurement } from './measurement.ts'
 import { memory } from './memory.ts'
 import { createMarkdownRenderer } from '../../src/output/markdown/renderer.ts'
-import { atLeast, atMost } from './ratio.ts'
-import { longText, markdownPieces } from './replies.ts'
+import { hasCurl } from './peers.ts'
+import { atLeast, atMost, beside } from './ratio.ts'
+import { longContentStream, longText, markdownPieces, variants } from './replies.ts'
 import { timeInTurns } from './timing.ts'
 import { baseline, modelgate, type Workbench } from './workbench.ts'
 
@@ -12,7 +13,7 @@ const maxMemoryMB = 100
 const logBar = 1.25
 
 const streams = [
-  { command: 'respond', model: 'bench-long-response', client: 'openai', bar: 5 },
+  { command: 'respond', model: 'bench-long-response', client: 'openai', bar: 6 },
   { command: 'generate', model: 'bench-long', client: 'genai', bar: 10 },
 ] as const
 
@@ -36,8 +37,36 @@ export function measureLongStreams(workbench: Workbench): Measurement[] {
   })
 }
 
+/** Streams whose messages have other fields, or the same in another order: they must be read as fast. */
+export function measureVariants(workbench: Workbench): Measurement[] {
+  return variants.map(({ command, form, model }) => {
+    const { client, bar } = streams.find((stream) => stream.command === command)!
+    const runs = timeInTurns(
+      workbench,
+      { words: modelgate(command, '-m', model, 'Name rivers'), output },
+      { words: baseline(`${client}-loop`, workbench.url, model, 'Name rivers'), output },
+      5,
+    )
+    return atLeast(`${command}, 100,000 events, ${form} / ${client}`, runs, bar)
+  })
+}
+
+/** The same stream as it comes over the wire. */
+export function measureRawStream(workbench: Workbench): Measurement[] {
+  if (!hasCurl(workbench)) return []
+  const model = 'bench-long'
+  const url = `${workbench.url}/v1beta/models/${model}:streamGenerateContent?alt=sse`
+  const runs = timeInTurns(
+    workbench,
+    { words: modelgate('generate', '-m', model, 'Name rivers'), output },
+    { words: ['curl', '-sN', '-d', '{}', url], output: longContentStream() },
+    9,
+  )
+  return [beside('generate, 100,000 events / curl, which reads none of them', runs)]
+}
+
 /** The same number of events as Markdown, shown and as it is. */
-export async function measureMarkdown(workbench: Workbench): Promise<Measurement> {
+export async function measureMarkdown(workbench: Workbench): Promise<Measurement[]> {
   const words = modelgate('generate', '-m', 'bench-markdown', 'Name rivers')
   let shown = ''
   const renderer = createMarkdownRenderer({
@@ -57,5 +86,5 @@ export async function measureMarkdown(workbench: Workbench): Promise<Measurement
     { words, output: text.endsWith('\n') ? text : `${text}\n` },
     9,
   )
-  return atMost('generate, 100,000 events as Markdown / as they are', runs, 6)
+  return [atMost('generate, 100,000 events as Markdown / as they are', runs, 6)]
 }

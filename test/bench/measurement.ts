@@ -7,7 +7,8 @@ export interface Measurement {
   readonly baseline?: number
   /** What is held against the bar, as it is told: `1.10 x`, `+0.3 ms`. */
   readonly figure: string
-  readonly bar: string
+  /** Left out where the figure is only to be known. */
+  readonly bar?: string
   readonly isMet: boolean
   /** Every single run, in `unit`. */
   readonly runs: { readonly ours: readonly number[]; readonly baseline?: readonly number[] }
@@ -22,8 +23,8 @@ export function tableOf(measurements: readonly Measurement[]): string {
       amount(ours, unit),
       baseline === undefined ? '' : amount(baseline, unit),
       figure,
-      bar,
-      isMet ? 'ok' : 'MISSED',
+      bar ?? '',
+      bar === undefined ? '' : isMet ? 'ok' : 'MISSED',
     ]),
   ]
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
@@ -41,6 +42,7 @@ function pad(cell: string, width: number, column: number): string {
   return column === 0 || column === 5 ? cell.padEnd(width) : cell.padStart(width)
 }
 
-function amount(value: number, unit: string): string {
+/** A value with its unit. */
+export function amount(value: number, unit: string): string {
   return `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`
 }

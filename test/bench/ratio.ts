@@ -15,6 +15,14 @@ export function atLeast(name: string, runs: Pair, bar: number): Measurement {
   return { ...common, ours, baseline, figure, bar: `>= ${bar} x`, isMet: baseline >= bar * ours }
 }
 
+/** Ours against what somebody might use in its place, with no bar. */
+export function beside(name: string, runs: Pair): Measurement {
+  const { ours, baseline, ...common } = compared(name, runs)
+  const figure =
+    ours <= baseline ? `${(baseline / ours).toFixed(1)} x faster` : `${(ours / baseline).toFixed(2)} x`
+  return { ...common, ours, baseline, figure, isMet: true }
+}
+
 function compared(name: string, runs: Pair) {
   return { name, unit: 'ms' as const, ours: median(runs.ours), baseline: median(runs.baseline), runs }
 }

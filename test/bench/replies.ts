@@ -20,6 +20,75 @@ export function contentEvent(text: string, finishReason?: string): string {
   return `data: ${JSON.stringify(chunk)}\n\n`
 }
 
+/** Chunks of a long answer as other gateways send them: the same fields in another order, fewer, and more. */
+const otherChunks = {
+  'no responseId': (text: string) => ({
+    candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0 }],
+    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1, totalTokenCount: 8 },
+    modelVersion: 'bench-model',
+  }),
+  'another order': (text: string) => ({
+    responseId: 'bench-0123456789abcdef0',
+    createTime: '2026-11-22T10:00:00.123456Z',
+    modelVersion: 'bench-model',
+    usageMetadata: { totalTokenCount: 8, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }] },
+    candidates: [{ index: 0, avgLogprobs: -0.25, content: { role: 'model', parts: [{ text }] } }],
+  }),
+  'safety ratings': (text: string) => ({
+    candidates: [
+      {
+        content: { parts: [{ text }], role: 'model' },
+        finishReason: 'FINISH_REASON_UNSPECIFIED',
+        safetyRatings: [{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' }],
+      },
+    ],
+  }),
+} as const
+
+/** Events of a long response as other gateways send them. */
+const otherDeltas = {
+  'alphabetical order': (delta: string, sequence_number: number) => ({
+    content_index: 0,
+    delta,
+    item_id: 'msg_bench',
+    logprobs: [{ bytes: [114, 105, 118], logprob: -0.125, token: 'river', top_logprobs: [] }],
+    output_index: 0,
+    sequence_number,
+    type: 'response.output_text.delta',
+  }),
+  'few fields': (delta: string) => ({ type: 'response.output_text.delta', delta }),
+} as const
+
+/** Long streams of unusual messages, by the names of models. */
+export const variants = [
+  ...Object.keys(otherChunks).map(
+    (form) => ({ command: 'generate', form, model: modelOf('chunk', form) }) as const,
+  ),
+  ...Object.keys(otherDeltas).map(
+    (form) => ({ command: 'respond', form, model: modelOf('delta', form) }) as const,
+  ),
+]
+
+function modelOf(kind: string, form: string): string {
+  return `bench-${kind}-${form.replaceAll(' ', '-')}`
+}
+
+/** The bodies of these streams, by the names of models. */
+export function variantStreams(): Record<string, string> {
+  const lines = (messages: readonly unknown[]) =>
+    messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join('')
+  const chunks = Object.entries(otherChunks).map(([form, make]) => [
+    modelOf('chunk', form),
+    lines(Array.from({ length: longEvents }, () => make(word))) + contentEvent('', 'STOP'),
+  ])
+  const end = { type: 'response.completed', response: { status: 'completed', output: [] } }
+  const deltas = Object.entries(otherDeltas).map(([form, make]) => [
+    modelOf('delta', form),
+    lines([...Array.from({ length: longEvents }, (_, n) => make(word, n)), end]),
+  ])
+  return Object.fromEntries([...chunks, ...deltas]) as Record<string, string>
+}
+
 export function shortContentStream(): string {
   return contentEvent(shortText.slice(0, 7)) + contentEvent(shortText.slice(7), 'STOP')
 }

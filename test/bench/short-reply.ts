@@ -1,19 +1,35 @@
 import type { Measurement } from './measurement.ts'
-import { atMost } from './ratio.ts'
-import { shortText } from './replies.ts'
+import { hasCurl } from './peers.ts'
+import { atMost, beside } from './ratio.ts'
+import { shortContentStream, shortText } from './replies.ts'
 import { timeInTurns } from './timing.ts'
-import { baseline as words, modelgate, type Workbench } from './workbench.ts'
+import { baseline, modelgate, type Workbench } from './workbench.ts'
 
-const bar = 1.35
+const bar = 1.15
+const runs = 21
+const model = 'bench-short'
+const prompt = 'Name three rivers'
 
-/** A whole `generate` of one short reply, against a bare script that does the same; the compile cache is warm. */
-export function measureShortReply(workbench: Workbench): Measurement {
+/** A whole `generate` of one short reply, against scripts and programs that get the same; what is compiled is kept. */
+export function measureShortReply(workbench: Workbench): Measurement[] {
   const output = `${shortText}\n`
-  const runs = timeInTurns(
-    workbench,
-    { words: modelgate('generate', '-m', 'bench-short', 'Name three rivers'), output },
-    { words: words('bare-http', workbench.url, 'bench-short', 'Name three rivers'), output },
-    21,
-  )
-  return atMost('generate, short reply / bare node:http', runs, bar)
+  const ours = { words: modelgate('generate', '-m', model, prompt), output }
+  const against = (words: readonly string[], printed = output) =>
+    timeInTurns(workbench, ours, { words, output: printed }, runs)
+  const url = `${workbench.url}/v1beta/models/${model}:streamGenerateContent?alt=sse`
+  const curl = ['curl', '-sN', '-H', 'content-type: application/json', '-d', '{}', url]
+  return [
+    atMost(
+      'generate, short reply / bare node:http',
+      against(baseline('bare-http', workbench.url, model, prompt)),
+      bar,
+    ),
+    beside(
+      'generate, short reply / @google/genai',
+      against(baseline('genai-loop', workbench.url, model, prompt)),
+    ),
+    ...(hasCurl(workbench)
+      ? [beside('generate, short reply / curl', against(curl, shortContentStream()))]
+      : []),
+  ]
 }

@@ -6,7 +6,7 @@ import { run, timeInTurns } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
 
 const versionBar = 1.25
-const helpBar = 1.6
+const helpBar = 1.4
 const completionBar = 1.5
 
 /** How long `--version` and `--help` take, against a Node that does nothing; and what TAB waits for, against `--version`. */

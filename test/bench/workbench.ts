@@ -10,6 +10,8 @@ export interface Workbench {
   /** A new folder, removed in the end. */
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
+  /** What cannot be measured here, and why: a sentence each. */
+  readonly skipped: string[]
 }
 
 const launcher = join(import.meta.dirname, '../../bin/modelgate.js')
@@ -42,7 +44,7 @@ export async function withWorkbench(measure: (workbench: Workbench) => Promise<v
       MODELGATE_BASE_URL: url,
       MODELGATE_API_KEY: 'bench',
     }
-    await measure({ url, folder, env })
+    await measure({ url, folder, env, skipped: [] })
   } finally {
     gateway.kill()
     rmSync(folder, { recursive: true, force: true })

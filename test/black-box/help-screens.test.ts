@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { runOnScreen } from '../support/screen.ts'
-import { launcher } from './spawn-program.ts'
+import { testContext, type TestOverrides } from '../support/test-context.ts'
+import { runProgram } from '../../src/program.ts'
+import { launcher, spawnProgram } from './spawn-program.ts'
 
 /** Calls whose text other commands do not change. */
 const calls = [
@@ -38,4 +40,21 @@ test('the overview is one screen of 24 lines', async () => {
   const { lines } = await show([], 80)
   expect(lines.length).toBeLessThanOrEqual(24)
   expect(lines[0]).toBe('One program for a gateway to hosted generative models.')
+})
+
+/** What the parser's own tree says, which the build has written down. */
+async function ownHelp(overrides: TestOverrides = {}): Promise<string> {
+  const context = testContext(overrides)
+  await runProgram(['--help'], context)
+  return context.stdout.text
+}
+
+test.each(['--help', '-h'])('%s of the built program is that of its commands', async (flag) => {
+  const { exit, stdout, stderr } = await spawnProgram([flag]).ended
+  expect([exit, stdout.toString(), stderr]).toEqual([0, await ownHelp(), ''])
+})
+
+test.each([140, 80, 40])('so it is on a terminal of %i columns', async (columns) => {
+  const { bytes } = await show(['--help'], columns)
+  expect(bytes).toContain((await ownHelp({ terminal: true, columns })).replaceAll('\n', '\r\n'))
 })

@@ -5,7 +5,7 @@ import { generateExamples, registerGenerate } from '../../src/commands/generate.
 import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
 import { schemaNames } from '../../src/commands/schema.ts'
 import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
-import { formatExamples, type Example, formatRows } from '../../src/commands/shared/help/help-layout.ts'
+import { formatExamples, type Example, formatRows } from '../../src/output/help-page.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { commandEntries } from '../../src/command-entries.ts'
 import { runMain } from '../support/run-main.ts'

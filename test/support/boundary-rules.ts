@@ -17,7 +17,7 @@ const common = [
 /** What each part of src/ may import from besides; its own files always. A part that is not listed may import nothing. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['program', 'output', 'context'],
-  program: ['command-entries', 'commands', 'context'],
+  program: ['command-entries', 'commands', 'output', 'context'],
   'command-entries': ['commands', 'context'],
   commands: [
     'pipeline',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { groupCommands } from '../shared/help/command-groups.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatRows, headingLine } from '../shared/help/help-layout.ts'
+import { formatRows, headingLine } from '../../output/help-page.ts'
 
 const steps = [
   ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'],

@@ -3,7 +3,7 @@ import { exitCodes } from '../../errors.ts'
 import { templateTokens } from '../../files/output-plan.ts'
 import { defaultMaxRetries } from '../../limits.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatExamples, formatRows, headingLine, type Example } from '../shared/help/help-layout.ts'
+import { formatExamples, formatRows, headingLine, type Example } from '../../output/help-page.ts'
 
 /** A part of a topic: a heading, and under it a paragraph, rows of two columns, or examples. */
 interface Block {
@@ -44,6 +44,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['XDG_STATE_HOME', 'where job records and rescued results live'],
   ['XDG_CACHE_HOME', 'where compiled code is kept between runs'],
   ['NODE_COMPILE_CACHE', 'another folder for compiled code'],
+  ['NODE_DISABLE_COMPILE_CACHE', 'keep no compiled code'],
   ['APPDATA, LOCALAPPDATA', 'on Windows, in place of the XDG folders'],
   ['HOME, USERPROFILE', 'the home directory'],
   ['SHELL, ZDOTDIR, PATH', 'init: the shell at hand, and whether it finds modelgate'],

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts'
 import { shellWord } from '../../files/file-error.ts'
 import type { InitDocument } from '../../events/set-up.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatRows, headingLine, type HelpRow } from '../shared/help/help-layout.ts'
+import { formatRows, headingLine, type HelpRow } from '../../output/help-page.ts'
 import { homePath } from '../shared/call/print-document.ts'
 
 /** The last screen: what has been written where, and what to do next. */

@@ -1,0 +1,131 @@
+import { wantsColour, type Context } from '../context.ts'
+import { widest, wrap } from './line-breaks.ts'
+
+/** A term and its meaning: one line of help, or several on a narrow terminal. */
+export type HelpRow = readonly [term: string, about: string]
+
+/** Below this width, the meaning is printed under its term. */
+const minAboutWidth = 30
+const indent = '  '
+
+/** What a `--help` says, before it is fitted to a width. */
+export interface HelpPage {
+  readonly usage: string
+  readonly about: string
+  readonly examples: readonly Example[]
+  /** Arguments, commands and options, by their headings. */
+  readonly blocks: readonly (readonly [heading: string, rows: readonly HelpRow[]])[]
+  /** What leads to more, a sentence each. */
+  readonly more: readonly string[]
+}
+
+/** A help as text with colours. Fits any width down to its longest word. */
+export function formatPage({ usage, about, examples, blocks, more }: HelpPage, columns: number): string {
+  const width = Math.min(columns, widest)
+  const termWidth = Math.max(0, ...blocks.flatMap(([, rows]) => rows.map(([term]) => term.length)))
+  return [
+    usageLine(usage, width),
+    wrap(about, width),
+    ...(examples.length === 0 ? [] : [formatExamples(examples, width).trimEnd()]),
+    ...blocks.map(
+      ([heading, rows]) => `${headingLine(heading, width)}\n${formatRows(rows, width, termWidth)}`,
+    ),
+    ...more.map((sentence) => wrap(sentence, width, indent)),
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+const paint = (open: number, close: number) => (text: string) =>
+  text === '' ? '' : `\u001b[${open}m${text}\u001b[${close}m`
+const bold = paint(1, 22)
+const dim = paint(2, 22)
+const cyan = paint(36, 39)
+
+/** The colours of a help are taken out where there are none. */
+export function writeHelp({ stdout, env }: Pick<Context, 'stdout' | 'env'>, text: string): void {
+  stdout.write(hasHelpColours({ stdout, env }) ? text : withoutColours(text))
+}
+
+/** Whether standard output is a terminal that shows colours: scripts read it, whatever is set. */
+export function hasHelpColours({ stdout, env }: Pick<Context, 'stdout' | 'env'>): boolean {
+  return stdout.isTerminal && wantsColour({ env }, stdout)
+}
+
+// oxlint-disable-next-line no-control-regex -- the colours are control sequences
+const withoutColours = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
+
+/** A heading over rows or paragraphs. */
+export function headingLine(heading: string, columns: number): string {
+  return wrap(heading, columns, indent).split('\n').map(bold).join('\n')
+}
+
+function usageLine(usage: string, columns: number): string {
+  return wrap(`Usage: ${usage}`, columns, indent).replace('Usage:', bold)
+}
+
+/** Two columns; or, where the second would be too narrow, the meaning below its term. */
+export function formatRows(
+  rows: readonly HelpRow[],
+  columns: number,
+  termWidth = Math.max(...rows.map(([term]) => term.length)),
+): string {
+  const width = Math.min(columns, widest)
+  const aboutAt = indent.length + termWidth + indent.length
+  const isNarrow = width - aboutAt < minAboutWidth
+  return rows
+    .map(([term, about]) => {
+      if (!isNarrow) {
+        const line = `${indent}${term.padEnd(termWidth)}${indent}${about}`
+        return wrap(line, width, ' '.repeat(aboutAt)).replace(term, paintTerm)
+      }
+      const below = indent.repeat(3)
+      return `${wrap(indent + term, width, below).replace(term, paintTerm)}\n${wrap(below + about, width, below)}`
+    })
+    .join('\n')
+}
+
+/** What is typed as it stands; what follows it is a placeholder. */
+function paintTerm(term: string): string {
+  const [, fixed = '', rest = ''] = /^([^]*?)( [<[][^]*)?$/.exec(term) ?? []
+  return cyan(fixed) + rest
+}
+
+/** A command line to paste, with an explanation if it is not obvious. */
+export type Example = readonly [line: string, about?: string]
+
+/** Examples that can be pasted at any width: long lines continue after a backslash. */
+export function formatExamples(examples: readonly Example[], columns: number): string {
+  const lines = examples.map(([line, about]) => [`  $ ${line}`, about] as const)
+  const aboutAt = Math.max(...lines.map(([line, about]) => (about === undefined ? 0 : line.length))) + 2
+  const fitsOneLine = lines.every(([, about = '']) => aboutAt + about.length <= columns)
+  const blocks = lines.map(([line, about]) => {
+    if (about === undefined) return continued(line, columns)
+    if (fitsOneLine) return `${prompted(line.padEnd(aboutAt))}${dim(about)}`
+    return `${dim(wrap(`  # ${about}`, columns, '  # '))}\n${continued(line, columns)}`
+  })
+  return [headingLine('Examples:', columns), ...blocks, ''].join('\n')
+}
+
+const prompted = (line: string) => line.replace('$', dim)
+
+/** Breaks between words, never inside quotes, and between an option and its value only where both are too long. */
+function continued(line: string, columns: number): string {
+  const words = line.trimStart().match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? []
+  const parts: string[] = []
+  for (const word of words) {
+    const last = parts.at(-1) ?? ''
+    const isValue = /^--?\w[^ ]*$/.test(last) && !word.startsWith('-')
+    if (isValue && last.length + word.length < columns - 10) parts[parts.length - 1] = `${last} ${word}`
+    else parts.push(word)
+  }
+  const lines = ['  ']
+  for (const [index, part] of parts.entries()) {
+    const joined = `${lines.at(-1)}${index === 0 ? '' : ' '}${part}`
+    // Room for the backslash, except at the very end.
+    const room = index === parts.length - 1 ? columns : columns - 2
+    if (joined.length <= room || index < 2) lines[lines.length - 1] = joined
+    else lines.push(`      ${part}`)
+  }
+  return prompted(lines.join(' \\\n'))
+}
