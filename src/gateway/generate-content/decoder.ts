@@ -277,6 +277,7 @@ export function createContentDecoder({
       const { candidate, content, part, isMereText } = sample!
       return {
         pattern,
+        joins: isMereText,
         take(characters, event) {
           const text = unescapeJson(characters)
           if (isMereText) {

@@ -235,6 +235,7 @@ export function createResponseDecoder({
       const isText = type === 'response.output_text.delta'
       return {
         pattern,
+        joins: isText,
         take(text) {
           const delta = unescapeJson(text)
           if (isText) addText(transcript.itemAt(index), delta)

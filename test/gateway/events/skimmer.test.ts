@@ -9,7 +9,11 @@ function fastPathTo(take: (value: unknown) => void): FastPath {
     shapeOf(_, json) {
       const pattern = patternOf(json, (path) => (path === 'n' ? 'text' : 'any'))
       if (pattern === undefined) return undefined
-      return { pattern, take: (_text, event) => take(JSON.parse(event.slice(event.indexOf('{')))) }
+      return {
+        pattern,
+        joins: false,
+        take: (_text, event) => take(JSON.parse(event.slice(event.indexOf('{')))),
+      }
     },
   }
 }
