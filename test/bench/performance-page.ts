@@ -59,6 +59,7 @@ export function performancePage(
     '```text\nnpm run bench -- --write\n```',
     'makes this page. A bar is what a release must reach; rows without one are there to compare.',
     `${facts.date}, ${facts.processors}, ${facts.memory}, ${facts.system}; load before it began: ${facts.load}. ${versions.join(', ')}.`,
+    ...(facts.load < 1 ? [] : ['**The machine was busy with other work: these numbers are rough.**']),
     ...(missed.length === 0
       ? ['Every bar is met.']
       : [
