@@ -20,6 +20,10 @@ const unused: Readonly<Record<string, string>> = {
   // The connection speaks HTTP/1.1 only (allowH2: false).
   'undici>./client-h2.js':
     'module.exports = function connectH2() { throw new Error("HTTP/2 is not part of this build") }',
+  // Bodies are chunks of bytes, never forms: a tenth of what a request loads would be for these.
+  'undici>../web/fetch/body.js': 'module.exports = {}',
+  'undici>../web/fetch/formdata': 'module.exports = {}',
+  'undici>../web/webidl': 'module.exports = { webidl: { is: { FormData: () => false } } }',
 }
 
 /**

@@ -105,14 +105,24 @@ function compiled(id, filename, source) {
   const cachedData = file && compiledBefore(file, source)
   if (cachedData !== undefined) {
     const script = new Script(code, { filename, cachedData })
-    // It is made by another V8, or for other flags.
-    if (!script.cachedDataRejected) return script
+    // Made by another V8, or for other flags: the next start compiles it. This one could not any more, since V8 remembers
+    // the script as it has compiled it just now.
+    if (script.cachedDataRejected) remove(file)
+    return script
   }
   if (file === undefined || !canKeep(file)) return new Script(code, { filename })
   const script = withAllFunctions(() => new Script(code, { filename }))
   // Before it runs: V8 would keep, too, which functions have proved not to be worth optimizing in a long run.
   fresh.push({ file, source, code: script.createCachedData() })
   return script
+}
+
+function remove(file) {
+  try {
+    process.getBuiltinModule('node:fs').unlinkSync(file)
+  } catch {
+    // Then it is rejected again.
+  }
 }
 
 /** V8 compiles functions when they are called, unless it is told otherwise; and takes back code only with the flags of then. */

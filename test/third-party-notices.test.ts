@@ -111,7 +111,6 @@ describe('the built file', () => {
   const built = readFileSync(new URL('../THIRD-PARTY-NOTICES', import.meta.url), 'utf8')
 
   test.each([
-    ['what a module of undici was taken from', 'Copyright (c) 2020 Ethan Arrowood'],
     ['the parser compiled into undici', 'llhttp'],
     ['the acknowledgement that libjpeg asks for', 'based in part on the work of the Independent JPEG Group'],
     ['the licence of libjpeg-turbo', 'Copyright (C)2009-2020 D. R. Commander.'],

@@ -48,22 +48,31 @@ test('code of another version of a script is not run, but replaced', async () =>
   expect(readFileSync(path).subarray(0, 32)).toEqual(whole.subarray(0, 32))
 })
 
-test('code that was cut off is not run, but replaced', async () => {
+/** Of all files together, in bytes. */
+const sizeOf = (folder: string) =>
+  [...kept(folder).values()].reduce((sum, path) => sum + statSync(path).size, 0)
+
+test('code that was cut off is not run, and compiled again', async () => {
   const folder = temporaryFolder()
   await runWith(folder)
-  const paths = [...kept(folder).values()]
-  for (const path of paths) writeFileSync(path, readFileSync(path).subarray(0, 1_000))
+  const size = sizeOf(folder)
+  for (const path of kept(folder).values()) writeFileSync(path, readFileSync(path).subarray(0, 1_000))
   await runWith(folder)
-  expect(Math.min(...paths.map((path) => statSync(path).size))).toBeGreaterThan(1_000)
+  await runWith(folder)
+  expect(sizeOf(folder) / size).toBeCloseTo(1, 1)
 })
 
-test('code that V8 compiled with other options is replaced', async () => {
+test('code for other options of V8 is not run, and compiled again', async () => {
   const folder = temporaryFolder()
   await runWith(folder)
-  const before = [...kept(folder).values()].map((path) => statSync(path).mtimeMs)
-  await runWith(folder, { NODE_OPTIONS: '--stack-trace-limit=7' })
-  const after = [...kept(folder).values()].map((path) => statSync(path).mtimeMs)
-  expect(after.filter((time, index) => time === before[index])).toEqual([])
+  const size = sizeOf(folder)
+  const times = () => [...kept(folder).values()].map((path) => statSync(path).mtimeMs)
+  const before = times()
+  const options = { NODE_OPTIONS: '--stack-trace-limit=7' }
+  await runWith(folder, options)
+  await runWith(folder, options)
+  expect(times().filter((time) => before.includes(time))).toEqual([])
+  expect(sizeOf(folder) / size).toBeCloseTo(1, 1)
 })
 
 test('NODE_DISABLE_COMPILE_CACHE keeps nothing', async () => {
