@@ -42,6 +42,8 @@ export interface Place {
   /** Of the request in its lane, and how many outages there had been. */
   readonly number: number
   readonly outages: number
+  /** Whether it was sent to see whether the gateway is there again. */
+  readonly isProbe: boolean
   /** Whether what the gateway answered is known, while a remote job goes on. */
   readonly isAnswered: boolean
 }

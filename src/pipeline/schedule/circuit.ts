@@ -7,6 +7,7 @@ const probeMs = 15_000
 /** A request that is under way, and how often the circuit had opened before it was sent. */
 export interface SentRequest {
   readonly outages: number
+  readonly isProbe: boolean
 }
 
 /** `neither`: it ended for a reason that says nothing of the gateway, such as a full disk. */
@@ -30,46 +31,58 @@ export interface Circuit {
   end(request: SentRequest, answer: Answer, askedS?: number): boolean
 }
 
-/** @param onChange called when it opens or closes */
-export function createCircuit(clock: Clock, onChange: (isOpen: boolean) => void): Circuit {
-  let failures = 0
-  let outages = 0
-  let isOpen = false
-  let opensAt = 0
-  let probe: SentRequest | undefined
+/** How the circuit stands, as plain data, so that processes can share it. Times in milliseconds, by the clock that is given. */
+export interface CircuitState {
+  isOpen: boolean
+  failures: number
+  outages: number
+  opensAt: number
+  /** Whether the probe is under way. */
+  isProbing: boolean
+}
 
+export function newCircuit(): CircuitState {
+  return { isOpen: false, failures: 0, outages: 0, opensAt: 0, isProbing: false }
+}
+
+/**
+ * @param onChange called when it opens or closes
+ * @param state is changed
+ */
+export function createCircuit(
+  clock: Pick<Clock, 'monotonic'>,
+  onChange: (isOpen: boolean) => void,
+  state = newCircuit(),
+): Circuit {
   const change = (next: boolean) => {
-    isOpen = next
-    failures = 0
-    opensAt = isOpen ? clock.monotonic() + probeMs : 0
-    if (isOpen) outages++
-    onChange(isOpen)
+    state.isOpen = next
+    state.failures = 0
+    state.opensAt = next ? clock.monotonic() + probeMs : 0
+    if (next) state.outages++
+    onChange(next)
   }
 
   return {
     get isOpen() {
-      return isOpen
+      return state.isOpen
     },
     get opensAt() {
-      return opensAt
+      return state.isProbing ? Infinity : state.opensAt
     },
     begin() {
-      const request = { outages }
-      if (isOpen) {
-        probe = request
-        opensAt = Infinity
-      }
-      return request
+      if (state.isOpen) state.isProbing = true
+      return { outages: state.outages, isProbe: state.isOpen }
     },
     end(request, answer, askedS = 0) {
-      const isKnown = answer === 'failed' && request.outages < outages
-      if (request === probe) {
-        probe = undefined
+      const isKnown = answer === 'failed' && request.outages < state.outages
+      if (request.isProbe) {
+        state.isProbing = false
         if (answer === 'answered') change(false)
-        else opensAt = clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
-      } else if (!isOpen && !isKnown) {
-        if (answer === 'answered') failures = 0
-        else if (answer === 'failed' && ++failures === failuresToOpen) change(true)
+        else
+          state.opensAt = clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
+      } else if (!state.isOpen && !isKnown) {
+        if (answer === 'answered') state.failures = 0
+        else if (answer === 'failed' && ++state.failures === failuresToOpen) change(true)
       }
       return isKnown
     },

@@ -7,6 +7,22 @@ const cleanToGrow = 20
 /** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
 const minPauseMs = 100
 
+/** How a lane stands, as plain data, so that processes can share it. Times in milliseconds, by the clock that is given. */
+export interface LaneRateState {
+  concurrency: number
+  pausedUntil: number
+  /** How many requests have been sent. */
+  sent: number
+  /** Requests up to this number were sent before the lane slowed down: their 429s are of the same burst. */
+  lastOfBurst: number
+  bursts: number
+  clean: number
+}
+
+export function newLaneRate(concurrency: number): LaneRateState {
+  return { concurrency, pausedUntil: 0, sent: 0, lastOfBurst: 0, bursts: 0, clean: 0 }
+}
+
 /** How many requests of a lane may be under way, and from when on: it follows the gateway's 429s. */
 export interface LaneRate {
   /** How many at once; at least 1. */
@@ -20,50 +36,48 @@ export interface LaneRate {
   /**
    * The request was answered with a 429.
    * @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter
+   * @param inFlight how many were under way with it, where that is what halves: a lane that has no limit yet
    */
-  refuse(request: number, askedS: number | undefined): void
+  refuse(request: number, askedS: number | undefined, inFlight?: number): void
 }
 
-/** @param onChange called when the concurrency changes or a pause begins */
+/**
+ * @param configured the highest concurrency
+ * @param onChange called when the concurrency changes or a pause begins
+ * @param state is changed
+ */
 export function createLaneRate(
-  clock: Clock,
+  clock: Pick<Clock, 'monotonic' | 'random'>,
   configured: number,
   onChange: (reason: string) => void,
+  state = newLaneRate(configured),
 ): LaneRate {
-  let concurrency = configured
-  let pausedUntil = 0
-  let sent = 0
-  /** Requests up to this number were sent before the lane slowed down: their 429s are of the same burst. */
-  let lastOfBurst = 0
-  let bursts = 0
-  let clean = 0
-
   return {
     get concurrency() {
-      return concurrency
+      return state.concurrency
     },
     get pausedUntil() {
-      return pausedUntil
+      return state.pausedUntil
     },
-    begin: () => ++sent,
+    begin: () => ++state.sent,
     succeed() {
-      bursts = 0
-      if (++clean < cleanToGrow || concurrency === configured) return
-      clean = 0
-      concurrency++
+      state.bursts = 0
+      if (++state.clean < cleanToGrow || state.concurrency === configured) return
+      state.clean = 0
+      state.concurrency++
       onChange(`${cleanToGrow} requests in a row went well`)
     },
-    refuse(request, askedS) {
+    refuse(request, askedS, inFlight = state.concurrency) {
       const now = clock.monotonic()
-      const isNew = request > lastOfBurst
+      const isNew = request > state.lastOfBurst
       if (isNew) {
-        concurrency = Math.max(1, Math.floor(concurrency / 2))
-        lastOfBurst = sent
-        bursts++
+        state.concurrency = Math.max(1, Math.floor(Math.min(state.concurrency, inFlight) / 2))
+        state.lastOfBurst = state.sent
+        state.bursts++
       }
-      clean = 0
-      const waitMs = waitBefore(bursts - 1, askedS, clock.random()) * 1000
-      pausedUntil = Math.max(pausedUntil, now + Math.max(minPauseMs, waitMs))
+      state.clean = 0
+      const waitMs = waitBefore(state.bursts - 1, askedS, clock.random()) * 1000
+      state.pausedUntil = Math.max(state.pausedUntil, now + Math.max(minPauseMs, waitMs))
       if (isNew) onChange('the gateway wants fewer requests (HTTP 429)')
     },
   }

@@ -1,9 +1,10 @@
 import type { Clock, Timer } from '../../context.ts'
-import { billedOf, ModelgateError } from '../../errors.ts'
+import { ModelgateError } from '../../errors.ts'
 import type { RunEvent } from '../../events/run-document.ts'
 import { waitBefore } from '../../gateway/retry.ts'
 import { lanes as laneNames, type Lane } from '../manifest/manifest.ts'
-import { createCircuit, type Answer } from './circuit.ts'
+import { answerIn, isRateLimit, mayRepeat } from './attempt-error.ts'
+import { createCircuit } from './circuit.ts'
 import { createLaneRate, type LaneRate } from './lane-rate.ts'
 import { createTaskQueue, type QueueOrder, type TaskQueue } from './task-queue.ts'
 
@@ -143,7 +144,7 @@ export function createLanes(options: LanesOptions): Lanes {
       else if (isRateLimit(error)) {
         lane.rate.refuse(place, askedS)
         enqueue(task)
-      } else if (!mayRepeat(error, task.order)) task.reject(error)
+      } else if (!mayRepeat(error, task.order.isFollowUp)) task.reject(error)
       // What was under way when an outage began is sent again when that is over; it was one failure, not one each.
       else if (isKnown || used < allowed) {
         if (!isKnown) used++
@@ -255,30 +256,6 @@ function stateOf(
 function pauseOf({ pausedUntil }: LaneRate, clock: Clock): number | null {
   const leftMs = pausedUntil - clock.monotonic()
   return leftMs > 0 ? leftMs / 1000 : null
-}
-
-/** A spent quota comes with the same status, and waiting does not help. */
-function isRateLimit(error: unknown): boolean {
-  return error instanceof ModelgateError && error.exit === 'later' && error.facts.httpStatus === 429
-}
-
-/** What no wait mends: a certificate, a proxy's answer, the end of the time. */
-const finalCode = /^not_sent_(?:certificate|client_certificate|tls|proxy|deadline)$/
-
-function mayRepeat(error: unknown, { isFollowUp }: QueueOrder): error is ModelgateError {
-  if (!(error instanceof ModelgateError) || finalCode.test(error.code)) return false
-  if (error.exit !== 'later' && error.exit !== 'notSent') return false
-  return isFollowUp || billedOf(error) === 'no'
-}
-
-/** What an error says of the gateway. */
-function answerIn(error: unknown): Answer {
-  if (!(error instanceof ModelgateError)) return 'neither'
-  if (isRateLimit(error)) return 'answered'
-  const { exit, facts } = error
-  if (exit === 'later' || exit === 'notSent' || exit === 'unknown') return 'failed'
-  const isAnswer = facts.httpStatus !== undefined || exit === 'failed' || exit === 'contract'
-  return isAnswer ? 'answered' : 'neither'
 }
 
 function deadlinePassed(): ModelgateError {

@@ -1,0 +1,30 @@
+import { billedOf, ModelgateError } from '../../errors.ts'
+import type { Answer } from './circuit.ts'
+
+/** A spent quota comes with the same status, and waiting does not help. */
+export function isRateLimit(error: unknown): boolean {
+  return error instanceof ModelgateError && error.exit === 'later' && error.facts.httpStatus === 429
+}
+
+/** What no wait mends: a certificate, a proxy's answer, the end of the time. */
+const finalCode = /^not_sent_(?:certificate|client_certificate|tls|proxy|deadline)$/
+
+/**
+ * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before.
+ * @param isFollowUp whether it goes on with what the gateway has accepted
+ */
+export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
+  if (!(error instanceof ModelgateError) || finalCode.test(error.code)) return false
+  if (error.exit !== 'later' && error.exit !== 'notSent') return false
+  return isFollowUp || billedOf(error) === 'no'
+}
+
+/** What an error says of the gateway. */
+export function answerIn(error: unknown): Answer {
+  if (!(error instanceof ModelgateError)) return 'neither'
+  if (isRateLimit(error)) return 'answered'
+  const { exit, facts } = error
+  if (exit === 'later' || exit === 'notSent' || exit === 'unknown') return 'failed'
+  const isAnswer = facts.httpStatus !== undefined || exit === 'failed' || exit === 'contract'
+  return isAnswer ? 'answered' : 'neither'
+}
