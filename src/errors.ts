@@ -79,6 +79,11 @@ export const exitCodes = {
 
 export type ExitName = keyof typeof exitCodes
 
+/** Whether an error can end so, for names that come from elsewhere. */
+export function isExitName(name: unknown): name is ExitName {
+  return typeof name === 'string' && Object.hasOwn(exitCodes, name)
+}
+
 /** Whether the call may have cost money. */
 export type Billed = 'no' | 'maybe' | 'yes'
 

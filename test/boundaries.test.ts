@@ -33,7 +33,7 @@ test('no file needs another that needs it', () => {
 })
 
 test('the folders of the pipeline stand on each other in this order', () => {
-  const order = 'lock store journal manifest execute plan schedule shards run changes report'.split(' ')
+  const order = 'lock store journal manifest execute plan schedule shards queue run changes report'.split(' ')
   // What lies beside the folders is for all of them.
   const floorOf = (path: string) => order.indexOf(path.split('/')[1]!)
   const up = files

@@ -8,7 +8,6 @@ export type QueueName = Lane | 'poll'
 export interface Delivery {
   readonly key: string
   readonly attempt: string
-  readonly run: string
 }
 
 /** Brings tasks to workers, each at least once. Nothing about money depends on it. */

@@ -1,4 +1,4 @@
-import { exitCodes, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
+import { isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 
 /** An error on its way from a worker to the run. What only that machine knows, such as paths, is left out. */
@@ -23,12 +23,11 @@ export function errorMessage(error: ModelgateError, redact: (json: string) => st
 /** The error that a worker has met. What is no such message is an unknown outcome: something was sent. */
 export function errorFrom(value: unknown): ModelgateError {
   const { exit, code, message, facts } = isObject(value) ? value : ({} as JsonObject)
-  const isKnown = typeof exit === 'string' && Object.hasOwn(exitCodes, exit)
-  if (!isKnown || typeof code !== 'string' || typeof message !== 'string') {
+  if (!isExitName(exit) || typeof code !== 'string' || typeof message !== 'string') {
     return new ModelgateError('unknown', 'queue_damaged', 'The queue holds an outcome that cannot be read.', {
       phase: 'result',
       billed: 'maybe',
     })
   }
-  return new ModelgateError(exit as ExitName, code, message, isObject(facts) ? (facts as ErrorFacts) : {})
+  return new ModelgateError(exit, code, message, isObject(facts) ? (facts as ErrorFacts) : {})
 }

@@ -2,6 +2,7 @@ import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError } from '../../errors.ts'
 import { creationOf } from '../manifest/instance-body.ts'
+import { isAnswered } from '../schedule/attempt-error.ts'
 import { executeTask } from '../execute/execute-task.ts'
 import type { Task, TaskResult, UpstreamResult } from '../execute/task.ts'
 import type { Assessment, Variant } from '../plan/assessment.ts'
@@ -160,7 +161,7 @@ async function giveUp(
   if (intent === undefined) return 0
   const billed = billedOf(error)
   const mayBeThere = resumed || history.jobs.has(key)
-  const isOver = ended.has(error.exit) || (billed === 'no' && !mayBeThere)
+  const isOver = isAnswered(error) || (billed === 'no' && !mayBeThere)
   // Still under way, or unknown: the next run looks at what is left, and goes on with it.
   if (!isOver) return 0
   if (billed === 'no') {
@@ -172,15 +173,6 @@ async function giveUp(
   await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
   return 0
 }
-
-/** After these the gateway has nothing more to say about a request. */
-const ended: ReadonlySet<ModelgateError['exit']> = new Set([
-  'rejected',
-  'failed',
-  'contract',
-  'partial',
-  'schema',
-])
 
 /** @throws FileError when the bytes of another instance's result are gone */
 async function filesOfReferences(

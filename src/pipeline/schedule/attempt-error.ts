@@ -1,4 +1,4 @@
-import { billedOf, ModelgateError } from '../../errors.ts'
+import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 import type { Answer } from './circuit.ts'
 
 /** A spent quota comes with the same status, and waiting does not help. */
@@ -28,3 +28,10 @@ export function answerIn(error: unknown): Answer {
   const isAnswer = facts.httpStatus !== undefined || exit === 'failed' || exit === 'contract'
   return isAnswer ? 'answered' : 'neither'
 }
+
+/** Whether the gateway has nothing more to say about a request that ended so. */
+export function isAnswered({ exit }: Pick<ModelgateError, 'exit'>): boolean {
+  return answeredExits.has(exit)
+}
+
+const answeredExits: ReadonlySet<ExitName> = new Set(['rejected', 'failed', 'contract', 'partial', 'schema'])

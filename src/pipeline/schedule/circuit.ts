@@ -78,8 +78,7 @@ export function createCircuit(
       if (request.isProbe) {
         state.isProbing = false
         if (answer === 'answered') change(false)
-        else
-          state.opensAt = clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
+        else state.opensAt = clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
       } else if (!state.isOpen && !isKnown) {
         if (answer === 'answered') state.failures = 0
         else if (answer === 'failed' && ++state.failures === failuresToOpen) change(true)

@@ -1,0 +1,197 @@
+import type { JsonObject } from '../../json.ts'
+import { queueDocument } from './document-shapes.ts'
+import type { DocumentStore, Documents } from './document-store.ts'
+import { errorFrom } from './error-message.ts'
+import { isAnswered } from '../schedule/attempt-error.ts'
+import { openRecord, type RunLimits, type RunRecord } from './run-record.ts'
+import { requestName, runName, taskName, type TaskDocument } from './task-document.ts'
+
+/** A request that a run gives to the queue. */
+export interface Submission extends Pick<
+  TaskDocument,
+  'attempt' | 'instance' | 'lane' | 'creates' | 'cost' | 'onUnknown'
+> {
+  readonly key: string
+  /** Whether a result that there is already does not count: it is to be made anew. */
+  readonly isFresh: boolean
+  /** The task message. */
+  readonly message: JsonObject
+}
+
+/** What became of a submission. */
+export type Submitted =
+  /** To be delivered, perhaps once more: under the attempt that is told, which may be another run's. */
+  | { readonly kind: 'waiting'; readonly attempt: string; readonly isStarted: boolean }
+  /** A worker is at it. */
+  | { readonly kind: 'under way' }
+  | { readonly kind: 'ended'; readonly task: TaskDocument }
+
+/** So many tasks are read and written at once. */
+const chunkSize = 100
+
+/**
+ * Tells all workers the limits of a run, which is about to submit.
+ * @param used what it has created before, without a queue; once there is a record, that counts
+ * @returns what it has created by now
+ */
+export async function openRun(
+  documents: DocumentStore,
+  run: string,
+  limits: RunLimits,
+  used: RunRecord['used'],
+): Promise<RunRecord['used']> {
+  const name = runName(run)
+  return await documents.transact([name], (found) => {
+    const record = openRecord(queueDocument('run', found.get(name)), limits, used)
+    return { documents: new Map([[name, { ...record }]]), expiring: [name], result: record.used }
+  })
+}
+
+/** What a run has created by now, for all that the queue knows. */
+export async function usedBy(documents: DocumentStore, run: string): Promise<RunRecord['used'] | undefined> {
+  const name = runName(run)
+  return queueDocument('run', (await documents.read([name])).get(name))?.used
+}
+
+/**
+ * Gives tasks to the queue. Each may be given any number of times, by any number of runs: there is one for each key.
+ * @returns what became of each, in their order; what is `waiting` has yet to be delivered
+ */
+export async function submit(
+  documents: DocumentStore,
+  run: string,
+  submissions: readonly Submission[],
+): Promise<Submitted[]> {
+  const all: Submitted[] = []
+  for (let from = 0; from < submissions.length; from += chunkSize) {
+    const chunk = submissions.slice(from, from + chunkSize)
+    const names = chunk.flatMap(({ key }) => [taskName(key), requestName(key)])
+    all.push(
+      ...(await documents.transact(names, (found, now) => {
+        const written = new Map<string, JsonObject>()
+        const result = chunk.map((submission) => {
+          const { key, message } = submission
+          const before = queueDocument('task', found.get(taskName(key)))
+          const known = before === undefined ? undefined : joined(before, submission)
+          if (known !== undefined) return known
+          const goesOn = isOpenJob(before) && (!submission.isFresh || isOwn(before, submission))
+          const task = goesOn
+            ? { ...before, run, state: 'started' as const, outcome: null, failures: 0, since: now }
+            : newTask(submission, run, before, now)
+          written.set(taskName(key), { ...task })
+          written.set(requestName(key), { message })
+          return {
+            kind: 'waiting' as const,
+            attempt: task.attempt,
+            isStarted: task.state === 'started',
+          }
+        })
+        return { documents: written, result }
+      })),
+    )
+  }
+  return all
+}
+
+/** What is known of a key that has a task already; undefined where that one does not count, or is to go on. */
+function joined(task: TaskDocument, submission: Submission): Submitted | undefined {
+  const own = isOwn(task, submission)
+  switch (task.state) {
+    case 'waiting':
+      return { kind: 'waiting', attempt: task.attempt, isStarted: false }
+    case 'sent':
+    case 'started':
+      return { kind: 'under way' }
+    case 'withdrawn':
+      return undefined
+    case 'failed':
+      return own && !isOpenJob(task) ? { kind: 'ended', task } : undefined
+    case 'done':
+    case 'unknown':
+      return own || !submission.isFresh ? { kind: 'ended', task } : undefined
+  }
+}
+
+function isOwn({ attempt, earlier }: TaskDocument, submission: Submission): boolean {
+  return attempt === submission.attempt || earlier.includes(submission.attempt)
+}
+
+/** Whether only the look-ups of a remote job have failed: it is not known how the job itself has ended. */
+function isOpenJob(task: TaskDocument | undefined): task is TaskDocument {
+  if (task?.state !== 'failed' || task.job === null || task.outcome?.kind !== 'error') return false
+  return !isAnswered(errorFrom(task.outcome.error))
+}
+
+function newTask(
+  { attempt, instance, lane, creates, cost, onUnknown }: Submission,
+  run: string,
+  before: TaskDocument | undefined,
+  now: number,
+): TaskDocument {
+  const earlier = before === undefined ? [] : [...before.earlier, before.attempt]
+  return {
+    ...{ attempt, earlier: earlier.filter((other) => other !== attempt), run, instance, lane },
+    ...{ creates, cost, onUnknown, state: 'waiting', since: now, worker: null, isCounted: false },
+    ...{ failures: 0, notBefore: 0, place: null, job: null, outcome: null },
+  }
+}
+
+/** The tasks of keys, by key. What is not there is left out. */
+export async function lookAt(
+  documents: DocumentStore,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, TaskDocument>> {
+  const found = new Map<string, TaskDocument>()
+  for (let from = 0; from < keys.length; from += chunkSize) {
+    const chunk = keys.slice(from, from + chunkSize)
+    const read = await documents.read(chunk.map(taskName))
+    for (const key of chunk) {
+      const task = queueDocument('task', read.get(taskName(key)))
+      if (task !== undefined) found.set(key, task)
+    }
+  }
+  return found
+}
+
+/**
+ * Takes back what no worker has begun: it is not sent any more.
+ * @returns the keys that were taken back
+ */
+export async function withdraw(
+  documents: DocumentStore,
+  run: string,
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const all: string[] = []
+  for (let from = 0; from < keys.length; from += chunkSize) {
+    const chunk = keys.slice(from, from + chunkSize)
+    const change = (found: Documents, now: number) => {
+      const written = new Map<string, JsonObject | null>()
+      const taken = chunk.filter((key) => {
+        const task = queueDocument('task', found.get(taskName(key)))
+        if (task === undefined || task.run !== run || task.state !== 'waiting') return false
+        written.set(taskName(key), { ...task, state: 'withdrawn', since: now })
+        written.set(requestName(key), null)
+        return true
+      })
+      return {
+        documents: written,
+        expiring: taken.map(taskName),
+        messages: taken.map((key) => taskMessage(key)),
+        result: taken,
+      }
+    }
+    all.push(
+      ...(await documents.transact(
+        chunk.flatMap((key) => [taskName(key), requestName(key)]),
+        change,
+      )),
+    )
+  }
+  return all
+}
+
+/** Tells that there is something new about a task. */
+export function taskMessage(key: string, news: JsonObject = {}): string {
+  return JSON.stringify({ key, ...news })
+}
