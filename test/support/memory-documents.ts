@@ -7,7 +7,7 @@ import {
   type Documents,
   type DocumentStore,
   type Writes,
-} from '../../src/pipeline/queue/documents.ts'
+} from '../../src/pipeline/queue/document-store.ts'
 
 export interface MemoryDocuments extends DocumentStore {
   /** All that there is now, by name. */
