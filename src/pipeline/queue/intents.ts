@@ -54,7 +54,10 @@ export interface WorkerOptions {
 
 /** What workers write down of the requests that they send: nothing is sent before its intent is on the server's disk. */
 export interface Intents {
-  /** Takes a place, the budget and the intent, all at once; or takes over what a worker has left that died. */
+  /**
+   * Takes a place, the budget and the intent, all at once; or takes over what a worker has left that died. A worker that
+   * asks again has not sent it: the answer to its intent was lost. So it must not ask while it is at it.
+   */
   begin(delivery: Delivery): Promise<Begun>
   /** The id of a remote job. It is on the disk when this resolves. */
   started(ref: TaskRef, job: NonNullable<TaskDocument['job']>): Promise<void>
@@ -243,6 +246,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
         const request = found.get(requestName(key))
         const message = isObject(request) ? request['message'] : undefined
         if (task.state === 'started') return nothing({ kind: 'poll', task, message })
+        if (task.state === 'sent' && task.worker === worker) return nothing({ kind: 'send', task, message })
         if (task.state === 'sent') {
           const lastBeat = queueDocument('worker', found.get(workerName(task.worker ?? '')))?.beat ?? 0
           const leftMs = Math.max(lastBeat, task.since) + deadAfterMs - now
@@ -256,9 +260,8 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     async started(ref, job) {
       await documents.transact(namesOf(ref), (found, now) => {
         const at = scene(found, now, ref)
-        if (at === undefined || at.task.attempt !== ref.attempt || isFinal(at.task)) {
-          return { documents: new Map(), result: undefined }
-        }
+        const isAtIt = at?.task.attempt === ref.attempt && at.task.state !== 'started' && !isFinal(at.task)
+        if (!isAtIt) return { documents: new Map(), result: undefined }
         const { place, lane } = at.task
         const answered = place === null ? null : at.lanes.answered(lane, ref.attempt, place, rate)
         at.task = { ...at.task, state: 'started', since: now, job, place: answered, failures: 0 }
@@ -273,7 +276,9 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
         const { state } = at.task
         if (end instanceof ModelgateError) {
           const isMine = state === 'started' || (state === 'sent' && at.task.worker === worker)
-          return isMine ? write(ref, at, endWith(at, ref, end)) : nothing
+          if (isMine) return write(ref, at, endWith(at, ref, end))
+          // It was written down before, and the answer was lost.
+          return state === 'waiting' ? { ...nothing, result: Math.max(0, at.task.notBefore - now) } : nothing
         }
         if (state === 'done' || state === 'withdrawn') return nothing
         leave(at, ref, undefined)

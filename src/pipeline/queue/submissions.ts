@@ -130,9 +130,25 @@ function newTask(
 ): TaskDocument {
   const earlier = before === undefined ? [] : [...before.earlier, before.attempt]
   return {
-    ...{ attempt, earlier: earlier.filter((other) => other !== attempt), run, instance, lane },
-    ...{ creates, cost, onUnknown, state: 'waiting', since: now, worker: null, isCounted: false },
-    ...{ failures: 0, notBefore: 0, place: null, job: null, outcome: null },
+    attempt,
+    earlier: earlier.filter((other) => other !== attempt),
+    run,
+    instance,
+    lane,
+    creates,
+    cost,
+    onUnknown,
+    state: 'waiting',
+    since: now,
+    worker: null,
+    isCounted: false,
+    ...{
+      failures: 0,
+      notBefore: 0,
+      place: null,
+      job: null,
+      outcome: null,
+    },
   }
 }
 
