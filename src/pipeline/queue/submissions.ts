@@ -142,13 +142,11 @@ function newTask(
     since: now,
     worker: null,
     isCounted: false,
-    ...{
-      failures: 0,
-      notBefore: 0,
-      place: null,
-      job: null,
-      outcome: null,
-    },
+    failures: 0,
+    notBefore: 0,
+    place: null,
+    job: null,
+    outcome: null,
   }
 }
 

@@ -64,13 +64,11 @@ export function submission(number: number, more: Partial<Submission> = {}): Subm
     attempt: `attempt-${number}`,
     instance: `job-${number}`,
     lane: 'text',
-    ...{
-      creates: 1,
-      cost: null,
-      onUnknown: 'stop',
-      isFresh: false,
-      message: { version: 1 },
-    },
+    creates: 1,
+    cost: null,
+    onUnknown: 'stop',
+    isFresh: false,
+    message: { version: 1 },
     ...more,
   }
 }
