@@ -1,5 +1,17 @@
 import { createReadStream } from 'node:fs'
-import { link, open, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  link,
+  mkdir,
+  open,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
@@ -48,10 +60,29 @@ export interface StoredBlob {
   readonly bytes: number
 }
 
+/** Where the blobs of a store lie. */
+export interface BlobPlace {
+  readonly root: string
+  /** Called before the first blob is added. */
+  makeRoot(): Promise<unknown>
+  /** The permissions of folders and blobs that others share; else only the user may look into the folders. */
+  readonly modes?: { readonly folder: number; readonly file: number }
+}
+
 /** Opens the store of a project. Nothing is made before something is added. */
 export function openStore(context: FileContext, project: Project): BlobStore {
   const root = join(project.stateFolder, 'store')
-  const pathOf = (sha256: string) => join(root, sha256.slice(0, 2), sha256)
+  return openBlobs(context, { root, makeRoot: () => makeStateFolder(project, 'store') })
+}
+
+/** The path of a blob, whether it is there or not. */
+export function blobPath(root: string, sha256: string): string {
+  return join(root, sha256.slice(0, 2), sha256)
+}
+
+/** Opens a store in any folder. Nothing is made before something is added. */
+export function openBlobs(context: FileContext, { root, makeRoot, modes }: BlobPlace): BlobStore {
+  const pathOf = (sha256: string) => blobPath(root, sha256)
   const made = new Map<string, Promise<void>>()
   let prepared: Promise<unknown> | undefined
 
@@ -62,13 +93,15 @@ export function openStore(context: FileContext, project: Project): BlobStore {
   }
 
   async function prepare() {
-    await makeStateFolder(project, 'store')
+    await makeRoot()
     await removeLeftovers(root, context.clock.now())
   }
 
   /** The new name survives a power failure, too. */
   async function makeShelf(shelf: string) {
-    await makeFolder(join(root, shelf))
+    const path = join(root, shelf)
+    if (modes === undefined) await makeFolder(path)
+    else await makeShared(path, temporaryPath(root, shelf), modes.folder)
     await syncFolder(root)
   }
 
@@ -86,6 +119,7 @@ export function openStore(context: FileContext, project: Project): BlobStore {
     const temporary = temporaryPath(root, 'blob')
     try {
       await copyTo(temporary, source, isText)
+      if (modes !== undefined) await allow(temporary, modes.file)
       const digest = await digestOfBytes(temporary)
       if (digest === undefined) throw new Error('it is gone')
       await keep(temporary, digest.sha256)
@@ -154,6 +188,25 @@ export function openStore(context: FileContext, project: Project): BlobStore {
       })
     },
   }
+}
+
+/** Makes a folder that others may use as soon as they can see it. @param temporary its name until then */
+async function makeShared(path: string, temporary: string, mode: number): Promise<void> {
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) return
+  await mkdir(temporary)
+  try {
+    await allow(temporary, mode)
+    await rename(temporary, path)
+  } catch (error) {
+    await rmdir(temporary).catch(() => {})
+    // Somebody else has made it.
+    if (!(await stat(path).catch(() => undefined))?.isDirectory()) throw error
+  }
+}
+
+/** Best effort: some file systems of networks decide on permissions themselves. */
+async function allow(path: string, mode: number): Promise<void> {
+  await chmod(path, mode).catch(() => {})
 }
 
 /** Gives a file a second name; not on another disk, nor where a file has one name only. */
