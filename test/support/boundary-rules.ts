@@ -58,6 +58,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   '@jsquash/png': ['files'],
   '@jsquash/webp': ['files'],
   ajv: ['operations'],
+  aws4fetch: ['pipeline'],
   chalk: ['output'],
   'character-entities': ['output'],
   commander: ['program', 'command-entries', 'commands'],

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { openSharedStore } from '../../../src/pipeline/store/open-shared-store.ts'
+import type { SharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+
+// printf 'One\nTwo\n' | sha256sum
+const twoLines = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
+const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
+
+function open(cwd: string, location: string) {
+  const context = { ...testContext({ cwd }), clock: systemClock }
+  return openSharedStore(context, location, { connection: {}, allowHttp: false })
+}
+
+async function setUp() {
+  const folder = temporaryFolder()
+  writeFiles(folder, { source: 'One\nTwo\n' })
+  mkdirSync(join(folder, 'share'))
+  const blob = join(folder, 'share', twoLines.slice(0, 2), twoLines)
+  return { folder, source: join(folder, 'source'), blob, store: await open(folder, 'share') }
+}
+
+/** What the store has of these bytes, as a file; undefined when nothing came, and then nothing is left. */
+async function fetched(store: SharedStore, sha256: string): Promise<string | undefined> {
+  const folder = temporaryFolder()
+  const isThere = await store.fetch(sha256, join(folder, 'target'))
+  expect(readdirSync(folder)).toEqual(isThere ? ['target'] : [])
+  return isThere ? readFileSync(join(folder, 'target'), 'utf8') : undefined
+}
+
+test('bytes travel through a folder under their digest, and are written once', async () => {
+  const { store, source, blob, folder } = await setUp()
+  expect(store.shown).toBe('"share"')
+  expect(await store.has(twoLines)).toBe(false)
+  expect(await fetched(store, twoLines)).toBeUndefined()
+  await store.put(source, twoLines)
+  const { ino } = statSync(blob)
+  await store.put(source, twoLines)
+  await (await open('/', join(folder, 'share'))).put(source, twoLines)
+  expect(statSync(blob).ino).toBe(ino)
+  expect(await store.has(twoLines)).toBe(true)
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+  expect(readdirSync(join(folder, 'share'), { recursive: true })).toEqual(['2f', join('2f', twoLines)])
+})
+
+test('a target is replaced, and is a file of its own', async () => {
+  const { store, source, blob, folder } = await setUp()
+  await store.put(source, twoLines)
+  writeFiles(folder, { target: 'earlier' })
+  expect(await store.fetch(twoLines, join(folder, 'target'))).toBe(true)
+  writeFiles(folder, { target: 'edited' })
+  expect(readFileSync(blob, 'utf8')).toBe('One\nTwo\n')
+})
+
+test('what was planted counts as absent, and is replaced', async () => {
+  const { store, source, blob, folder } = await setUp()
+  const plants: (() => void)[] = [
+    () => writeFileSync(blob, 'Six\nTen\n'),
+    () => writeFileSync(blob, ''),
+    () => symlinkSync(source, blob),
+    () => symlinkSync(join(folder, 'nowhere'), blob),
+    () => mkdirSync(join(blob, 'deep'), { recursive: true }),
+  ]
+  for (const plant of plants) {
+    mkdirSync(dirname(blob), { recursive: true })
+    rmSync(blob, { recursive: true, force: true })
+    plant()
+    expect(await store.has(twoLines)).toBe(false)
+    expect(await fetched(store, twoLines)).toBeUndefined()
+    await store.put(source, twoLines)
+    expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+  }
+})
+
+test('no name leads out of the folder', async () => {
+  const { store, folder } = await setUp()
+  for (const name of [
+    '../source',
+    'source',
+    '',
+    '..',
+    twoLines.toUpperCase(),
+    `${twoLines}/../../../source`,
+  ]) {
+    expect(await store.has(name)).toBe(false)
+    expect(await store.fetch(name, join(folder, 'target'))).toBe(false)
+  }
+  expect(readdirSync(folder).sort()).toEqual(['share', 'source'])
+})
+
+test('a file that is not what was read first is not stored for it', async () => {
+  const { store, source } = await setUp()
+  await expect(store.put(source, digestOf('x'))).rejects.toMatchObject({
+    code: 'source_changed',
+    exitCode: 10,
+  })
+  expect(await store.has(digestOf('x'))).toBe(false)
+  await expect(store.put('/nowhere/at/all', digestOf('y'))).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test.skipIf(process.platform === 'win32')('who may use the folder may use what is made in it', async () => {
+  for (const [mode, folderMode, fileMode] of [
+    [0o2770, 0o2770, 0o660],
+    [0o777, 0o777, 0o666],
+    [0o700, 0o700, 0o600],
+  ] as const) {
+    const { store, source, blob, folder } = await setUp()
+    chmodSync(join(folder, 'share'), mode)
+    const shared = await open(folder, 'share')
+    await shared.put(source, twoLines)
+    expect(statSync(dirname(blob)).mode & 0o7777).toBe(folderMode)
+    expect(statSync(blob).mode & 0o7777).toBe(fileMode)
+    await store.close()
+  }
+})
+
+test('many writers at once leave whole blobs and nothing else', async () => {
+  const { folder, source } = await setUp()
+  const contents = Array.from({ length: 20 }, (_, at) => `content ${at}`)
+  writeFiles(folder, Object.fromEntries(contents.map((content) => [digestOf(content), content])))
+  const stores = await Promise.all(Array.from({ length: 4 }, () => open(folder, 'share')))
+  await Promise.all(
+    stores.flatMap((store) => [
+      store.put(source, twoLines),
+      ...contents.map((content) => store.put(join(folder, digestOf(content)), digestOf(content))),
+    ]),
+  )
+  for (const content of contents) expect(await fetched(stores[0]!, digestOf(content))).toBe(content)
+  const names = readdirSync(join(folder, 'share'), { recursive: true, encoding: 'utf8' })
+  expect(names.filter((name) => name.includes('mgpart'))).toEqual([])
+})
+
+test('what killed writers left is removed after a day', async () => {
+  const { folder, source } = await setUp()
+  const [old, young] = ['.blob.0123456789abcdef.mgpart', '.blob.fedcba9876543210.mgpart']
+  writeFiles(join(folder, 'share'), { [old]: 'x', [young]: 'x' })
+  const before = Date.now() / 1000 - 2 * 24 * 3600
+  utimesSync(join(folder, 'share', old), before, before)
+  await (await open(folder, 'share')).put(source, twoLines)
+  expect(readdirSync(join(folder, 'share')).sort()).toEqual([young, '2f'])
+})
+
+test('a folder has to be there', async () => {
+  const { folder } = await setUp()
+  await expect(open(folder, 'share/none')).rejects.toMatchObject({ code: 'store_missing', exitCode: 2 })
+  await expect(open(folder, 'source')).rejects.toMatchObject({ code: 'bad_store', exitCode: 2 })
+  await expect(open(folder, 'source/none')).rejects.toMatchObject({ code: 'not_a_folder', exitCode: 10 })
+  await expect(open(folder, ' ')).rejects.toMatchObject({ code: 'bad_store', exitCode: 2 })
+  // A drive of Windows is no scheme.
+  await expect(open(folder, 'D:/share')).rejects.toMatchObject({ code: 'store_missing' })
+})

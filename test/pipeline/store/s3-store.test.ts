@@ -1,0 +1,385 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startFauxqs } from 'fauxqs'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import type { ModelgateError } from '../../../src/errors.ts'
+import { openSharedStore } from '../../../src/pipeline/store/open-shared-store.ts'
+import type { SharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { closedPort } from '../../support/local-server.ts'
+import { s3Checker, signatureOf, type S3CheckerOptions } from '../../support/s3-checker.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+
+const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
+const variables = { AWS_ACCESS_KEY_ID: keys.accessKeyId, AWS_SECRET_ACCESS_KEY: keys.secretAccessKey }
+// printf 'One\nTwo\n' | sha256sum
+const twoLines = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
+const twoLinesPath = `/shelf/${twoLines.slice(0, 2)}/${twoLines}`
+const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
+
+interface Opening {
+  readonly location?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly home?: string
+  readonly allowHttp?: boolean
+  /** Receives how long each wait would have been, in milliseconds. */
+  readonly waits?: number[]
+}
+
+function open(
+  url: string | undefined,
+  { location = 's3://shelf', env = variables, home, allowHttp = false, waits = [] }: Opening = {},
+) {
+  const folder = temporaryFolder()
+  const timer: typeof systemClock.timer = (ms, callback, label) => {
+    if (label === 'sleep') waits.push(ms)
+    return systemClock.timer(label === 'sleep' ? 0 : ms, callback)
+  }
+  const endpoint = url === undefined ? {} : { AWS_ENDPOINT_URL_S3: url }
+  const context = {
+    ...testContext({ cwd: folder, env: { ...endpoint, ...env }, ...(home === undefined ? {} : { home }) }),
+    clock: { ...systemClock, timer, random: () => 0 },
+  }
+  return openSharedStore(context, location, { connection: {}, allowHttp })
+}
+
+const checker = (options: Partial<S3CheckerOptions> = {}) =>
+  s3Checker({ keys, buckets: ['shelf'], now: Date.now, ...options })
+
+function fileOf(content: string | Uint8Array): string {
+  const path = join(temporaryFolder(), 'source')
+  writeFileSync(path, content)
+  return path
+}
+
+/** What the store has of these bytes, as a file; undefined when nothing came, and then nothing is left. */
+async function fetched(store: SharedStore, sha256: string): Promise<string | undefined> {
+  const folder = temporaryFolder()
+  const isThere = await store.fetch(sha256, join(folder, 'target'))
+  expect(readdirSync(folder)).toEqual(isThere ? ['target'] : [])
+  return isThere ? readFileSync(join(folder, 'target'), 'utf8') : undefined
+}
+
+async function failureOf(
+  work: Promise<unknown>,
+): Promise<Pick<ModelgateError, 'code' | 'exitCode' | 'message'>> {
+  const error = (await work.then(
+    () => ({ code: 'none' }),
+    (reason: unknown) => reason,
+  )) as ModelgateError
+  expect(`${error.message} ${JSON.stringify(error.facts)}`).not.toContain(keys.secretAccessKey)
+  return { code: error.code, exitCode: error.exitCode, message: error.message }
+}
+
+describe('the checker computes the signatures of the documentation', () => {
+  const example = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' }
+  const base = { host: 'examplebucket.s3.amazonaws.com', 'x-amz-date': '20130524T000000Z' }
+  const nothing = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+  test.each([
+    [
+      'GET',
+      '/test.txt',
+      { range: 'bytes=0-9', 'x-amz-content-sha256': nothing },
+      'host;range;x-amz-content-sha256;x-amz-date',
+      'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+    ],
+    [
+      'PUT',
+      '/test%24file.text',
+      {
+        date: 'Fri, 24 May 2013 00:00:00 GMT',
+        'x-amz-storage-class': 'REDUCED_REDUNDANCY',
+        'x-amz-content-sha256': '44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072',
+      },
+      'date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class',
+      '98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd',
+    ],
+    [
+      'GET',
+      '/?lifecycle',
+      { 'x-amz-content-sha256': nothing },
+      'host;x-amz-content-sha256;x-amz-date',
+      'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543',
+    ],
+    [
+      'GET',
+      '/?max-keys=2&prefix=J',
+      { 'x-amz-content-sha256': nothing },
+      'host;x-amz-content-sha256;x-amz-date',
+      '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
+    ],
+  ])('%s %s', (method, target, headers, names, signature) => {
+    const authorization = `AWS4-HMAC-SHA256 Credential=${example.accessKeyId}/20130524/us-east-1/s3/aws4_request,SignedHeaders=${names},Signature=`
+    expect(
+      signatureOf({ method, target, headers: { ...base, ...headers, authorization } }, example.secret),
+    ).toBe(signature)
+  })
+})
+
+test('bytes travel through a bucket under their digest, and are sent once', async () => {
+  const server = await checker()
+  const store = await open(server.url)
+  expect(store.shown).toBe('s3://shelf')
+  expect(await store.has(twoLines)).toBe(false)
+  expect(await fetched(store, twoLines)).toBeUndefined()
+  const path = fileOf('One\nTwo\n')
+  await store.put(path, twoLines)
+  await store.put(path, twoLines)
+  await (await open(server.url)).put(path, twoLines)
+  expect(server.written).toEqual([twoLinesPath])
+  expect(await store.has(twoLines)).toBe(true)
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+  expect(await store.has('../secret')).toBe(false)
+  expect(await store.fetch('..', '/nowhere')).toBe(false)
+})
+
+test('the keys of a session are used, and those of a profile where no others are set', async () => {
+  const session = { ...keys, sessionToken: 'FwoGZXIvYXdzE/session+token==' }
+  const home = temporaryFolder()
+  const credentials = join(home, 'keys')
+  writeFileSync(
+    credentials,
+    `[default]\naws_access_key_id = other\naws_secret_access_key=none\n\n[ work ]\r\naws_access_key_id=${keys.accessKeyId}\r\naws_secret_access_key = ${keys.secretAccessKey}\r\naws_session_token=${session.sessionToken}\n`,
+  )
+  const server = await checker({ keys: session, region: 'eu-west-3' })
+  const region = { AWS_REGION: 'eu-west-3' }
+  const ways: Readonly<Record<string, string>>[] = [
+    { ...variables, AWS_SESSION_TOKEN: session.sessionToken, ...region },
+    { AWS_SHARED_CREDENTIALS_FILE: credentials, AWS_PROFILE: 'work', AWS_DEFAULT_REGION: 'eu-west-3' },
+  ]
+  for (const env of ways) expect(await (await open(server.url, { env })).has(twoLines)).toBe(false)
+  expect(await failureOf(open(server.url, { env: { ...variables, ...region } }))).toMatchObject({
+    code: 'store_refused',
+    exitCode: 3,
+  })
+})
+
+test.each([
+  ['s3://shelf/team/assets', '/shelf/team/assets/'],
+  ['s3://shelf/team/assets/', '/shelf/team/assets/'],
+  [
+    "s3://shelf/Bücher & 'Bilder' (1)!*+=/~ü",
+    '/shelf/B%C3%BCcher%20%26%20%27Bilder%27%20%281%29%21%2A%2B%3D/~%C3%BC/',
+  ],
+  ['s3://shelf/100%25/a?b#c', '/shelf/100%2525/a%3Fb%23c/'],
+])('a prefix is taken as it is written: %s', async (location, start) => {
+  const server = await checker()
+  const store = await open(server.url, { location })
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  expect([...server.objects.keys()]).toEqual([`${start}${twoLines.slice(0, 2)}/${twoLines}`])
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+})
+
+test.each([
+  ['s3://', /no bucket/],
+  ['s3:///prefix', /no bucket/],
+  ['s3:shelf', /no bucket/],
+  ['s3://KEY:SECRET@shelf', /bucket whose name is none/],
+  ['s3://a..b', /bucket whose name is none/],
+  ['s3://shelf/a//b', /prefix with an empty part/],
+  ['s3://shelf/a/../b', /prefix with an empty part/],
+  ['s3://shelf/.', /prefix with an empty part/],
+  ['s3://shelf/a\u0007b', /control characters/],
+  ['s3://shelf/\ud800', /control characters/],
+  [`s3://shelf/${'ü'.repeat(500)}`, /too long/],
+  ['https://host/store', /cannot be at https:\/\//],
+  ['gs://bucket', /cannot be at gs:\/\//],
+  ['', /no name/],
+])('%j is no store', async (location, message) => {
+  const failure = await failureOf(open('http://127.0.0.1:1', { location }))
+  expect(failure).toMatchObject({ code: 'bad_store', exitCode: 2 })
+  expect(failure.message).toMatch(message)
+  expect(failure.message).not.toContain('SECRET')
+})
+
+test.each<[Record<string, string>, string, number]>([
+  [{ AWS_ENDPOINT_URL_S3: 'http://minio.example:9000' }, 'in clear text', 2],
+  [{ AWS_ENDPOINT_URL_S3: 'ftp://minio.example' }, 'must start with https', 2],
+  [{ AWS_ENDPOINT_URL: 'https://id:SECRET@minio.example' }, 'user name', 2],
+  [{ AWS_ENDPOINT_URL: 'https://minio.example?x=1' }, 'a query', 2],
+  [{ AWS_REGION: 'eu west' }, 'AWS_REGION', 2],
+  [{ AWS_SECRET_ACCESS_KEY: '' }, 'AWS_SECRET_ACCESS_KEY is not set', 3],
+  [{ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }, 'AWS_ACCESS_KEY_ID is not set', 3],
+  [{ AWS_SECRET_ACCESS_KEY: 'two\nlines' }, 'characters that no key has', 3],
+])('with %o nothing is sent', async (env, message, exitCode) => {
+  const failure = await failureOf(open(undefined, { env: { ...variables, ...env } }))
+  expect(failure.exitCode).toBe(exitCode)
+  expect(failure.message).toContain(message)
+  expect(failure.message).not.toContain('SECRET@')
+})
+
+test('clear text to another machine is allowed on purpose only', async () => {
+  const server = await checker()
+  const { port } = new URL(server.url)
+  // A name of this machine that does not look like one.
+  const url = `http://[::ffff:127.0.0.1]:${port}`
+  expect((await open(url, { allowHttp: true })).shown).toBe('s3://shelf')
+})
+
+test('a wrong secret is refused before anything else, and a wrong region is named', async () => {
+  const server = await checker()
+  const wrong = { ...variables, AWS_SECRET_ACCESS_KEY: `${keys.secretAccessKey}x` }
+  const failure = await failureOf(open(server.url, { env: wrong }))
+  expect(failure).toEqual({
+    code: 'store_refused',
+    exitCode: 3,
+    message: 'The store s3://shelf refused the request (403 SignatureDoesNotMatch).',
+  })
+  expect(server.requests).toHaveLength(1)
+  expect(await failureOf(open(server.url, { env: { ...variables, AWS_REGION: 'eu-west-3' } }))).toMatchObject(
+    {
+      code: 'store_elsewhere',
+      exitCode: 2,
+    },
+  )
+  server.fail('GET', {
+    kind: 'status',
+    status: 301,
+    code: 'PermanentRedirect',
+    headers: { location: 'http://127.0.0.1:1/', 'x-amz-bucket-region': 'eu-west-3' },
+  })
+  const redirect = await open(server.url).catch((error: ModelgateError) => error)
+  expect(redirect).toMatchObject({ code: 'store_elsewhere', facts: { hint: 'Set AWS_REGION=eu-west-3.' } })
+})
+
+test('a bucket that does not exist and a server that is not there are told at once', async () => {
+  const server = await checker()
+  expect(await failureOf(open(server.url, { location: 's3://cellar/x' }))).toEqual({
+    code: 'store_missing',
+    exitCode: 2,
+    message: 'The bucket of the store s3://cellar/x does not exist.',
+  })
+  const waits: number[] = []
+  const closed = `http://127.0.0.1:${await closedPort()}`
+  expect(await failureOf(open(closed, { waits }))).toMatchObject({ code: 'not_sent_connect', exitCode: 6 })
+  expect(waits).toEqual([500, 1000, 2000, 4000, 8000])
+})
+
+test('a server that fails for the moment is asked again, for as long as it says, and not for ever', async () => {
+  const server = await checker()
+  const waits: number[] = []
+  const store = await open(server.url, { waits })
+  server.fail(
+    'PUT',
+    { kind: 'status', status: 503, code: 'SlowDown' },
+    { kind: 'reset', at: 'request' },
+    { kind: 'status', status: 429, headers: { 'retry-after': '7' } },
+    { kind: 'status', status: 409, code: 'ConditionalRequestConflict' },
+  )
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  expect(waits).toEqual([500, 1000, 7000, 4000])
+  expect(server.objects.get(twoLinesPath)?.toString()).toBe('One\nTwo\n')
+  waits.length = 0
+  server.fail('GET', ...Array.from({ length: 6 }, () => ({ kind: 'status', status: 500 }) as const))
+  expect(await failureOf(fetched(store, twoLines))).toMatchObject({ code: 'store_unavailable', exitCode: 5 })
+  expect(waits).toHaveLength(5)
+  server.fail('GET', { kind: 'status', status: 503, headers: { 'retry-after': '3600' } })
+  expect(await failureOf(fetched(store, twoLines))).toMatchObject({ exitCode: 5 })
+  expect(waits).toHaveLength(5)
+})
+
+test('a reply that breaks off is asked for again, and a short one never passes for the whole', async () => {
+  const server = await checker()
+  const store = await open(server.url)
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  server.fail('GET', { kind: 'reset', at: 'body' }, { kind: 'short' })
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+  expect(server.requests.filter((line) => line === `GET ${twoLinesPath}`)).toHaveLength(3)
+})
+
+test('wrong bytes count as absent, and the next put replaces them', async () => {
+  for (const options of [{}, { checksums: 'ignored' }] as const) {
+    const server = await checker(options)
+    const path = fileOf('One\nTwo\n')
+    const store = await open(server.url)
+    await store.put(path, twoLines)
+    server.fail('GET', { kind: 'wrong' })
+    expect(await fetched(store, twoLines)).toBeUndefined()
+    // Planted, by somebody who may write to the bucket: as long as the right ones, and without a checksum.
+    server.plant(twoLinesPath, Buffer.from('Six\nTen\n'))
+    expect(await store.has(twoLines)).toBe(false)
+    expect(await fetched(store, twoLines)).toBeUndefined()
+    await (await open(server.url)).put(path, twoLines)
+    expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+  }
+})
+
+test('of two that write at once both end well', async () => {
+  const server = await checker()
+  const path = fileOf('One\nTwo\n')
+  const [one, other] = [await open(server.url), await open(server.url)]
+  // The other does not see what is there already.
+  server.fail('HEAD', { kind: 'stale' }, { kind: 'stale' })
+  await Promise.all([one.put(path, twoLines), other.put(path, twoLines), one.put(path, twoLines)])
+  expect(server.written).toEqual([twoLinesPath])
+  expect(server.headers.filter((sent) => sent['if-none-match'] === '*')).toHaveLength(2)
+  // Whose own first attempt was done, although its reply was lost.
+  const sha256 = digestOf('x')
+  server.fail('PUT', { kind: 'lost' })
+  await one.put(fileOf('x'), sha256)
+  expect(server.written).toHaveLength(2)
+})
+
+test.each<Pick<S3CheckerOptions, 'checksums' | 'conditions'>>([
+  { checksums: 'refused', conditions: 'refused' },
+  { checksums: 'refused' },
+  { conditions: 'refused' },
+  { checksums: 'ignored', conditions: 'ignored' },
+])('a server with less is enough: %o', async (options) => {
+  const server = await checker(options)
+  const store = await open(server.url)
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  await store.put(fileOf('x'), digestOf('x'))
+  expect(await store.has(twoLines)).toBe(true)
+  await (await open(server.url)).put(fileOf('One\nTwo\n'), twoLines)
+  expect(server.written).toHaveLength(2)
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+})
+
+test('a file that has changed is not stored, whatever its length', async () => {
+  const server = await checker()
+  const store = await open(server.url)
+  for (const content of ['One\nSix\n', 'One\nTwo\nTen\n', 'One\n', '']) {
+    expect(await failureOf(store.put(fileOf(content), twoLines))).toMatchObject({
+      code: 'source_changed',
+      exitCode: 10,
+    })
+  }
+  expect(await failureOf(store.put('/nowhere/at/all', twoLines))).toMatchObject({
+    code: 'not_found',
+    exitCode: 10,
+  })
+  expect([...server.objects]).toEqual([])
+  const path = fileOf('One\n')
+  await store.put(path, digestOf('One\n'))
+  appendFileSync(path, 'Two\n')
+  await store.put(path, twoLines)
+  await store.put(fileOf(''), digestOf(''))
+  expect(server.written).toHaveLength(3)
+})
+
+test('a target that cannot be written is an error of this machine', async () => {
+  const server = await checker()
+  const store = await open(server.url)
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  const path = join(temporaryFolder(), 'gone', 'target')
+  expect(await failureOf(store.fetch(twoLines, path))).toMatchObject({ code: 'folder_missing', exitCode: 10 })
+  expect(existsSync(path)).toBe(false)
+})
+
+test('another implementation of S3 takes it all', async () => {
+  const server = await startFauxqs({ port: 0, logger: false, init: { buckets: ['shelf'] } })
+  onTestFinished(() => server.stop())
+  const url = `http://127.0.0.1:${server.port}`
+  const store = await open(url, { location: 's3://shelf/a b/ü' })
+  const path = fileOf('One\nTwo\n')
+  expect(await store.has(twoLines)).toBe(false)
+  await store.put(path, twoLines)
+  await (await open(url, { location: 's3://shelf/a b/ü' })).put(path, twoLines)
+  expect(await store.has(twoLines)).toBe(true)
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+  expect(await fetched(store, digestOf('x'))).toBeUndefined()
+  expect(await failureOf(open(url, { location: 's3://cellar' }))).toMatchObject({ code: 'store_missing' })
+})

@@ -1,0 +1,252 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** Who may use the server. */
+export interface S3Keys {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
+
+/** What goes wrong with one request. */
+export type S3Fault =
+  | {
+      readonly kind: 'status'
+      readonly status: number
+      readonly code?: string
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  /** The connection is reset: before the reply, or in the middle of its body. */
+  | { readonly kind: 'reset'; readonly at: 'request' | 'body' }
+  /** It is done, and the reply is lost. */
+  | { readonly kind: 'lost' }
+  /** The body ends early, as far as its length tells, or is another one of the same length. */
+  | { readonly kind: 'short' | 'wrong' }
+  /** An object that is there is not seen. */
+  | { readonly kind: 'stale' }
+
+export interface S3CheckerOptions {
+  readonly keys: S3Keys
+  readonly buckets: readonly string[]
+  readonly region?: string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** A server that refuses checksums and conditions, as older ones do; one that ignores them. */
+  readonly checksums?: 'refused' | 'ignored'
+  readonly conditions?: 'refused' | 'ignored'
+  /** Whether the bytes of objects are kept; else only their digests. */
+  readonly keepsBytes?: boolean
+}
+
+export interface S3Checker {
+  readonly url: string
+  /** By the path as it is on the wire: `/bucket/key`. */
+  readonly objects: Map<string, Buffer>
+  /** `GET /bucket/key`, in order. */
+  readonly requests: readonly string[]
+  readonly headers: readonly IncomingMessage['headers'][]
+  /** The objects that were written, in order. */
+  readonly written: readonly string[]
+  /** Puts bytes in the place of an object, past the server. */
+  plant(path: string, bytes: Buffer): void
+  /** For the next requests of a method, in order. */
+  fail(method: string, ...faults: readonly S3Fault[]): void
+}
+
+/** The parts of a request that a signature is about. */
+export interface SignedRequest {
+  readonly method: string
+  /** As on the wire, with its query. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * The signature that a request has to have, from what its own `Authorization` says is signed.
+ * Written from Amazon S3 API Reference, "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
+ */
+export function signatureOf({ method, target, headers }: SignedRequest, secret: string): string {
+  const authorization = headers['authorization'] ?? ''
+  const [, scope = ''] = /Credential=[^/,]+\/([^,\s]+)/.exec(authorization) ?? []
+  const [, names = ''] = /SignedHeaders=([^,\s]+)/.exec(authorization) ?? []
+  const [day = '', region = '', service = '', end = ''] = scope.split('/')
+  const [path = '', query = ''] = target.split(/\?(.*)/s)
+  const canonicalQuery = query
+    .split('&')
+    .filter((part) => part !== '')
+    .map((part) => (part.includes('=') ? part : `${part}=`))
+    .sort()
+    .join('&')
+  const lines = names
+    .split(';')
+    .map((name) => `${name}:${(headers[name] ?? '').trim().replaceAll(/ +/g, ' ')}\n`)
+  const canonical = [
+    method,
+    path,
+    canonicalQuery,
+    lines.join(''),
+    names,
+    headers['x-amz-content-sha256'],
+  ].join('\n')
+  const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256(canonical)].join('\n')
+  const key = [day, region, service, end].reduce<Buffer>(
+    (last, part) => hmac(last, part),
+    Buffer.from(`AWS4${secret}`),
+  )
+  return hmac(key, text).toString('hex')
+}
+
+const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text).digest()
+const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex')
+
+/** A refusal, by the codes of Amazon S3. */
+class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string) {
+    super(code)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** How far the clocks may be apart, in milliseconds. */
+const maxSkew = 15 * 60_000
+
+/**
+ * A server that speaks as much of S3 as a store needs, and refuses what a real one does: wrong and incomplete signatures,
+ * bytes that are not those of their digests, and what a condition excludes.
+ */
+export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
+  const { keys, buckets, now, region = 'us-east-1', checksums, conditions, keepsBytes = true } = options
+  const objects = new Map<string, Buffer>()
+  const digests = new Map<string, string>()
+  const requests: string[] = []
+  const headers: IncomingMessage['headers'][] = []
+  const written: string[] = []
+  const faults = new Map<string, S3Fault[]>()
+
+  function checkSignature(request: IncomingMessage): void {
+    const given = request.headers as SignedRequest['headers']
+    const authorization = given['authorization'] ?? ''
+    const shape =
+      /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
+    const [, id, day, scopeRegion, names = '', signature = ''] = shape.exec(authorization) ?? []
+    if (id === undefined) throw new Refused(403, 'AccessDenied')
+    if (id !== keys.accessKeyId) throw new Refused(403, 'InvalidAccessKeyId')
+    if (scopeRegion !== region) throw new Refused(400, 'AuthorizationHeaderMalformed')
+    const signed = names.split(';')
+    const needed = [
+      'host',
+      ...Object.keys(given).filter((name) => name.startsWith('x-amz-') || name.startsWith('if-')),
+    ]
+    if (!needed.every((name) => signed.includes(name))) throw new Refused(403, 'AccessDenied')
+    const date = given['x-amz-date'] ?? ''
+    const time = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+    if (!(Math.abs(time - now()) <= maxSkew) || !date.startsWith(day!))
+      throw new Refused(403, 'RequestTimeTooSkewed')
+    if (given['x-amz-security-token'] !== keys.sessionToken) throw new Refused(403, 'InvalidToken')
+    const right = signatureOf(
+      { method: request.method!, target: request.url!, headers: given },
+      keys.secretAccessKey,
+    )
+    if (!timingSafeEqual(Buffer.from(right), Buffer.from(signature)))
+      throw new Refused(403, 'SignatureDoesNotMatch')
+  }
+
+  async function put(request: IncomingMessage, path: string): Promise<Readonly<Record<string, string>>> {
+    const given = request.headers as SignedRequest['headers']
+    if (given['if-none-match'] !== undefined && conditions === 'refused')
+      throw new Refused(501, 'NotImplemented')
+    if (given['x-amz-checksum-sha256'] !== undefined && checksums === 'refused')
+      throw new Refused(400, 'InvalidArgument')
+    const hash = createHash('sha256')
+    const chunks: Buffer[] = []
+    for await (const chunk of request) {
+      hash.update(chunk as Buffer)
+      if (keepsBytes) chunks.push(chunk as Buffer)
+    }
+    const digest = hash.digest()
+    if (given['x-amz-content-sha256'] !== digest.toString('hex'))
+      throw new Refused(400, 'XAmzContentSHA256Mismatch')
+    const checksum = given['x-amz-checksum-sha256']
+    if (checksum !== undefined && checksum !== digest.toString('base64')) throw new Refused(400, 'BadDigest')
+    // At the end, as a real server decides it.
+    const isExcluded = given['if-none-match'] === '*' && conditions === undefined && objects.has(path)
+    if (isExcluded) throw new Refused(412, 'PreconditionFailed')
+    objects.set(path, Buffer.concat(chunks))
+    if (checksum === undefined || checksums === 'ignored') digests.delete(path)
+    else digests.set(path, checksum)
+    written.push(path)
+    return { etag: `"${digest.toString('hex').slice(0, 32)}"` }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: path = '' } = request
+    requests.push(`${method} ${path}`)
+    headers.push(request.headers)
+    const fault = faults.get(method)?.shift()
+    if (fault?.kind === 'reset' && fault.at === 'request') return void request.socket.resetAndDestroy()
+    if (fault?.kind === 'status') {
+      response.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers })
+      return void response.end(method === 'HEAD' ? undefined : errorText(fault.code ?? 'InternalError'))
+    }
+    checkSignature(request)
+    if (!buckets.includes(path.split('/')[1] ?? '')) throw new Refused(404, 'NoSuchBucket')
+    if (method === 'PUT') {
+      const reply = await put(request, path)
+      if (fault?.kind === 'lost') return void request.socket.resetAndDestroy()
+      return void response.writeHead(200, reply).end()
+    }
+    if (method !== 'GET' && method !== 'HEAD') throw new Refused(405, 'MethodNotAllowed')
+    const bytes = fault?.kind === 'stale' ? undefined : objects.get(path)
+    if (bytes === undefined) throw new Refused(404, 'NoSuchKey')
+    const mode = request.headers['x-amz-checksum-mode']
+    if (mode !== undefined && checksums === 'refused') throw new Refused(400, 'InvalidArgument')
+    const checksum = mode === 'ENABLED' ? digests.get(path) : undefined
+    response.writeHead(200, {
+      'content-length': bytes.length,
+      ...(checksum === undefined ? {} : { 'x-amz-checksum-sha256': checksum }),
+    })
+    if (method === 'HEAD') return void response.end()
+    if (fault === undefined) return void response.end(bytes)
+    if (fault.kind === 'wrong') return void response.end(Buffer.alloc(bytes.length, 'x'))
+    response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => {
+      if (fault.kind === 'short') request.socket.end()
+      else request.socket.resetAndDestroy()
+    })
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch((error: unknown) => {
+      if (!(error instanceof Refused)) return void request.socket.destroy()
+      request.resume()
+      response.writeHead(error.status, { 'content-type': 'application/xml' })
+      response.end(request.method === 'HEAD' ? undefined : errorText(error.code))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    objects,
+    requests,
+    headers,
+    written,
+    plant(path, bytes) {
+      objects.set(path, bytes)
+      digests.delete(path)
+    },
+    fail: (method, ...more) => void faults.set(method, [...(faults.get(method) ?? []), ...more]),
+  }
+}
+
+/** A real server quotes what was signed, and the key's id. */
+function errorText(code: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>It is refused.</Message><AWSAccessKeyId>AKID</AWSAccessKeyId></Error>`
+}
