@@ -14,6 +14,7 @@ import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
 import { createLanes } from '../schedule/lanes.ts'
 import { createRunBudget, type RunBudget } from '../schedule/run-budget.ts'
 import { partition } from '../shards/partition.ts'
+import { localMaker } from './local-maker.ts'
 import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
 import type { Run, RunCall, RunOptions } from './run-call.ts'
@@ -82,9 +83,10 @@ export async function beginRun(
     // A gateway may quote the key.
     onChange: (event) => listener.event({ ...event, reason: call.redactor.text(event.reason) }),
   })
+  const maker = localMaker(lanes, budget)
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
-    lanes.stop(reason)
-    const inFlight = Object.values(lanes.state().lanes).reduce((sum, lane) => sum + lane.inFlight, 0)
+    maker.stop(reason)
+    const { inFlight } = maker
     if (inFlight > 0) warn(stopping(inFlight, options.graceS))
   })
   let spent: ModelgateError | undefined
@@ -99,12 +101,10 @@ export async function beginRun(
     lock: keeper,
     journal,
     isResumed: unfinished !== null,
-    lanes,
-    budget,
+    maker,
     maxCreates: limitOf(options, project)?.value ?? null,
     hasBegun: () => hasBegun,
     stop,
-    execute: undefined,
     variants: new Map(),
     priorities: isChanging
       ? longestPaths(manifest.instances, estimateSeconds(manifest.instances.values(), lock))
@@ -123,7 +123,7 @@ export async function beginRun(
     },
     endBudget(error) {
       spent ??= error
-      lanes.stop(error)
+      maker.stop(error)
     },
     emit: (event: OutputEvent) => listener.event(event),
     warn,

@@ -7,15 +7,14 @@ import type { OutputEvent } from '../../events/documents.ts'
 import type { RunAction, RunMode } from '../../events/run-document.ts'
 import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
-import type { RecordedResult } from '../journal/history.ts'
+import type { Task, TaskResult } from '../execute/task.ts'
+import type { RecordedResult, Spent } from '../journal/history.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import type { World } from '../plan/world.ts'
-import type { Lanes } from '../schedule/lanes.ts'
-import type { RunBudget } from '../schedule/run-budget.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
@@ -70,15 +69,12 @@ export interface Run {
   readonly journal: Journal
   /** Whether it goes on with what an earlier process has begun. */
   readonly isResumed: boolean
-  readonly lanes: Lanes
-  readonly budget: RunBudget
+  readonly maker: Maker
   /** How many results it may create; null where nothing limits that. */
   readonly maxCreates: number | null
   /** Whether anything has been written to its journal, now or before. */
   hasBegun(): boolean
   readonly stop: Stop
-  /** Undefined where nothing is to be sent. */
-  readonly execute: ExecuteCall | undefined
   /** What is being made, and what has been, by key: identical requests are sent once. */
   readonly variants: Map<string, Promise<MadeVariant>>
   /** How urgent each instance is: seconds of the longest path that begins with it. */
@@ -96,6 +92,32 @@ export interface Run {
   warn(message: string): void
   /** Writes an event to the journal; it is on disk, and in the history, when this resolves. @throws FileError */
   record(event: JournalEvent): Promise<void>
+}
+
+/** One request of a run. */
+export type Request = Pick<Task, 'instance' | 'key' | 'variant'>
+
+/** What has come of a request: a result or an error. */
+export interface Attempted {
+  /** Its files are in the work folder of its key. */
+  readonly task: TaskResult | null
+  readonly error: ModelgateError | null
+  /** How many results were created in this process of the run, for certain or perhaps. */
+  readonly created: number
+}
+
+/** How the requests of a run are made. */
+export interface Maker {
+  /** What the run has created, those of its earlier processes included. */
+  readonly used: Spent
+  /** How many requests are under way. */
+  readonly inFlight: number
+  /** Called once, before the first request. @throws ModelgateError (exit 2, 3) */
+  open(run: Run): Promise<void>
+  /** Makes a request, or goes on with it: its intent is in the journal before it is sent. Never throws. */
+  make(run: Run, request: Request): Promise<Attempted>
+  /** Begins nothing more: what has not begun fails with the reason. What is under way goes on. */
+  stop(reason: unknown): void
 }
 
 /** What has become of one request. */

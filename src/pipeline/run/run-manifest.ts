@@ -4,7 +4,6 @@ import { outputVersion } from '../../events/output-schema.ts'
 import type { RunDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { describeCost } from '../../operations/spending.ts'
-import type { ExecuteCall } from '../execute/task-run.ts'
 import { lanes as laneNames } from '../manifest/manifest.ts'
 import { requestsLeft, type Assessment } from '../plan/assessment.ts'
 import { partFolderOf } from '../shards/part-folder.ts'
@@ -36,8 +35,8 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
     reportPlan(run)
     if (isChanging) {
       try {
-        const connected = await prepare(run)
-        ends = await settleAll(connected)
+        await prepare(run)
+        ends = await settleAll(run)
       } finally {
         run.stop.close()
         await endRun(run, ends)
@@ -77,26 +76,16 @@ function reportPlan(run: Run): void {
  * Asks whether the run may begin, and opens the gateway, where something is to be sent.
  * @throws UsageError `not_confirmed`; ModelgateError (exit 2, 3) from the gateway's settings
  */
-async function prepare(run: Run): Promise<Run> {
-  const { call, options, plan, project, stop, assessments } = run
+async function prepare(run: Run): Promise<void> {
+  const { options, plan, project, assessments } = run
   const isSending = options.mode === 'run' && [...assessments.values()].some((one) => requestsLeft(one) > 0)
   for (const assessment of assessments.values()) await storeMoved(project, assessment)
-  if (!isSending) return run
+  if (!isSending) return
   const estimate = plan.cost === null ? null : describeCost(plan.cost)
   if (!(await options.confirm(plan.creates, estimate))) {
     throw new UsageError('Nothing was sent.', { code: 'not_confirmed' })
   }
-  const shared = await call.connect()
-  const execute: ExecuteCall = {
-    ...shared,
-    gateway: { ...shared.gateway, signal: stop.signal },
-    context: { ...call.context, signal: stop.signal },
-    project: project.manifest.project,
-    inputDigest: run.world.inputDigest,
-    redactor: call.redactor,
-    timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
-  }
-  return { ...run, execute }
+  await run.maker.open(run)
 }
 
 /** What is to be moved may lie where another output belongs, and be the only copy: it goes to the store first. */
@@ -153,7 +142,7 @@ function isOver({ assessment, error }: InstanceEnd): boolean {
   return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
 }
 
-function factsOf({ call, project, options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
+function factsOf({ call, project, options, journal, plan, maker, maxCreates, warnings }: Run): RunFacts {
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   const { shard } = options
   const part = isChanging && shard !== null ? partFolderOf(project.manifest.project, shard) : null
@@ -162,7 +151,7 @@ function factsOf({ call, project, options, journal, plan, budget, maxCreates, wa
     run: isChanging ? journal.run : null,
     shard: shard === null ? null : `${shard.index}/${shard.total}`,
     part: part === null ? null : relative(call.context.cwd, part),
-    creates: { planned: plan.creates, made: budget.used.creates, limit: maxCreates },
+    creates: { planned: plan.creates, made: maker.used.creates, limit: maxCreates },
     estimate: plan.cost === null ? null : describeCost(plan.cost),
     orphans: [...plan.orphans],
     warnings: [...warnings],

@@ -1,0 +1,154 @@
+import { randomHex } from '../../context.ts'
+import { amountNumber } from '../../cost/amount.ts'
+import { asModelgateError, ModelgateError } from '../../errors.ts'
+import { executeTask } from '../execute/execute-task.ts'
+import type { Task, TaskResult } from '../execute/task.ts'
+import type { ExecuteCall } from '../execute/task-run.ts'
+import { creationOf } from '../manifest/instance-body.ts'
+import type { Lanes } from '../schedule/lanes.ts'
+import type { RunBudget } from '../schedule/run-budget.ts'
+import { filesOfReferences, folderOf, recordEnd } from './request-records.ts'
+import type { Attempted, Maker, Request, Run } from './run-call.ts'
+
+/** Makes the requests of a run in this process. */
+export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
+  let execute: ExecuteCall | undefined
+  return {
+    get used() {
+      return budget.used
+    },
+    get inFlight() {
+      return Object.values(lanes.state().lanes).reduce((sum, lane) => sum + lane.inFlight, 0)
+    },
+    async open({ call, stop, project, options, world }) {
+      const shared = await call.connect()
+      execute = {
+        ...shared,
+        gateway: { ...shared.gateway, signal: stop.signal },
+        context: { ...call.context, signal: stop.signal },
+        project: project.manifest.project,
+        inputDigest: world.inputDigest,
+        redactor: call.redactor,
+        timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
+      }
+    },
+    make: (run, request) => make({ run, lanes, budget, execute: execute! }, request),
+    stop: (reason) => lanes.stop(reason),
+  }
+}
+
+interface Making {
+  readonly run: Run
+  readonly lanes: Lanes
+  readonly budget: RunBudget
+  readonly execute: ExecuteCall
+}
+
+/** Thousands may wait here for their turn: what is needed only then is made only then. */
+async function make(making: Making, request: Request): Promise<Attempted> {
+  const { run, lanes } = making
+  const { instance, key, variant } = request
+  const { history } = run.project
+  // What has been started already goes first: its result may expire.
+  const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: history.jobs.has(key) }
+  let created = 0
+  try {
+    const task = await lanes.run(instance.lane, order, async (attempt) => {
+      const upstream = await filesOfReferences(run, instance)
+      // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
+      const isLost = history.intents.has(key) && !history.jobs.has(key) && !run.world.isSentAgain
+      if (isLost) await run.record({ type: 'discard', key })
+      const resumed = history.intents.has(key)
+      if (!resumed) created += await beginRequest(making, request)
+      const { id, lane } = instance
+      run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
+      const own: Task = {
+        ...request,
+        folder: folderOf(run, key),
+        idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
+        upstream,
+        job: jobOf(run, key),
+        onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
+        onProgress: ({ state, percent }) =>
+          run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
+      }
+      try {
+        return await attemptTask(making, own)
+      } catch (thrown) {
+        // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
+        created -= await giveUp(making, request, realError(asModelgateError(thrown, false)), resumed)
+        throw thrown
+      } finally {
+        order.isFollowUp = history.jobs.has(key)
+      }
+    })
+    return { task, error: null, created }
+  } catch (thrown) {
+    return { task: null, error: realError(asModelgateError(thrown, false)), created }
+  }
+}
+
+/**
+ * Counts the request, and has its intent on disk before it is sent.
+ * @returns how much it creates
+ * @throws ModelgateError (exit 15) when the budget is reached; FileError
+ */
+async function beginRequest({ run, budget }: Making, { instance, key, variant }: Request): Promise<number> {
+  const { count: creates } = creationOf(instance)
+  const cost = run.costs(instance)?.amount ?? null
+  try {
+    budget.take(instance.id, { creates, cost })
+  } catch (error) {
+    if (error instanceof ModelgateError && error.exit === 'limit') run.endBudget(error)
+    throw error
+  }
+  await run.record({
+    type: 'intent',
+    instance: instance.id,
+    key,
+    variant,
+    idempotency_key: randomHex(run.call.context.clock, 32),
+    creates,
+    cost: cost === null ? null : amountNumber(cost),
+  })
+  return creates
+}
+
+/** One attempt. What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
+async function attemptTask({ run, execute }: Making, task: Task): Promise<TaskResult> {
+  try {
+    return await executeTask(execute, task)
+  } catch (error) {
+    if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
+    const again = error.amend({ exit: 'later', billed: 'no', cause: error })
+    if (run.world.isSentAgain) throw again
+    if (task.instance.onUnknown === 'stop') throw error
+    // It may be paid for twice, so it counts twice.
+    await run.record({ type: 'discard', key: task.key })
+    throw again
+  }
+}
+
+/** The error of an attempt that was to be tried again, if there was no other. */
+function realError(error: ModelgateError): ModelgateError {
+  const { cause } = error.facts
+  return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
+}
+
+function jobOf({ project }: Run, key: string): Task['job'] {
+  const job = project.history.jobs.get(key)
+  return job === undefined || job.kind === 'response' ? null : { id: job.id, kind: job.kind }
+}
+
+/** Writes down how an attempt has failed. @returns how much it has certainly not created, and so is not counted */
+async function giveUp(
+  { run, budget }: Making,
+  request: Request,
+  error: ModelgateError,
+  resumed: boolean,
+): Promise<number> {
+  const intent = run.project.history.intents.get(request.key)
+  const released = await recordEnd(run, request, error, resumed)
+  if (released > 0 && intent !== undefined) budget.giveBack({ creates: released, cost: intent.cost })
+  return released
+}

@@ -1,0 +1,62 @@
+import { billedOf, FileError, type ModelgateError } from '../../errors.ts'
+import { isAnswered } from '../schedule/attempt-error.ts'
+import type { UpstreamResult } from '../execute/task.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { upstreamFiles } from '../plan/upstream-result.ts'
+import { workFolder } from './keep-result.ts'
+import type { Request, Run } from './run-call.ts'
+
+/** The folder in which the files of a key are saved. */
+export function folderOf({ project }: Run, key: string): string {
+  return workFolder(project.manifest.project.stateFolder, key)
+}
+
+/**
+ * Writes down how a request ended that has no result.
+ * @param resumed whether an earlier attempt may have been accepted: that this one was not says nothing of it
+ * @returns how much it has certainly not created
+ */
+export async function recordEnd(
+  run: Run,
+  { instance, key }: Pick<Request, 'instance' | 'key'>,
+  error: ModelgateError,
+  resumed: boolean,
+): Promise<number> {
+  const { history } = run.project
+  const intent = history.intents.get(key)
+  if (intent === undefined) return 0
+  const billed = billedOf(error)
+  const mayBeThere = resumed || history.jobs.has(key)
+  const isOver = isAnswered(error) || (billed === 'no' && !mayBeThere)
+  // Still under way, or unknown: the next run looks at what is left, and goes on with it.
+  if (!isOver) return 0
+  if (billed === 'no') {
+    await run.record({ type: 'release', key, reason: error.message })
+    return intent.creates
+  }
+  const { exitCode: exit_code, code, message } = error
+  await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
+  return 0
+}
+
+/**
+ * What the references of an instance stand for, by their texts.
+ * @throws FileError when the bytes of another instance's result are gone
+ */
+export async function filesOfReferences(
+  { assessments, world }: Run,
+  { references }: Instance,
+): Promise<ReadonlyMap<string, UpstreamResult>> {
+  const found = new Map<string, UpstreamResult>()
+  for (const reference of references) {
+    const files = await upstreamFiles(reference, assessments, world)
+    if (files === undefined) {
+      throw new FileError('upstream_lost', `The bytes of ${reference.text} are gone.`, {
+        phase: 'input',
+        billed: 'no',
+      })
+    }
+    found.set(reference.text, files)
+  }
+  return found
+}
