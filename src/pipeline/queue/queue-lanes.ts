@@ -31,10 +31,10 @@ export interface RequestRate {
 }
 
 /**
- * A request that has not been answered counts for a second longer than the period: so long its way to the gateway may take.
- * Then there are never more in any period, however late some of them arrive.
+ * A request that has not been answered counts for so much longer than the period: it may take so long on its way from here
+ * to the gateway. Then there are never more in any period, even where one arrives late and the next ones at once.
  */
-const wayMs = 1_000
+const wayMs = 250
 
 /** Where nothing else tells when there will be a place, a worker asks again after so many milliseconds. */
 const askAgainMs = 200
