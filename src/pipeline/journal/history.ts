@@ -30,6 +30,8 @@ export interface OpenIntent extends Attempt {
   readonly creates: number
   /** An estimate; null while it is not known. */
   readonly cost: Amount | null
+  /** The identity of the queue that it was given to; null for a request of this machine alone. */
+  readonly queue: string | null
 }
 
 export type RemoteJob = Pick<Extract<JournalEvent, { type: 'job' }>, 'id' | 'kind'>
@@ -48,7 +50,7 @@ export interface Spent {
 interface KeyHistory {
   readonly result: RecordedResult | null
   /** A request that may have been sent, and of which nothing more is known than its job. */
-  readonly open: { readonly job: RemoteJob | null } | null
+  readonly open: { readonly job: RemoteJob | null; readonly queue: string | null } | null
   /** Whether it was discarded, and has no result since. */
   readonly isDiscarded: boolean
 }
@@ -72,6 +74,8 @@ export interface History {
   readonly remade: ReadonlySet<string>
   /** The newest run, if it has not ended: the next one goes on with it. */
   readonly unfinished: { readonly run: string; readonly used: Spent } | null
+  /** What the newest run has been allowed, without what it has given to this queue, which counts that itself. */
+  usedOutside(queue: string): Spent
   /** Lines that could not be read, each a sentence. */
   readonly problems: readonly string[]
   /** Takes in an event that has been appended since. */
@@ -109,9 +113,9 @@ export function createHistory(problems: readonly string[] = []): History {
         remade.clear()
         return
       case 'intent': {
-        const { instance, key, variant, idempotency_key: idempotencyKey, creates, cost } = event
+        const { instance, key, variant, idempotency_key: idempotencyKey, creates, cost, queue = null } = event
         const estimate = cost === null ? null : amountOf(cost)
-        const intent = { instance, key, variant, run, idempotencyKey, creates, cost: estimate }
+        const intent = { instance, key, variant, run, idempotencyKey, creates, cost: estimate, queue }
         intents.set(key, intent)
         if (cost !== null) costs.set(key, cost)
         failures.delete(key)
@@ -170,20 +174,25 @@ export function createHistory(problems: readonly string[] = []): History {
     of(key) {
       const result = results.get(key) ?? null
       const job = jobs.get(key) ?? null
-      const open = intents.has(key) || job !== null ? { job } : null
+      const open = intents.has(key) || job !== null ? { job, queue: intents.get(key)?.queue ?? null } : null
       const isDiscarded = discarded.has(key)
       return result === null && open === null && !isDiscarded ? undefined : { result, open, isDiscarded }
     },
     get unfinished() {
       if (hasEnded) return null
-      const used = { creates: 0, cost: 0n }
-      for (const { creates, cost } of counted.values()) {
-        used.creates += creates
-        used.cost += cost ?? 0n
-      }
-      return { run, used }
+      return { run, used: sumOf(counted.values()) }
     },
+    usedOutside: (queue) => sumOf([...counted.values()].filter((intent) => intent.queue !== queue)),
   }
+}
+
+function sumOf(intents: Iterable<OpenIntent>): Spent {
+  const used = { creates: 0, cost: 0n }
+  for (const { creates, cost } of intents) {
+    used.creates += creates
+    used.cost += cost ?? 0n
+  }
+  return used
 }
 
 /** The folder of the journals. */

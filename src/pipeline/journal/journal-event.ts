@@ -25,6 +25,8 @@ export type JournalEvent =
       /** How much it creates, and what that is estimated to cost. */
       readonly creates: number
       readonly cost: number | null
+      /** The identity of the queue that it is given to; left out for a request that this process makes itself. */
+      readonly queue?: string
     }
   /** The remote job, as soon as its id is known. */
   | {

@@ -23,6 +23,10 @@ const orNull =
   (check: Check): Check =>
   (value) =>
     value === null || check(value)
+const orNothing =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
 const isResult: Check = (value) => isObject(value) && Array.isArray(value['outputs'])
 
 const attempt = { instance: isText, key: isText, variant: isCount }
@@ -30,7 +34,13 @@ const attempt = { instance: isText, key: isText, variant: isCount }
 /** What readers rely on, for each type of event. */
 const fields: Readonly<Record<JournalEvent['type'], Readonly<Record<string, Check>>>> = {
   begin: { run: isText, manifest: isText },
-  intent: { ...attempt, idempotency_key: isText, creates: isCount, cost: orNull(isNumber) },
+  intent: {
+    ...attempt,
+    idempotency_key: isText,
+    creates: isCount,
+    cost: orNull(isNumber),
+    queue: orNothing(isText),
+  },
   job: { key: isText, id: isText, kind: isText },
   result: { ...attempt, result: isResult, rejected: orNull(isTexts) },
   failure: {

@@ -109,7 +109,8 @@ function newRun(newest: string | undefined, clock: Clock): string {
   return `${new Date(time).toISOString().replaceAll(/[-:.Z]/g, '')}-${randomHex(clock, 8)}`
 }
 
-function timeOf(run: string): number {
+/** When a run began, in milliseconds since 1970, by the clock of its machine. */
+export function timeOf(run: string): number {
   const parts = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!.slice(1)
   const [year = '', month = '', day = '', hour = '', minute = '', second = '', ms = ''] = parts
   // A name that holds no time, such as a month of 99, is not ours.

@@ -28,9 +28,10 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   const obstacles = world.forced.force ? [] : await obstaclesOf(instance, outputs, world)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
   const base = { ...subject.base, key: keys[0]! }
-  const unknown = variants.filter(({ found }) => found.kind === 'unknown')
+  const unknown = variants.flatMap(({ found }) => (found.kind === 'unknown' ? found : []))
   if (unknown.length > 0) {
-    return { ...base, state: 'unknown', reasons: ['A request was sent, and its outcome is not known.'] }
+    const reason = unknown.some(({ wasQueued }) => wasQueued) ? queued : sent
+    return { ...base, state: 'unknown', reasons: [reason] }
   }
   if (result !== null && outputs !== null) {
     const wasRejected = Boolean(world.history.of(keys[0]!)?.result?.rejected)
@@ -40,6 +41,10 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   }
   return await assessMissing({ ...subject, base }, known, variants)
 }
+
+const sent = 'A request was sent, and its outcome is not known.'
+const queued =
+  'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'
 
 /** The candidate that the manifest picks, or that was picked of these keys; null while none is. */
 function pickedVariant({ instance, world }: Subject, { keys }: InstanceKeys): number | null {

@@ -8,21 +8,22 @@ export type VariantState =
   /** Its bytes are there, and it holds its asserts: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
-  /** A request was sent, and nobody knows what became of it. */
-  | { readonly kind: 'unknown' }
+  /** A request was sent, or given to a queue that is not asked, and nobody knows what became of it. */
+  | { readonly kind: 'unknown'; readonly wasQueued: boolean }
   /** To be generated, or gone on with. */
   | { readonly kind: 'missing'; readonly reasons: readonly string[] }
 
 /** Looks for the result of a key in journals, candidates and the lock. */
 export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
-  const { history, forced, isSentAgain } = world
+  const { history, forced, isSentAgain, inQueue } = world
   if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
   const { result: recorded = null, open = null } = history.of(key) ?? {}
   if (open !== null) {
     if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
+    if (inQueue.has(key)) return { kind: 'missing', reasons: ['It was given to the queue before.'] }
     return instance.onUnknown === 'retry' || isSentAgain
       ? { kind: 'missing', reasons: [] }
-      : { kind: 'unknown' }
+      : { kind: 'unknown', wasQueued: open.queue !== null }
   }
   for (const result of await knownResults(key, world)) {
     const files = await findResult(key, result, world)

@@ -31,6 +31,8 @@ export interface WorldParts {
   readonly forced: Forced
   /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
   readonly isSentAgain: boolean
+  /** Keys of requests that were given to the queue of this run: it tells what has become of them. */
+  readonly inQueue: ReadonlySet<string>
   /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
   readonly now: number
 }

@@ -14,6 +14,8 @@ export interface Submission extends Pick<
   readonly key: string
   /** Whether a result that there is already does not count: it is to be made anew. */
   readonly isFresh: boolean
+  /** A remote job that was started before, without the queue: it is waited for, and nothing is sent. */
+  readonly job: TaskDocument['job']
   /** The task message. */
   readonly message: JsonObject
 }
@@ -123,7 +125,7 @@ function isOpenJob(task: TaskDocument | undefined): task is TaskDocument {
 }
 
 function newTask(
-  { attempt, instance, lane, creates, cost, onUnknown }: Submission,
+  { attempt, instance, lane, creates, cost, onUnknown, job }: Submission,
   run: string,
   before: TaskDocument | undefined,
   now: number,
@@ -138,14 +140,15 @@ function newTask(
     creates,
     cost,
     onUnknown,
-    state: 'waiting',
+    state: job === null ? 'waiting' : 'started',
     since: now,
     worker: null,
-    isCounted: false,
+    // What the run has created before it was given to the queue, the budget has.
+    isCounted: job !== null,
     failures: 0,
     notBefore: 0,
     place: null,
-    job: null,
+    job,
     outcome: null,
   }
 }

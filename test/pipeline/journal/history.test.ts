@@ -73,6 +73,7 @@ describe('a key', () => {
       idempotencyKey: 'idempotent-a',
       creates: 2,
       cost: 250_000_000_000_000_000n,
+      queue: null,
     })
     for (const end of [
       result('a'),
@@ -118,10 +119,24 @@ describe('a key', () => {
   })
 
   test('is open with its job, also where the line of its intent is lost', () => {
-    expect(after(intent('a')).of('a')).toEqual({ result: null, open: { job: null }, isDiscarded: false })
-    expect(after(remoteJob('a')).of('a')?.open).toEqual({ job: { id: 'job-a', kind: 'video' } })
+    const open = { job: null, queue: null }
+    expect(after(intent('a')).of('a')).toEqual({ result: null, open, isDiscarded: false })
+    expect(after(remoteJob('a')).of('a')?.open).toEqual({ ...open, job: { id: 'job-a', kind: 'video' } })
     expect(after().of('a')).toBeUndefined()
   })
+})
+
+test('an intent tells the queue that it was given to', async () => {
+  const project = sampleProject()
+  writeRun(project, first, [begin(first), intent('a', { queue: 'q1' }), intent('b')])
+  const history = await readHistory(project)
+  expect([history.of('a')?.open, history.of('b')?.open]).toEqual([
+    { job: null, queue: 'q1' },
+    { job: null, queue: null },
+  ])
+  // The queue counts what it was given.
+  expect(history.usedOutside('q1')).toEqual({ creates: 1, cost: 0n })
+  expect(history.usedOutside('q2')).toEqual({ creates: 2, cost: 0n })
 })
 
 describe('the budget of a run', () => {
@@ -192,6 +207,7 @@ describe('on disk', () => {
       { type: 'split', key: 'a' },
       'has an event that this version does not know',
     ],
+    ['a queue that is none', { ...intent('a'), queue: 7 }, 'has no valid "queue"'],
     ['a key that is none', { type: 'discard', key: 7 }, 'has no valid "key"'],
     ['a result that is none', { ...result('a'), result: null }, 'has no valid "result"'],
     ['__proto__', { type: '__proto__', key: 'a' }, 'has an event that this version does not know'],

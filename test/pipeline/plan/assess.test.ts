@@ -270,6 +270,23 @@ const rows: readonly Row[] = [
     reasons: ['A request was sent, and its outcome is not known.'],
   },
   {
+    name: 'a request was given to a queue that is not asked',
+    arrange: (world) => sendRequest(world, undefined, 'a queue'),
+    state: 'unknown',
+    reasons: [
+      'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.',
+    ],
+  },
+  {
+    name: 'a request was given to the queue of this run',
+    async arrange(world) {
+      world.inQueue.add(await sendRequest(world, undefined, 'a queue'))
+    },
+    state: 'new',
+    reasons: ['It was given to the queue before.'],
+    toMake: [1],
+  },
+  {
     name: 'a request was sent, and may be sent again',
     async arrange(world) {
       world.define('hero', { onUnknown: 'retry' })
@@ -626,9 +643,9 @@ test.each(rows)('$name: $state', async ({ arrange, forced, state, reasons, toMak
 })
 
 /** The intent of a request for `hero`, and its job. @returns its key */
-async function sendRequest(world: SampleWorld, job?: string): Promise<string> {
+async function sendRequest(world: SampleWorld, job?: string, queue?: string): Promise<string> {
   const key = await world.keyOf('hero')
-  const intent = { idempotency_key: '1', creates: 1, cost: null }
+  const intent = { idempotency_key: '1', creates: 1, cost: null, ...(queue === undefined ? {} : { queue }) }
   world.history.note({ type: 'intent', instance: 'hero', key, variant: 1, ...intent })
   if (job !== undefined) world.history.note({ type: 'job', key, id: job, kind: 'video' })
   return key

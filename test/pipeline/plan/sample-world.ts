@@ -48,6 +48,8 @@ export interface SampleWorld {
   keyOf(id: string, variant?: number): Promise<string>
   world(changes?: Partial<WorldParts>): World
   plan(forced?: Partial<Forced>): Promise<Plan>
+  /** Keys that the queue of the run knows. */
+  readonly inQueue: Set<string>
   assess(id: string, forced?: Partial<Forced>): Promise<Assessment>
 }
 
@@ -80,6 +82,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
   const folder = temporaryFolder()
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   const history = createHistory()
+  const inQueue = new Set<string>()
   const lock = new Map<string, LockBlock>()
   const context = {
     cwd: folder,
@@ -128,6 +131,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     }
     return createWorld({
       isSentAgain: false,
+      inQueue,
       manifest,
       lock,
       history,
@@ -207,6 +211,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     keyOf,
     world,
     plan,
+    inQueue,
     assess,
   }
 }
