@@ -4,8 +4,7 @@ import { familiesOf, modelCalled, modelWarnings, type Model } from '../../contra
 import { isProblem } from '../../problems.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { modelSegment } from '../../gateway/url.ts'
-import { videoCount } from '../../operations/video-request.ts'
-import { bodyOfFields } from './instance-body.ts'
+import { bodyOfFields, outputCount } from './instance-body.ts'
 import { fieldName, nouns } from './command-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Instance } from './manifest.ts'
@@ -84,12 +83,6 @@ function literalWarnings({ job, fields }: Instance): string[] {
       ? [`${job}: ${name} is sent as ${value.text}; { file: … } takes the text of a file or of a job.`]
       : [],
   )
-}
-
-function outputCount({ lane }: Instance, body: Readonly<Record<string, unknown>>): number {
-  if (lane === 'video') return 'instances' in body ? videoCount(body) : 1
-  const { n } = body
-  return lane === 'image' && typeof n === 'number' && n >= 1 ? Math.floor(n) : 1
 }
 
 function reportMissing({ command, commandAt, fields }: JobDefinition, report: ReportMistake): void {

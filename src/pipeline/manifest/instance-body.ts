@@ -7,7 +7,7 @@ import { textCreation } from '../../operations/generate-text.ts'
 import { imageCreation } from '../../operations/image-request.ts'
 import type { Body } from '../../operations/operation.ts'
 import { addInput, schemaFormat } from '../../operations/response-request.ts'
-import { addInstance, videoCreation, type InstanceMedia } from '../../operations/video-request.ts'
+import { addInstance, videoCount, videoCreation, type InstanceMedia } from '../../operations/video-request.ts'
 import { fieldsOf } from './command-fields.ts'
 import type { Instance } from './manifest.ts'
 
@@ -46,6 +46,13 @@ export function creationOf(instance: Instance): Creation {
   if (lane === 'text') return textCreation({ model, body })
   if (lane === 'video') return videoCreation({ model: model ?? '', body, count })
   return imageCreation({ model, body, wanted: Array.from({ length: count }, (_, at) => at + 1) })
+}
+
+/** How many outputs one result of this body has. */
+export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): number {
+  if (lane === 'video') return 'instances' in body ? videoCount(body) : 1
+  const { n } = body
+  return lane === 'image' && typeof n === 'number' && n >= 1 ? Math.floor(n) : 1
 }
 
 /** The body of an instance's request; the sources of an image are not a part of it. */
