@@ -224,9 +224,9 @@ _modelgate() {
     'auth logout') : ;;
     'config') words='list get set unset path edit schema' ;;
     'config list') : ;;
-    'config get') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render history' ;;
-    'config set') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render history' ;;
-    'config unset') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render history' ;;
+    'config get') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render queue store history' ;;
+    'config set') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render queue store history' ;;
+    'config unset') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render queue store history' ;;
     'config path') words='user project credentials state log rescued' ;;
     'config edit') : ;;
     'config schema') : ;;

@@ -127,7 +127,7 @@ async function valueOf(context: Context, { name, inner }: SettingPath, text: str
     // Braces and numbers are YAML; any other text is a name.
     return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
   }
-  return kind.isPath && text.trim() !== '' ? pathToWrite(context, text) : kind.fromText(text)
+  return text.trim() !== '' && kind.isPath?.(text) ? pathToWrite(context, text) : kind.fromText(text)
 }
 
 /** Says what was done, and what hides it. */

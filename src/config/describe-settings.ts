@@ -23,8 +23,8 @@ export interface DescribedSetting {
   readonly about: string
 }
 
-/** A command may have a key in its words. */
-const secretSettings: ReadonlySet<SettingName> = new Set(['apiKeyCommand'])
+/** A command may have a key in its words, an address a password. */
+const secretSettings: ReadonlySet<SettingName> = new Set(['apiKeyCommand', 'queue'])
 
 /** Every setting with its value and where that comes from. @throws what finding the files throws */
 export async function describeSettings(

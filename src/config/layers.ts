@@ -212,7 +212,8 @@ async function addValue(
     }
     return
   }
-  const value = kind.isPath ? absolutePath(context, folder, result.value as string) : result.value
+  const isPath = kind.isPath?.(result.value as string) === true
+  const value = isPath ? absolutePath(context, folder, result.value as string) : result.value
   layer.set(name, { value, source, level })
 }
 

@@ -10,8 +10,8 @@ export interface Kind<Value> {
   readonly fromText: (text: string) => unknown
   /** The same as JSON Schema, for editors; what it cannot express, it accepts. */
   readonly json: JsonObject | (() => Promise<JsonObject>)
-  /** Relative to the folder of the file that names it; `~/` is the home directory. */
-  readonly isPath?: true
+  /** Whether a value is relative to the folder of the file that names it; then `~/` is the home directory. */
+  readonly isPath?: (value: string) => boolean
 }
 
 const line = { type: 'string', pattern: String.raw`^(?=[\s\S]*\S)[^\u0000-\u001f\u007f]+$` }
@@ -26,7 +26,15 @@ export const path: Kind<string> = {
   schema: oneLine('must be the path of a file or folder'),
   fromText: (value) => value,
   json: line,
-  isPath: true,
+  isPath: () => true,
+}
+
+/** A folder, or the address of something else. */
+export const place: Kind<string> = {
+  schema: oneLine('must be a folder or an address'),
+  fromText: (value) => value,
+  json: line,
+  isPath: (value) => !/^[a-z][a-z\d+.-]+:/i.test(value),
 }
 
 const secondsMessage = 'must be a number of seconds greater than 0'

@@ -9,6 +9,7 @@ import {
   historyModes,
   origins,
   path,
+  place,
   prices,
   renderMode,
   retryMode,
@@ -51,6 +52,10 @@ export interface SettingValues {
   readonly noStdin: boolean
   /** Whether the Markdown of an answer is shown: `auto` does so on a terminal. */
   readonly render: 'auto' | 'always' | 'never'
+  /** Where the queue of several machines is; it may hold a password. */
+  readonly queue: string | undefined
+  /** The folder or bucket that these machines share, for their files. */
+  readonly store: string | undefined
   /** What the log keeps of a call. */
   readonly history: 'off' | 'metadata' | 'full'
 }
@@ -293,6 +298,18 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     flag: 'render',
     default: 'auto',
     project: 'may set',
+  },
+  queue: {
+    about: 'address of the queue that runs and workers share',
+    kind: text,
+    default: undefined,
+    project: 'never',
+  },
+  store: {
+    about: 'folder, or s3://bucket/prefix, that runs and workers share for files',
+    kind: place,
+    default: undefined,
+    project: 'never',
   },
   history: {
     about: 'what the log keeps of a call: off, metadata or full (where CI is set, metadata)',

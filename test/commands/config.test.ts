@@ -49,6 +49,11 @@ test('list: what is set, with its source and line, in a pipe', async () => {
   ])
 })
 
+test('list: the address of a queue may hold a password', async () => {
+  const { out } = await printed({ user: 'queue: postgres://me:sk-0123456789@host/jobs' }, 'list')
+  expect(out).toBe('queue\t(hidden)\tuser file HOME/.config/modelgate/config.yaml:1\n')
+})
+
 test('list: of a profile, as JSON, with the defaults', async () => {
   const { out } = await printed({ user }, 'list --profile work --json')
   const { profile, settings } = JSON.parse(out) as SettingsDocument

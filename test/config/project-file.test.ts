@@ -114,6 +114,8 @@ test('what could lead a key astray, or make a request be paid for twice, is clos
       'allow_http: true',
       'ca_file: collector.pem',
       'idempotency_honoured: true',
+      'queue: redis://collector.example',
+      'store: s3://collector',
       'profiles: { default: { api_key_command: steal } }',
     ].join('\n'),
   })
@@ -125,7 +127,9 @@ test('what could lead a key astray, or make a request be paid for twice, is clos
     HOME/project/.modelgaterc:4: allow_http cannot be set in a project file, which may come from others.
     HOME/project/.modelgaterc:5: ca_file cannot be set in a project file, which may come from others.
     HOME/project/.modelgaterc:6: idempotency_honoured cannot be set in a project file, which may come from others.
-    HOME/project/.modelgaterc:7: profiles can only be set in your own configuration file.
+    HOME/project/.modelgaterc:7: queue cannot be set in a project file, which may come from others.
+    HOME/project/.modelgaterc:8: store cannot be set in a project file, which may come from others.
+    HOME/project/.modelgaterc:9: profiles can only be set in your own configuration file.
     hint: Set it in your own configuration file, HOME/.config/modelgate/config.yaml, or in the environment."
   `)
 })

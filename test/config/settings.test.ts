@@ -30,9 +30,11 @@ test('without any file, variable or flag every value is the default', async () =
       "prices": {},
       "profile": "default",
       "progressTimeout": 300,
+      "queue": undefined,
       "quiet": false,
       "render": "auto",
       "retry": "safe",
+      "store": undefined,
       "textModel": undefined,
       "timeout": undefined,
       "trustedOrigins": [],
@@ -101,6 +103,8 @@ test('each setting is read from its own name in files and from its own variable'
     quiet: ['true', 'on', true],
     no_stdin: ['true', '1', true],
     render: ['never', 'never', 'never'],
+    queue: ['redis://u:p@h/2', 'redis://u:p@h/2', 'redis://u:p@h/2'],
+    store: ['s3://bucket/a', 's3://bucket/a', 's3://bucket/a'],
     history: ['off', 'off', 'off'],
   }
   expect(Object.keys(samples)).toEqual(settingNames.map((name) => settingTable[name].file))
@@ -143,6 +147,19 @@ test('a relative path starts at the folder of the file, or where the command was
   expect((await resolveSettings(place.context, { caFile: 'here' })).caFile.value).toBe(
     join(place.project, 'here'),
   )
+})
+
+test('a store is a folder, or an address that stays as it is', async () => {
+  const store = async (user: string, given = '') => {
+    const place = configPlace({ user, env: { MODELGATE_STORE: given } })
+    const found = (await resolveSettings(place.context)).store.value
+    return place.scrub(String(found))
+  }
+  expect(await store('store: shared')).toBe('HOME/.config/modelgate/shared')
+  expect(await store('store: ~/shared')).toBe('HOME/shared')
+  expect(await store('', 'shared')).toBe('HOME/project/shared')
+  expect(await store('store: s3://bucket/~/a')).toBe('s3://bucket/~/a')
+  expect(await store('', 'S3://bucket')).toBe('S3://bucket')
 })
 
 test('a model called like a property of every object has no family', async () => {
