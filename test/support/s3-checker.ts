@@ -1,6 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { onTestFinished } from 'vitest'
 
 /** Who may use the server. */
@@ -36,8 +38,8 @@ export interface S3CheckerOptions {
   /** A server that refuses checksums and conditions, as older ones do; one that ignores them. */
   readonly checksums?: 'refused' | 'ignored'
   readonly conditions?: 'refused' | 'ignored'
-  /** Whether the bytes of objects are kept; else only their digests. */
-  readonly keepsBytes?: boolean
+  /** Whether objects are all zeros: then only their lengths are kept. */
+  readonly isZeros?: boolean
 }
 
 export interface S3Checker {
@@ -120,9 +122,10 @@ const maxSkew = 15 * 60_000
  * bytes that are not those of their digests, and what a condition excludes.
  */
 export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
-  const { keys, buckets, now, region = 'us-east-1', checksums, conditions, keepsBytes = true } = options
+  const { keys, buckets, now, region = 'us-east-1', checksums, conditions, isZeros = false } = options
   const objects = new Map<string, Buffer>()
   const digests = new Map<string, string>()
+  const lengths = new Map<string, number>()
   const requests: string[] = []
   const headers: IncomingMessage['headers'][] = []
   const written: string[] = []
@@ -164,9 +167,11 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
       throw new Refused(400, 'InvalidArgument')
     const hash = createHash('sha256')
     const chunks: Buffer[] = []
-    for await (const chunk of request) {
-      hash.update(chunk as Buffer)
-      if (keepsBytes) chunks.push(chunk as Buffer)
+    let length = 0
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      hash.update(chunk)
+      length += chunk.length
+      if (!isZeros) chunks.push(chunk)
     }
     const digest = hash.digest()
     if (given['x-amz-content-sha256'] !== digest.toString('hex'))
@@ -177,6 +182,7 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     const isExcluded = given['if-none-match'] === '*' && conditions === undefined && objects.has(path)
     if (isExcluded) throw new Refused(412, 'PreconditionFailed')
     objects.set(path, Buffer.concat(chunks))
+    lengths.set(path, length)
     if (checksum === undefined || checksums === 'ignored') digests.delete(path)
     else digests.set(path, checksum)
     written.push(path)
@@ -207,10 +213,11 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     if (mode !== undefined && checksums === 'refused') throw new Refused(400, 'InvalidArgument')
     const checksum = mode === 'ENABLED' ? digests.get(path) : undefined
     response.writeHead(200, {
-      'content-length': bytes.length,
+      'content-length': isZeros ? lengths.get(path) : bytes.length,
       ...(checksum === undefined ? {} : { 'x-amz-checksum-sha256': checksum }),
     })
     if (method === 'HEAD') return void response.end()
+    if (isZeros) return await pipeline(Readable.from(zeros(lengths.get(path)!)), response)
     if (fault === undefined) return void response.end(bytes)
     if (fault.kind === 'wrong') return void response.end(Buffer.alloc(bytes.length, 'x'))
     response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => {
@@ -244,6 +251,12 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     },
     fail: (method, ...more) => void faults.set(method, [...(faults.get(method) ?? []), ...more]),
   }
+}
+
+function* zeros(length: number): Generator<Buffer> {
+  const piece = Buffer.alloc(65_536)
+  for (let left = length; left > 0; left -= piece.length)
+    yield piece.subarray(0, Math.min(left, piece.length))
 }
 
 /** A real server quotes what was signed, and the key's id. */
