@@ -87,7 +87,7 @@ jobs:
     out: poem-\${id}.json
   listed: { respond: { model: m, input: [{ role: user, content: Hello }] }, out: listed.txt }
   banner:
-    image edit: { prompt: { file: "@name" }, image: ["pictures/Ansicht 1 (ü).png", "@hero", "@canon/logo", other/picture.png], mask: masks/left.png, size: auto }
+    image edit: { prompt: { file: "@name" }, image: ["pictures/Ansicht 1 (ü).png", "@hero", "@canon/logo", pictures/last.png, other/picture.png], mask: masks/left.png, size: auto }
     out: banner.png
   teaser:
     video generate: { prompt: It opens, image: "@canon/logo", last_frame: pictures/last.png, reference: [pictures/last.png=style, other/picture.png], duration_seconds: 4 }
@@ -107,7 +107,8 @@ const projectFiles = {
   'notes/windows.txt': '\ufeffOne\r\nTwo\r\n',
   'pictures/Ansicht 1 (ü).png': pngBytes({ width: 8, height: 8 }),
   'pictures/last.png': pngBytes({ width: 6 }),
-  'other/picture.png': pngBytes({ width: 7 }),
+  // The same bytes under another name.
+  'other/picture.png': pngBytes({ width: 6 }),
   'clips/first.mp4': mp4Bytes(),
   'schemas/answer.json': JSON.stringify({
     type: 'object',
@@ -450,5 +451,5 @@ test('inputs are placed below their folder only', async () => {
   const folder = temporaryFolder()
   await placeInputs(decodeTask(message), store, folder)
   expect(readdirSync(folder)).toEqual(['inputs'])
-  expect(readdirSync(join(folder, 'inputs')).sort()).toEqual(['0', '1', '2', '3', '4', '5', '6'])
+  expect(readdirSync(join(folder, 'inputs')).sort()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
 })

@@ -26,11 +26,12 @@ interface Opening {
   readonly allowHttp?: boolean
   /** Receives how long each wait would have been, in milliseconds. */
   readonly waits?: number[]
+  readonly trace?: (line: string) => void
 }
 
 function open(
   url: string | undefined,
-  { location = 's3://shelf', env = variables, home, allowHttp = false, waits = [] }: Opening = {},
+  { location = 's3://shelf', env = variables, home, allowHttp = false, waits = [], trace }: Opening = {},
 ) {
   const folder = temporaryFolder()
   const timer: typeof systemClock.timer = (ms, callback, label) => {
@@ -42,7 +43,7 @@ function open(
     ...testContext({ cwd: folder, env: { ...endpoint, ...env }, ...(home === undefined ? {} : { home }) }),
     clock: { ...systemClock, timer, random: () => 0 },
   }
-  return openSharedStore(context, location, { connection: {}, allowHttp })
+  return openSharedStore(context, location, { connection: {}, allowHttp, trace })
 }
 
 const checker = (options: Partial<S3CheckerOptions> = {}) =>
@@ -297,13 +298,42 @@ test('wrong bytes count as absent, and the next put replaces them', async () => 
     await store.put(path, twoLines)
     server.fail('GET', { kind: 'wrong' })
     expect(await fetched(store, twoLines)).toBeUndefined()
-    // Planted, by somebody who may write to the bucket: as long as the right ones, and without a checksum.
-    server.plant(twoLinesPath, Buffer.from('Six\nTen\n'))
-    expect(await store.has(twoLines)).toBe(false)
-    expect(await fetched(store, twoLines)).toBeUndefined()
-    await (await open(server.url)).put(path, twoLines)
-    expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+    // Planted, by somebody who may write to the bucket: as long as the right ones.
+    for (const isVouched of [true, false]) {
+      server.plant(twoLinesPath, Buffer.from('Six\nTen\n'), isVouched)
+      expect(await store.has(twoLines)).toBe(false)
+      expect(await fetched(store, twoLines)).toBeUndefined()
+      const before = server.requests.filter((line) => line.startsWith('PUT')).length
+      await (await open(server.url)).put(path, twoLines)
+      expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
+      expect(server.requests.filter((line) => line.startsWith('PUT'))).toHaveLength(before + 1)
+    }
   }
+})
+
+test('what the server vouches for is not read again', async () => {
+  const server = await checker()
+  await (await open(server.url)).put(fileOf('One\nTwo\n'), twoLines)
+  const before = server.requests.length
+  const store = await open(server.url)
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  expect(await store.has(twoLines)).toBe(true)
+  expect(server.requests.slice(before).filter((line) => line.endsWith(twoLinesPath))).toEqual([
+    `HEAD ${twoLinesPath}`,
+    `HEAD ${twoLinesPath}`,
+  ])
+})
+
+test('a trace has neither keys nor signatures', async () => {
+  const session = { ...keys, sessionToken: 'FwoGZXIvYXdzE/session+token==' }
+  const server = await checker({ keys: session })
+  const lines: string[] = []
+  const env = { ...variables, AWS_SESSION_TOKEN: session.sessionToken }
+  const store = await open(server.url, { env, trace: (line) => lines.push(line) })
+  await store.put(fileOf('One\nTwo\n'), twoLines)
+  expect(lines.filter((line) => line.includes('> PUT'))).toHaveLength(1)
+  const secrets = [...Object.values(session), 'Signature=', 'Credential=']
+  expect(lines.filter((line) => secrets.some((secret) => line.includes(secret)))).toEqual([])
 })
 
 test('of two that write at once both end well', async () => {
