@@ -25,6 +25,11 @@ export interface DocumentServer {
    * @returns false if one was: nothing is written
    */
   write(snapshot: Snapshot, changes: Changes): Promise<boolean>
+  /**
+   * Reads and writes while all others who want these names wait, for a server that can have them wait.
+   * @returns false if that was not possible: nothing is written
+   */
+  readonly alone?: (names: readonly string[], change: (snapshot: Snapshot) => Changes) => Promise<boolean>
 }
 
 /** The server did not do what it was asked to. */

@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../../context.ts'
 import type { JsonObject } from '../../json.ts'
-import { ServerLost, type DocumentServer } from './document-server.ts'
-import type { DocumentStore, Writes } from './document-store.ts'
+import { ServerLost, type Changes, type DocumentServer, type Snapshot } from './document-server.ts'
+import type { Documents, DocumentStore, Writes } from './document-store.ts'
 import { unreachable, type QueueUrl } from './queue-url.ts'
 
 /** So many documents are read at once. */
@@ -9,7 +9,9 @@ const maxNames = 500
 /** How long a server may be away, as while it is restarted, before a call fails; milliseconds. */
 const patienceMs = 10_000
 /** The longest pause after a conflict, milliseconds. */
-const maxPauseMs = 64
+const maxPauseMs = 500
+/** So many tries after a conflict expect another one. */
+const contendedTries = 20
 
 /**
  * Reads and transactions over what a server can do at once. A transaction is tried until nobody has come between its
@@ -21,6 +23,9 @@ export function createTransactions(
   clock: Clock,
 ): Pick<DocumentStore, 'read' | 'transact'> & { close(): void } {
   const closing = new AbortController()
+  /** Grows as long as others come between. */
+  let pauseMs = 0
+  let contended = 0
 
   const pause = async (ms: number) => {
     // `patiently` tells whoever waits that it is over.
@@ -53,22 +58,41 @@ export function createTransactions(
       }
       return found
     },
-    async transact(names, change) {
+    async transact<Result>(names: readonly string[], change: Change<Result>) {
       const all = [...new Set(names)].sort()
-      for (let conflicts = 0; ; conflicts++) {
-        const snapshot = await patiently(() => server.snapshot(all))
+      let outcome: { readonly result: Result } | undefined
+      const changesOf = (snapshot: Snapshot): Changes => {
         const { result, ...writes } = change(snapshot.documents, snapshot.now)
-        const { documents, expiring = [], messages = [] } = writes
         checkNames(all, writes)
-        if (documents.size === 0 && messages.length === 0) return result
-        const changes = { documents, expiring: new Set(expiring), messages }
-        if (await patiently(() => server.write(snapshot, changes))) return result
-        // Of many that try again, one is always the first.
-        await pause(clock.random() * Math.min(2 ** conflicts, maxPauseMs))
+        outcome = { result }
+        const { documents, expiring = [], messages = [] } = writes
+        return { documents, expiring: new Set(expiring), messages }
+      }
+      const tryOnce = async () => {
+        const snapshot = await patiently(() => server.snapshot(all))
+        const changes = changesOf(snapshot)
+        return isNothing(changes) || patiently(() => server.write(snapshot, changes))
+      }
+      for (;;) {
+        const { alone } = server
+        const isAlone = alone !== undefined && contended > 0
+        if (contended > 0) contended--
+        const isWritten = isAlone ? await patiently(() => alone(all, changesOf)) : await tryOnce()
+        pauseMs = isWritten ? pauseMs * 0.8 : Math.min(pauseMs * 1.5 + 0.5, maxPauseMs)
+        if (isWritten) return outcome!.result
+        contended = contendedTries
+        // Of many that try again, one is always the first. The pauses of all of them are alike, so that none is passed by.
+        if (alone === undefined) await pause(clock.random() * pauseMs)
       }
     },
     close: () => closing.abort(),
   }
+}
+
+type Change<Result> = (documents: Documents, now: number) => Writes<Result>
+
+function isNothing({ documents, messages }: Changes): boolean {
+  return documents.size === 0 && messages.length === 0
 }
 
 function checkNames(

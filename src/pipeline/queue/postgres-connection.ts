@@ -1,6 +1,6 @@
 import {
   DatabaseError,
-  type Pool,
+  Pool,
   type PoolClient,
   type PoolConfig,
   type QueryConfig,
@@ -10,6 +10,9 @@ import { parseIntoClientConfig } from 'pg-connection-string'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { ServerLost } from './document-server.ts'
 import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+
+/** How long a transaction may be left alone, milliseconds. */
+const standstillMs = 5_000
 
 /**
  * How to connect, for `pg` itself. Its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing.
@@ -41,6 +44,17 @@ export function postgresConfig(url: QueueUrl): PoolConfig {
   }
 }
 
+/**
+ * Connections that are made when they are needed, `max` at most. One that breaks is noticed by whoever uses it next; without
+ * listeners, between two statements too, the process would end.
+ */
+export function postgresPool(config: PoolConfig, max: number): Pool {
+  const pool = new Pool({ ...config, max })
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
 /** What `pg` says that the server has answered; its connection goes on unless the severity is higher. */
 export function serverError(error: unknown): DatabaseError | undefined {
   return error instanceof DatabaseError && error.severity === 'ERROR' ? error : undefined
@@ -68,6 +82,41 @@ export async function query<Row extends QueryResultRow>(
     client.release(answered === undefined)
     if (answered !== undefined) throw answered
     throw new ServerLost(reasonOf(error, url), { isCertain: !isChange })
+  }
+}
+
+type Ask = <Row extends QueryResultRow>(statement: QueryConfig) => Promise<readonly Row[]>
+
+/**
+ * Runs statements as one transaction, and ends it with what `work` says: true keeps it. A client that stands still
+ * meanwhile is thrown out, so that others do not wait for it.
+ * @throws DatabaseError what the server has answered; then nothing was written
+ * @throws ServerLost
+ */
+export async function transaction(
+  pool: Pool,
+  url: QueueUrl,
+  work: (ask: Ask) => Promise<boolean>,
+): Promise<boolean> {
+  const client = await connected(pool, url)
+  const ask: Ask = async <Row extends QueryResultRow>(statement: QueryConfig) => {
+    try {
+      return (await client.query<Row>(statement)).rows
+    } catch (error) {
+      const isCertain = statement.text !== 'COMMIT'
+      throw serverError(error) ?? new ServerLost(reasonOf(error, url), { isCertain })
+    }
+  }
+  try {
+    await ask({ text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${standstillMs}` })
+    const isKept = await work(ask)
+    await ask({ text: isKept ? 'COMMIT' : 'ROLLBACK' })
+    client.release()
+    return isKept
+  } catch (error) {
+    // The server rolls back what a connection leaves behind.
+    client.release(true)
+    throw error
   }
 }
 

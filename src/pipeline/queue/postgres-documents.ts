@@ -1,11 +1,18 @@
-import { Client, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Client, type Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Clock } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
 import { ServerLost, type Changes, type DocumentServer, type Snapshot } from './document-server.ts'
 import { expiryMs, type DocumentStore } from './document-store.ts'
 import { createTransactions } from './document-transactions.ts'
-import { openingError, postgresConfig, query, serverError } from './postgres-connection.ts'
+import {
+  openingError,
+  postgresConfig,
+  postgresPool,
+  query,
+  serverError,
+  transaction,
+} from './postgres-connection.ts'
 import {
   cleaningStatement,
   layout,
@@ -35,9 +42,7 @@ export async function openPostgresDocuments(
   clock: Clock,
 ): Promise<DocumentStore> {
   const config = postgresConfig(url)
-  const pool = new Pool({ ...config, max: 3 })
-  // A connection that breaks while nobody uses it is made again by the next that does.
-  pool.on('error', () => {})
+  const pool = postgresPool(config, 3)
   try {
     const identity = await prepare(pool, url, namespace)
     return createStore({ pool, config, url, namespace, identity, clock })
@@ -178,43 +183,78 @@ interface ReadRow {
   readonly value: string | null
 }
 
+interface WriteRow {
+  readonly outcome: number
+}
+
 function createServer({ pool, url, namespace, identity, clock }: Opened, channel: string): DocumentServer {
-  const texts = {
-    read: readStatement(namespace),
-    write: writeStatement(namespace),
-    clean: cleaningStatement(namespace),
-  }
+  const readText = readStatement(namespace, { isLocked: false })
+  const lockText = readStatement(namespace, { isLocked: true })
+  const writeText = writeStatement(namespace)
   let nextCleaning = clock.monotonic() + clock.random() * cleaningMs
+
+  const reading = (names: readonly string[]) => ({
+    name: `${namespace}-read`,
+    text: readText,
+    values: [names],
+  })
+  const locking = (names: readonly string[]) => ({
+    name: `${namespace}-lock`,
+    text: lockText,
+    values: [names],
+  })
+  const writing = (snapshot: Snapshot, changes: Changes) => {
+    const values = [identity, ...writeValues(snapshot, changes), channel, changes.messages.map(payloadOf)]
+    return { name: `${namespace}-write`, text: writeText, values }
+  }
+  const snapshotOf = (names: readonly string[], rows: readonly ReadRow[]) => {
+    if (rows[0]?.identity !== identity) throw queueLost(url)
+    return readRows(names, rows)
+  }
+  const isWritten = (row: WriteRow | undefined) => {
+    if (row?.outcome === 2) throw queueLost(url)
+    return row?.outcome === 0
+  }
+
+  /** What was answered with an error is not written. */
+  const changing = async (work: () => Promise<boolean>): Promise<boolean> => {
+    try {
+      return await work()
+    } catch (error) {
+      // Two that cannot both go on: serialization_failure, deadlock_detected.
+      if (['40001', '40P01'].includes(serverError(error)?.code ?? '')) return false
+      throw answerError(error, url)
+    }
+  }
 
   const clean = async () => {
     if (clock.monotonic() < nextCleaning) return
     nextCleaning = clock.monotonic() + cleaningMs
-    await query(pool, url, { text: texts.clean }, { isChange: false }).catch(() => {})
+    await query(pool, url, { text: cleaningStatement(namespace) }, { isChange: false }).catch(() => {})
   }
 
   return {
     async snapshot(names) {
-      const statement = { name: `${namespace}-read`, text: texts.read, values: [names] }
-      const rows = await query<ReadRow>(pool, url, statement, { isChange: false }).catch((error: unknown) => {
-        throw answerError(error, url)
-      })
-      if (rows[0]?.identity !== identity) throw queueLost(url)
-      return snapshotOf(names, rows)
-    },
-    async write(snapshot, changes) {
-      const values = [identity, ...writeValues(snapshot, changes), channel, changes.messages.map(payloadOf)]
+      await clean()
       try {
-        const statement = { name: `${namespace}-write`, text: texts.write, values }
-        const [row] = await query<{ readonly outcome: number }>(pool, url, statement, { isChange: true })
-        if (row?.outcome === 2) throw queueLost(url)
-        await clean()
-        return row?.outcome === 0
+        return snapshotOf(names, await query<ReadRow>(pool, url, reading(names), { isChange: false }))
       } catch (error) {
-        // Two that cannot both go on: serialization_failure, deadlock_detected.
-        if (['40001', '40P01'].includes(serverError(error)?.code ?? '')) return false
         throw answerError(error, url)
       }
     },
+    write: (snapshot, changes) =>
+      changing(async () => {
+        const [row] = await query<WriteRow>(pool, url, writing(snapshot, changes), { isChange: true })
+        return isWritten(row)
+      }),
+    alone: (names, change) =>
+      changing(() =>
+        transaction(pool, url, async (ask) => {
+          const snapshot = snapshotOf(names, await ask<ReadRow>(locking(names)))
+          const [row] = await ask<WriteRow>(writing(snapshot, change(snapshot)))
+          return isWritten(row)
+        }),
+      ),
   }
 }
 
@@ -224,7 +264,7 @@ function answerError(error: unknown, url: QueueUrl): unknown {
   return serverError(error) === undefined ? error : new ServerLost(reasonOf(error, url), { isCertain: true })
 }
 
-function snapshotOf(names: readonly string[], rows: readonly ReadRow[]): Snapshot {
+function readRows(names: readonly string[], rows: readonly ReadRow[]): Snapshot {
   const documents = new Map<string, JsonObject>()
   const versions = new Map<string, string>()
   for (const { name, version, value } of rows) {
@@ -235,7 +275,10 @@ function snapshotOf(names: readonly string[], rows: readonly ReadRow[]): Snapsho
   return { names, documents, versions, now: Number(rows[0]!.now) }
 }
 
-function writeValues({ names, versions }: Snapshot, { documents, expiring }: Changes): readonly unknown[] {
+function writeValues(
+  { names, versions, documents: present }: Snapshot,
+  { documents, expiring }: Changes,
+): readonly unknown[] {
   const written = [...documents].filter(([, document]) => document !== null)
   return [
     names,
@@ -243,8 +286,8 @@ function writeValues({ names, versions }: Snapshot, { documents, expiring }: Cha
     written.map(([name]) => name),
     written.map(([, document]) => JSON.stringify(document)),
     written.map(([name]) => (expiring.has(name) ? expiryMs : null)),
-    // Those that were not there and are not written either were only held.
-    names.filter((name) => documents.get(name) === null || !(versions.has(name) || documents.has(name))),
+    // Those that are not there and are not written either were only held.
+    names.filter((name) => documents.get(name) === null || !(present.has(name) || documents.has(name))),
   ]
 }
 

@@ -27,9 +27,27 @@ export function layoutStatements(namespace: string): readonly string[] {
       expires_at timestamptz
     ) WITH (fillfactor = 70)`,
     `CREATE INDEX IF NOT EXISTS documents_expiring ON ${schema}.documents (expires_at) WHERE expires_at IS NOT NULL`,
+    lockFunction(schema),
     writeFunction(schema),
     `INSERT INTO ${schema}.store (layout) VALUES (${layout}) ON CONFLICT DO NOTHING`,
   ]
+}
+
+/**
+ * Locks what there is of names until the end of the transaction, and returns it. Names of which there is nothing are
+ * inserted, without a value: whoever wants the same name waits. All names are in one order, so that no two transactions
+ * wait for each other.
+ */
+function lockFunction(schema: string): string {
+  return `CREATE OR REPLACE FUNCTION ${schema}.lock(read_names text[])
+  RETURNS SETOF ${schema}.documents LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO ${schema}.documents (name, version, value)
+      SELECT r.name, pg_current_xact_id()::text::bigint, '' FROM unnest(read_names) AS r(name)
+      WHERE NOT EXISTS (SELECT FROM ${schema}.documents AS d WHERE d.name = r.name) ORDER BY r.name COLLATE "C"
+      ON CONFLICT DO NOTHING;
+    RETURN QUERY SELECT * FROM ${schema}.documents AS d WHERE d.name = ANY (read_names) ORDER BY d.name FOR UPDATE;
+  END $$`
 }
 
 /**
@@ -83,12 +101,18 @@ function writeFunction(schema: string): string {
   END $$`
 }
 
-/** What there is of names, expired documents as versions without a value: $1 the names. One row at least. */
-export function readStatement(namespace: string): string {
+/**
+ * What there is of names, expired documents as versions without a value: $1 the names. One row at least.
+ * @param isLocked until the end of the transaction
+ */
+export function readStatement(namespace: string, { isLocked }: { readonly isLocked: boolean }): string {
   const schema = q(namespace)
+  const found = isLocked
+    ? `${schema}.lock($1::text[]) AS d ON true`
+    : `${schema}.documents AS d ON d.name = ANY ($1::text[])`
   return `SELECT store.identity, floor(extract(epoch FROM clock_timestamp()) * 1000)::text AS now,
-      d.name, d.version::text AS version, CASE WHEN d.expires_at <= clock_timestamp() THEN NULL ELSE d.value END AS value
-    FROM ${schema}.store LEFT JOIN ${schema}.documents AS d ON d.name = ANY ($1::text[])`
+      d.name, d.version::text AS version, CASE WHEN d.value = '' OR d.expires_at <= clock_timestamp() THEN NULL ELSE d.value END AS value
+    FROM ${schema}.store LEFT JOIN ${found}`
 }
 
 export function writeStatement(namespace: string): string {

@@ -63,8 +63,8 @@ export async function connected(client: Redis, url: QueueUrl): Promise<void> {
   client.on('error', (error) => (reason ??= error))
   try {
     await client.connect()
-    // Refused credentials leave a connection that can do nothing.
-    await client.ping()
+    // By itself it only tells of a refused database, and goes on in the first one. Refused credentials are found so, too.
+    await client.select(client.options.db ?? 0)
   } catch (error) {
     client.disconnect()
     throw new ServerLost(reasonOf(reason ?? error, url), { isCertain: true })

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { readQueueUrl, reasonOf } from '../../../src/pipeline/queue/queue-url.ts'
+
+test.each([
+  ['postgres://me:secret@db.example/jobs?sslmode=require', 'postgres', 'postgres://db.example/jobs'],
+  ['postgresql://db.example:5433/jobs', 'postgres', 'postgresql://db.example:5433/jobs'],
+  ['postgres:///jobs?host=/run/postgresql', 'postgres', 'postgres:///jobs'],
+  ['redis://localhost', 'redis', 'redis://localhost'],
+  [' rediss://:secret@cache.example:6380/2 ', 'redis', 'rediss://cache.example:6380/2'],
+  ['valkey://[::1]:6379/', 'redis', 'valkey://[::1]:6379'],
+])('%s', (text, kind, shown) => {
+  expect(readQueueUrl(text)).toMatchObject({ kind, shown })
+})
+
+test('the other names of a protocol are the client’s own', () => {
+  expect(readQueueUrl('postgresql://me:a%20b@h/d?x=1').href).toBe('postgres://me:a%20b@h/d?x=1')
+  expect(readQueueUrl('valkeys://h').href).toBe('rediss://h')
+})
+
+test.each([
+  ['secret', 'The address of the queue is not a URL.'],
+  ['https://me:secret@example.com', 'A queue cannot be at a URL with https://.'],
+  ['redis:secret', 'The address of the queue names no host.'],
+  ['redis://h/secret', 'The path in the address of the queue is not the number of a database of Redis.'],
+  ['redis://h?password=secret', 'The address of a queue on Redis takes no options.'],
+])('%s is refused, and not repeated', (text, message) => {
+  let error: unknown
+  try {
+    readQueueUrl(text)
+  } catch (thrown) {
+    error = thrown
+  }
+  expect(error).toMatchObject({ exit: 'usage', message })
+  expect(JSON.stringify(error)).not.toContain('secret')
+})
+
+describe('the reason of an error', () => {
+  const url = readQueueUrl('postgres://someone:p%40ss@h/d?sslpassword=hidden')
+
+  test('has no part of the URL that is secret', () => {
+    const error = new Error('bad p@ss (p%40ss) of someone with hidden\nDETAIL: p@ss')
+    expect(reasonOf(error, url)).toBe('bad *** (***) of *** with ***.')
+  })
+
+  test('of several addresses is that of the first', () => {
+    expect(reasonOf(new AggregateError([new Error('connect ECONNREFUSED ::1:5432')]), url)).toBe(
+      'connect ECONNREFUSED ::1:5432.',
+    )
+  })
+})
