@@ -33,19 +33,23 @@ export interface WaitPlan extends SavePlan {
   readonly takeTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
-/** Waits for a job that was started earlier, and saves its videos. */
+/**
+ * Waits for a job that was started earlier, and saves its videos.
+ * @param first a recent report, so that it is not looked up immediately
+ */
 export async function waitForVideo(
   call: Call,
   command: VideoDocument['command'],
   named: NamedJob,
   plan: WaitPlan,
+  first?: JobReport,
 ): Promise<Outcome<VideoDocument>> {
   const { id, kind, stored } = named
   const run = beginRun(call.listener, { command, model: stored?.record.model ?? '', stored })
   return settleRun(
     call,
     run,
-    () => waitAndSave(call, run, plan, { id, kind }),
+    () => waitAndSave(call, run, plan, { id, kind }, first),
     (error) => withRecordedFacts(error, named, run),
   )
 }

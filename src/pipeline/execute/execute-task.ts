@@ -8,8 +8,10 @@ import { mediaTypeOfName } from '../../files/media-type.ts'
 import type { FileHost } from '../../context.ts'
 import { makeFolder, renameFile } from '../../files/write-target.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
+import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { creationOf } from '../manifest/instance-body.ts'
+import type { StartedJob } from './started-jobs.ts'
 import { refuseChanged } from './task-inputs.ts'
 import type { Task, TaskResult } from './task.ts'
 import { recordName, recoverResult, writeRecord } from './task-record.ts'
@@ -25,18 +27,51 @@ import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.
  * @throws ModelgateError; what failed for the moment only has the exit `later`, `notSent`, `running` or `unknown`
  */
 export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
+  if (task.job !== null) return await fetchJob(shared, task, task.job)
+  if (shared.inputDigest !== undefined) {
+    await refuseChanged(task.instance, shared.project.folder, shared.inputDigest)
+  }
+  return await makeResult(shared, task, runTask)
+}
+
+/**
+ * Only starts the remote job of a request for a video.
+ * @throws ModelgateError
+ */
+export async function startJob(shared: ExecuteCall, task: Task): Promise<StartedJob> {
+  await prepareFolder(shared.context, task)
+  const { startVideoJob } = await import('./video-task.ts')
+  return await startVideoJob(beginRun(shared, task))
+}
+
+/**
+ * Waits for a remote job, unless its videos are in the folder already: the gateway may have forgotten it.
+ * @param first how it stood a moment ago: one that has ended is not looked up again
+ * @throws ModelgateError as `executeTask`
+ */
+export async function fetchJob(
+  shared: ExecuteCall,
+  task: Task,
+  job: StartedJob,
+  first?: JobReport,
+): Promise<TaskResult> {
+  const left = await recoverResult(shared.context, task)
+  if (left !== undefined) return { ...left, result: { ...left.result, job_id: job.id } }
+  return await makeResult(shared, task, async (run) => {
+    const { fetchVideo } = await import('./video-task.ts')
+    return await fetchVideo(run, job, first)
+  })
+}
+
+async function makeResult(
+  shared: ExecuteCall,
+  task: Task,
+  make: (run: TaskRun) => Promise<Made>,
+): Promise<TaskResult> {
   const { context, gateway, project } = shared
   const began = context.clock.monotonic()
-  if (task.job !== null) {
-    // The gateway may have forgotten a job whose videos are here already.
-    const left = await recoverResult(context, task)
-    if (left !== undefined) return { ...left, result: { ...left.result, job_id: task.job.id } }
-  }
-  if (task.job === null && shared.inputDigest !== undefined) {
-    await refuseChanged(task.instance, project.folder, shared.inputDigest)
-  }
   await prepareFolder(context, task)
-  const made = await runTask(beginRun(shared, task))
+  const made = await make(beginRun(shared, task))
   const { outputs } = made
   const seconds = Math.round(context.clock.monotonic() - began) / 1000
   const done: TaskResult = {

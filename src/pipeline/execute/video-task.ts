@@ -1,6 +1,7 @@
 import { ModelgateError, UsageError } from '../../errors.ts'
-import type { JobKind, VideoDocument } from '../../events/video.ts'
+import type { VideoDocument } from '../../events/video.ts'
 import { nextCommand } from '../../files/next-command.ts'
+import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { stringOf } from '../../json.ts'
 import { openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo, type StartPlan } from '../../operations/start-video.ts'
@@ -8,47 +9,36 @@ import { planVideos, videoRequest, type VideoRequest } from '../../operations/vi
 import { waitForVideo } from '../../operations/wait-for-video.ts'
 import { requestBody } from './task-body.ts'
 import { fileTemplate, mediaFacts } from './result-facts.ts'
+import type { StartedJob } from './started-jobs.ts'
 import type { Task } from './task.ts'
 import { wholeResult, withKept, type Made, type TaskRun } from './task-run.ts'
 import { sourceOf } from './task-inputs.ts'
 
 /**
- * Starts a video job, or takes up the one of an earlier attempt, waits for it and saves its videos. The job is waited
- * for only when its id is safe (`task.onJob`).
+ * Starts a video job, waits for it and saves its videos. The job is waited for only when its id is safe (`task.onJob`).
  * @throws ModelgateError; `running` and `later` while the job goes on at the gateway
  */
 export async function makeVideo(run: TaskRun): Promise<Made> {
+  return await fetchVideo(run, await startVideoJob(run))
+}
+
+/**
+ * Waits for a job and saves its videos.
+ * @param first how it stood a moment ago: one that has ended is not looked up again
+ */
+export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobReport): Promise<Made> {
   const { task, call, shared } = run
   const { context } = call
   const { instance } = task
-  const store = openJobs(context, shared.project.stateFolder, call.redactor)
-  const location = { output: fileTemplate, folder: null, force: true }
-  const names = { model: instance.model ?? '', prompt: '', count: instance.count, now: context.clock.now() }
-  const plan: Omit<StartPlan, 'source'> = {
-    store,
-    isSandbox: shared.project.isSandbox,
-    profile: shared.profile,
-    location,
-    onRecorded: async () => {},
-    waits: false,
-    checksSource: true,
-    output: planVideos(context, location, names),
-    force: true,
-    refetch: false,
-    isCopy: false,
-    allowPrivateUrls: false,
-    strict: true,
-    pollIntervalS: shared.pollIntervalS,
-    deadlineMs: undefined,
-    resume: () => nextCommand(['modelgate', 'run']),
-  }
+  const plan = planOf(run)
   run.onEvent((event) => {
     if (event.type === 'job-progress') task.onProgress({ state: event.state, percent: event.progress })
   })
-  const job = task.job ?? (await startJob(run, plan))
+  const { store } = plan
   const stored = await store.find(job.id)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
-  const outcome = await waitForVideo(call, 'video wait', { ...job, stored }, { ...plan, deadlineMs })
+  const named = { ...job, stored }
+  const outcome = await waitForVideo(call, 'video wait', named, { ...plan, deadlineMs }, first)
   // Nobody will look it up again.
   const isOver = outcome.kind === 'failed' ? outcome.error.exit === 'failed' : outcome.failure === undefined
   if (isOver && stored !== undefined) await store.forget([stored])
@@ -68,10 +58,32 @@ export async function makeVideo(run: TaskRun): Promise<Made> {
   }
 }
 
-async function startJob(
-  { task, call, shared }: TaskRun,
-  plan: Omit<StartPlan, 'source'>,
-): Promise<{ readonly id: string; readonly kind: JobKind }> {
+function planOf({ task: { instance }, call: { context, redactor }, shared }: TaskRun): StartPlan {
+  const location = { output: fileTemplate, folder: null, force: true }
+  const names = { model: instance.model ?? '', prompt: '', count: instance.count, now: context.clock.now() }
+  return {
+    store: openJobs(context, shared.project.stateFolder, redactor),
+    isSandbox: shared.project.isSandbox,
+    profile: shared.profile,
+    location,
+    onRecorded: async () => {},
+    waits: false,
+    checksSource: true,
+    output: planVideos(context, location, names),
+    force: true,
+    refetch: false,
+    isCopy: false,
+    allowPrivateUrls: false,
+    strict: true,
+    pollIntervalS: shared.pollIntervalS,
+    deadlineMs: undefined,
+    resume: () => nextCommand(['modelgate', 'run']),
+  }
+}
+
+/** Starts a video job. It resolves when the id of the job is safe (`task.onJob`). @throws ModelgateError */
+export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
+  const { task, call, shared } = run
   const { instance, upstream } = task
   const inputs = { folder: shared.project.folder, upstream }
   const kind = instance.command === 'video remix' ? 'video' : 'operation'
@@ -79,7 +91,7 @@ async function startJob(
   const model = kind === 'video' ? stringOf(body['model']) : instance.model
   const request: VideoRequest = videoRequest({ kind, model: model ?? '', body, prompt: undefined })
   const source = kind === 'video' ? remixed(task) : undefined
-  const document = wholeResult(task, await startVideo(call, request, { ...plan, source }))
+  const document = wholeResult(task, await startVideo(call, request, { ...planOf(run), source }))
   await task.onJob(document.id, document.kind)
   return { id: document.id, kind: document.kind }
 }
