@@ -51,6 +51,7 @@ const shapes = {
     since: v.number(),
     worker: v.nullable(v.string()),
     isCounted: v.boolean(),
+    mayBeThere: v.boolean(),
     failures: count,
     notBefore: v.number(),
     place: v.nullable(

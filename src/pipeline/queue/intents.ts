@@ -126,7 +126,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     finish(at, { kind: 'error', error: errorMessage(error, redact) }, state)
   /** Nothing was created. */
   const uncount = (at: Scene) => {
-    if (!at.task.isCounted) return
+    if (!at.task.isCounted || (isSentAgain && at.task.mayBeThere)) return
     at.run = givenBack(at.run, spendingOf(at.task))
     at.task = { ...at.task, isCounted: false }
   }
@@ -161,6 +161,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
   /** What a worker has left that died between its intent and what came of it. */
   const takeOver = (at: Scene, ref: TaskRef) => {
     leave(at, ref, null)
+    at.task = { ...at.task, mayBeThere: true }
     if (isSentAgain) return wait(at, 0)
     if (at.task.onUnknown === 'retry') {
       // It may be paid for twice, so it counts twice.
@@ -184,6 +185,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
       return 0
     }
     const isLost = !isAnswered(thrown) && billedOf(thrown) !== 'no'
+    if (isLost) at.task = { ...at.task, mayBeThere: true }
     const isRepeated = isLost && (isSentAgain || at.task.onUnknown === 'retry')
     const error = isRepeated ? thrown.amend({ exit: 'later', billed: 'no', cause: thrown }) : thrown
     const isKnown = leave(at, ref, error)
@@ -193,14 +195,16 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     }
     if (billedOf(thrown) === 'no') uncount(at)
     // It may be paid for twice, so it counts twice.
-    else if (!isSentAgain) at.task = { ...at.task, isCounted: false }
+    else if (isRepeated && !isSentAgain) at.task = { ...at.task, isCounted: false }
     if (isRateLimit(error)) {
       wait(at, 0)
       return 0
     }
     const waitMs = mayRepeat(error, false) ? repeat(at, error, isKnown) : null
-    if (waitMs === null) fail(at, thrown)
-    else wait(at, waitMs)
+    if (waitMs !== null) wait(at, waitMs)
+    else if (isSentAgain && at.task.mayBeThere && !isAnswered(thrown)) {
+      fail(at, thrown.amend({ billed: 'maybe' }), 'unknown')
+    } else fail(at, thrown)
     return waitMs
   }
   /** A look-up that failed says nothing of the job. */

@@ -14,6 +14,8 @@ export interface Submission extends Pick<
   readonly key: string
   /** Whether a result that there is already does not count: it is to be made anew. */
   readonly isFresh: boolean
+  /** Whether a request of unknown outcome is sent again under the same key: the gateway honours it. */
+  readonly isSentAgain: boolean
   /** A remote job that was started before, without the queue: it is waited for, and nothing is sent. */
   readonly job: TaskDocument['job']
   /** The task message. */
@@ -76,9 +78,8 @@ export async function submit(
           const before = queueDocument('task', found.get(taskName(key)))
           const known = before === undefined ? undefined : joined(before, submission)
           if (known !== undefined) return known
-          const goesOn = isOpenJob(before) && (!submission.isFresh || isOwn(before, submission))
-          const task = goesOn
-            ? { ...before, run, state: 'started' as const, outcome: null, failures: 0, since: now }
+          const task = goesOn(before, submission)
+            ? { ...before, run, state: stateToGoOn(before), outcome: null, failures: 0, since: now }
             : newTask(submission, run, before, now)
           written.set(taskName(key), { ...task })
           written.set(requestName(key), { message })
@@ -107,11 +108,23 @@ function joined(task: TaskDocument, submission: Submission): Submitted | undefin
     case 'withdrawn':
       return undefined
     case 'failed':
-      return own && !isOpenJob(task) ? { kind: 'ended', task } : undefined
-    case 'done':
+      return own && !goesOn(task, submission) ? { kind: 'ended', task } : undefined
     case 'unknown':
+      if (goesOn(task, submission)) return undefined
+      return own || !submission.isFresh ? { kind: 'ended', task } : undefined
+    case 'done':
       return own || !submission.isFresh ? { kind: 'ended', task } : undefined
   }
+}
+
+/** Whether a task that has ended is taken up where it was, under its old attempt. */
+function goesOn(task: TaskDocument | undefined, submission: Submission): task is TaskDocument {
+  if (task === undefined || (submission.isFresh && !isOwn(task, submission))) return false
+  return isOpenJob(task) || (task.state === 'unknown' && submission.isSentAgain)
+}
+
+function stateToGoOn(task: TaskDocument): 'started' | 'waiting' {
+  return task.job === null ? 'waiting' : 'started'
 }
 
 function isOwn({ attempt, earlier }: TaskDocument, submission: Submission): boolean {
@@ -119,8 +132,8 @@ function isOwn({ attempt, earlier }: TaskDocument, submission: Submission): bool
 }
 
 /** Whether only the look-ups of a remote job have failed: it is not known how the job itself has ended. */
-function isOpenJob(task: TaskDocument | undefined): task is TaskDocument {
-  if (task?.state !== 'failed' || task.job === null || task.outcome?.kind !== 'error') return false
+function isOpenJob(task: TaskDocument): boolean {
+  if (task.state !== 'failed' || task.job === null || task.outcome?.kind !== 'error') return false
   return !isAnswered(errorFrom(task.outcome.error))
 }
 
@@ -145,6 +158,7 @@ function newTask(
     worker: null,
     // What the run has created before it was given to the queue, the budget has.
     isCounted: job !== null,
+    mayBeThere: false,
     failures: 0,
     notBefore: 0,
     place: null,

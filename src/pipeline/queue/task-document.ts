@@ -28,6 +28,8 @@ export interface TaskDocument {
   readonly worker: string | null
   /** Whether the budget of the run has it: one that is sent again under the same key creates nothing more. */
   readonly isCounted: boolean
+  /** Whether an earlier request under its key may have been accepted: that a later one was not says nothing of it. */
+  readonly mayBeThere: boolean
   /** Failures in a row that were no 429: the waits between attempts grow with it. */
   readonly failures: number
   /** Not to be sent before, in milliseconds since 1970. */

@@ -259,3 +259,26 @@ test('an end whose answer was lost is asked for once more', async () => {
   expect(await worker.end(ref(1), unavailable())).toBe(ms)
   expect(scene.document(`run:${run}`)).toMatchObject({ retries: { used: 1 } })
 })
+
+test('a request that is refused after one was lost may have been accepted, and is sent again under its key', async () => {
+  const scene = await queueScene({ jobs: 0 })
+  await scene.submit({})
+  const worker = scene.worker('a', { isSentAgain: true })
+  await worker.begin(ref(1))
+  let ms = await worker.end(ref(1), lost())
+  for (let count = 0; ms !== null; count++) {
+    expect(count).toBeLessThan(12)
+    await scene.clock.advance(300_000)
+    await worker.begin(ref(1))
+    ms = await worker.end(ref(1), unavailable())
+  }
+  expect(scene.task(1)).toMatchObject({
+    state: 'unknown',
+    outcome: { error: { facts: { billed: 'maybe' } } },
+  })
+  expect(scene.document(`run:${run}`)).toMatchObject({ used: { creates: 1 } })
+  expect(await scene.submit({ isSentAgain: true, attempt: 'another' })).toEqual([
+    { kind: 'waiting', attempt: 'attempt-1', isStarted: false },
+  ])
+  expect(scene.task(1)).toMatchObject({ state: 'waiting', isCounted: true, mayBeThere: true })
+})

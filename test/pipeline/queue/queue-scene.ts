@@ -68,6 +68,7 @@ export function submission(number: number, more: Partial<Submission> = {}): Subm
     cost: null,
     onUnknown: 'stop',
     isFresh: false,
+    isSentAgain: false,
     job: null,
     message: { version: 1 },
     ...more,
