@@ -95,6 +95,7 @@ async function runJobs(
         ...call,
         listener: output,
         prices: settings!.prices.value,
+        queue: undefined,
         idempotencyHonoured: settings!.idempotencyHonoured.value,
         async connect() {
           opened = await connect(context, flags, settings!, gate, output)

@@ -17,6 +17,7 @@ export interface RunFlags extends ManifestOptions {
   newRun?: true
   grace?: string
   shard?: string
+  detach?: true
 }
 
 /** How long a stopped run lets requests end that are under way, in seconds. */
@@ -54,6 +55,7 @@ export async function readRunFlags(
     maxCost: limits!.cost,
     graceS: graceS!,
     timeoutS,
+    detach: flags.detach === true,
     shard: shard!,
   }
 }

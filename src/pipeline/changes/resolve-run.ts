@@ -14,13 +14,13 @@ import type { RunCall } from '../run/run-call.ts'
 import { runManifest } from '../run/run-manifest.ts'
 
 /** What it gets from its caller: it sends nothing. */
-export type ResolveCall = Omit<RunCall, 'connect' | 'prices' | 'idempotencyHonoured'>
+export type ResolveCall = Omit<RunCall, 'connect' | 'prices' | 'idempotencyHonoured' | 'queue'>
 
 /** How a manifest stands when it has been changed. */
 async function look(call: ResolveCall): Promise<Outcome<RunDocument>> {
   const connect = () => Promise.reject(new Error('A look sends nothing.'))
   const outcome = await runManifest(
-    { ...call, prices: {}, idempotencyHonoured: false, connect },
+    { ...call, prices: {}, idempotencyHonoured: false, queue: undefined, connect },
     {
       jobs: [],
       mode: 'check',
@@ -31,6 +31,7 @@ async function look(call: ResolveCall): Promise<Outcome<RunDocument>> {
       maxCost: undefined,
       graceS: 0,
       timeoutS: undefined,
+      detach: false,
       shard: null,
       confirm: async () => false,
     },

@@ -109,8 +109,11 @@ async function runTask(run: TaskRun): Promise<Made> {
   return (await import('./video-task.ts')).makeVideo(run)
 }
 
-/** @throws FileError */
-async function prepareFolder(host: FileHost, { folder, job }: Task): Promise<void> {
+/** Makes the folder of a task; what an earlier attempt has left is moved aside. @throws FileError */
+export async function prepareFolder(
+  host: FileHost,
+  { folder, job }: Pick<Task, 'folder' | 'job'>,
+): Promise<void> {
   try {
     if (madeFolder(folder)) return
     // Where a link leads nothing is moved aside.

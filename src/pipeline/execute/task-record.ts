@@ -23,7 +23,7 @@ export const recordName = 'result.json'
  * never throws. A power failure may leave half of it, which counts as none.
  */
 export function writeRecord(
-  { folder, key }: Task,
+  { folder, key }: Pick<Task, 'folder' | 'key'>,
   { result, cost, warnings }: TaskResult,
   redactor: Redactor,
 ): void {

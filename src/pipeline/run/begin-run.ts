@@ -1,4 +1,3 @@
-import { amountOf } from '../../cost/amount.ts'
 import { costBefore, type Cost } from '../../cost/estimate.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
@@ -8,22 +7,23 @@ import type { JournalEvent } from '../journal/journal-event.ts'
 import { keysByLock } from '../plan/instance-key.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { requestsLeft } from '../plan/assessment.ts'
-import { planRun, type Plan } from '../plan/plan-run.ts'
+import { planRun } from '../plan/plan-run.ts'
 import { matchInstances, selectInstances } from '../plan/select-instances.ts'
 import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
-import { createLanes } from '../schedule/lanes.ts'
-import { createRunBudget, type RunBudget } from '../schedule/run-budget.ts'
 import { partition } from '../shards/partition.ts'
-import { localMaker } from './local-maker.ts'
+import { chooseMaker, takenUp } from './choose-maker.ts'
 import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
+import type { OpenQueue } from './open-queue.ts'
 import type { Run, RunCall, RunOptions } from './run-call.ts'
+import { budgetOf, checkPrices, limitOf } from './run-limits.ts'
 import { stopWithGrace } from './stop-run.ts'
 import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
 
 /**
  * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
  * @param isChanging whether anything may be written; otherwise the run only tells how things stand
+ * @param queue what has the requests made; without it this process makes them
  * @throws UsageError for jobs that there are not, ModelgateError (exit 15) for a shard of a plan beyond the budget; FileError
  */
 export async function beginRun(
@@ -31,6 +31,7 @@ export async function beginRun(
   options: RunOptions,
   project: OpenProject,
   isChanging: boolean,
+  queue: OpenQueue | undefined,
 ): Promise<Run> {
   const { context, listener } = call
   const { manifest, history } = project
@@ -45,8 +46,10 @@ export async function beginRun(
     options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
   )
   const lock = new Map(await lockWithUnfinished(project, context.clock.now()))
+  const inQueue = await takenUp(call, history, queue)
   const world = project.world({
     lock,
+    inQueue,
     forced: { regenerate, force: options.force },
     isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
   })
@@ -66,7 +69,8 @@ export async function beginRun(
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
   const whole = selectInstances(manifest, options.jobs)
   const planOf = (ids: ReadonlySet<string>) => planRun(world, ids, { estimate, signal: context.signal })
-  const budget = budgetOf(call, options, project, unfinished)
+  // A queue counts what it has been given itself.
+  const budget = budgetOf(call, options, project, queue === undefined ? unfinished : null)
   let plan = await planOf(whole)
   if (options.shard !== null) {
     budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
@@ -74,20 +78,14 @@ export async function beginRun(
   }
   if (isChanging) checkPrices(budget, plan, costs, options, project)
 
-  const lanes = createLanes({
-    clock: context.clock,
-    concurrency: manifest.lanes,
-    jobs: [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0),
-    deadline:
-      options.timeoutS === undefined ? undefined : context.clock.monotonic() + options.timeoutS * 1000,
-    // A gateway may quote the key.
-    onChange: (event) => listener.event({ ...event, reason: call.redactor.text(event.reason) }),
-  })
-  const maker = localMaker(lanes, budget)
+  const jobs = [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0)
+  const maker = await chooseMaker({ queue, call, options, project, unfinished, inQueue, budget, jobs })
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
-    maker.stop(reason)
-    const { inFlight } = maker
-    if (inFlight > 0) warn(stopping(inFlight, options.graceS))
+    const stopping = maker.stop(reason)
+    void stopping.then(() => {
+      const { inFlight } = maker
+      if (inFlight > 0) warn(maker.stopText(inFlight, options.graceS))
+    })
   })
   let spent: ModelgateError | undefined
   return {
@@ -123,7 +121,7 @@ export async function beginRun(
     },
     endBudget(error) {
       spent ??= error
-      maker.stop(error)
+      void maker.stop(error)
     },
     emit: (event: OutputEvent) => listener.event(event),
     warn,
@@ -131,67 +129,10 @@ export async function beginRun(
   }
 }
 
-function stopping(inFlight: number, graceS: number): string {
-  const subject = inFlight === 1 ? 'One request is' : `${inFlight} requests are`
-  return `Stopping: ${subject} under way and may go on for ${graceS} s. Another Ctrl-C ends the run at once.`
-}
-
 /** What one request of an instance costs; null without prices. */
 function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
   const hasPrices = Object.keys(prices).length > 0
   return (instance) => (hasPrices ? costBefore(prices, creationOf(instance)) : null)
-}
-
-/** How many results may be created: of two limits the lower one is reached. */
-function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
-  const limits = [
-    ...(maxCreates === undefined ? [] : [{ value: maxCreates, name: '--max-creates' }]),
-    ...(budget.creates === null ? [] : [{ value: budget.creates, name: 'budget.creates' }]),
-  ]
-  return limits.toSorted((one, other) => one.value - other.value)[0] ?? null
-}
-
-function budgetOf(
-  { prices }: RunCall,
-  options: RunOptions,
-  opened: OpenProject,
-  unfinished: OpenProject['history']['unfinished'],
-): RunBudget {
-  const { maxCost } = options
-  const { budget, project } = opened.manifest
-  // The sandbox costs nothing.
-  const costs = [
-    ...(maxCost === undefined || project.isSandbox ? [] : [{ value: maxCost, name: '--max-cost' }]),
-    ...(budget.cost === null || project.isSandbox
-      ? []
-      : [{ value: amountOf(budget.cost), name: 'budget.cost' }]),
-  ].toSorted((one, other) => (one.value < other.value ? -1 : 1))
-  const currency = Object.values(prices)[0]?.currency ?? ''
-  return createRunBudget({
-    creates: limitOf(options, opened),
-    cost: costs[0] === undefined ? null : { ...costs[0], currency },
-    used: unfinished?.used ?? { creates: 0, cost: 0n },
-  })
-}
-
-/**
- * A limit on costs that cannot be checked is told before anything is sent.
- * @throws UsageError `price_unknown`
- */
-function checkPrices(
-  budget: RunBudget,
-  { assessments }: Plan,
-  costs: Run['costs'],
-  { mode }: RunOptions,
-  { manifest }: OpenProject,
-): void {
-  if (mode !== 'run' || manifest.project.isSandbox) return
-  for (const assessment of assessments.values()) {
-    if (requestsLeft(assessment) === 0) continue
-    const { instance } = assessment
-    const cost = costs(instance)
-    budget.take(instance.id, { creates: 0, cost: cost === null || cost.amount === null ? null : 0n })
-  }
 }
 
 /** The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone. */

@@ -33,7 +33,14 @@ export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
       }
     },
     make: (run, request) => make({ run, lanes, budget, execute: execute! }, request),
-    stop: (reason) => lanes.stop(reason),
+    async stop(reason) {
+      lanes.stop(reason)
+    },
+    async close() {},
+    stopText(inFlight, graceS) {
+      const subject = inFlight === 1 ? 'One request is' : `${inFlight} requests are`
+      return `Stopping: ${subject} under way and may go on for ${graceS} s. Another Ctrl-C ends the run at once.`
+    },
   }
 }
 

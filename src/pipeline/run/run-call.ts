@@ -18,6 +18,7 @@ import type { World } from '../plan/world.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
+import type { QueueCall } from './open-queue.ts'
 import type { Stop } from './stop-run.ts'
 
 /** What a run gets from its caller besides the manifest. */
@@ -26,6 +27,8 @@ export interface RunCall extends ManifestCall {
   readonly prices: Prices
   /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
   readonly idempotencyHonoured: boolean
+  /** Where the requests are made by workers; undefined for a run that makes them itself. */
+  readonly queue: QueueCall | undefined
   /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
   connect(): Promise<Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>>
 }
@@ -48,6 +51,8 @@ export interface RunOptions {
   readonly graceS: number
   /** How long the whole run may wait. */
   readonly timeoutS: number | undefined
+  /** Whether requests are left to the workers of the queue, and not waited for. */
+  readonly detach: boolean
   /** The index is from 1. */
   readonly shard: { readonly index: number; readonly total: number } | null
   /** Called before the first request; with false nothing is sent. */
@@ -116,8 +121,12 @@ export interface Maker {
   open(run: Run): Promise<void>
   /** Makes a request, or goes on with it: its intent is in the journal before it is sent. Never throws. */
   make(run: Run, request: Request): Promise<Attempted>
-  /** Begins nothing more: what has not begun fails with the reason. What is under way goes on. */
-  stop(reason: unknown): void
+  /** Begins nothing more: what has not begun fails with the reason. What is under way goes on. Never throws. */
+  stop(reason: unknown): Promise<void>
+  /** Called once no request is made any more; from then on `used` is what the run has come to. Never throws. */
+  close(): Promise<void>
+  /** What is told when a run is stopped while so many requests are under way. */
+  stopText(inFlight: number, graceS: number): string
 }
 
 /** What has become of one request. */

@@ -11,6 +11,7 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { beginRun } from './begin-run.ts'
 import { leavePart } from './leave-part.ts'
 import { openProject, type OpenProject } from './open-project.ts'
+import type { OpenQueue } from './open-queue.ts'
 import { describeEnd, runDocument, runFailure, type RunFacts } from './describe-run.ts'
 import type { InstanceEnd, Run, RunCall, RunOptions } from './run-call.ts'
 import { ended, settleInstance } from './settle-instance.ts'
@@ -23,10 +24,13 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   let project: OpenProject | undefined
   let describe: (() => RunDocument) | undefined
+  let queue: OpenQueue | undefined
   try {
     project = await openProject(call, isChanging)
     call.listener.event({ type: 'start', version: outputVersion, command: 'run', model: null })
-    const run = await beginRun(call, options, project, isChanging)
+    // Before anything is written, and only where something may be made.
+    if (options.mode === 'run') queue = await call.queue?.open()
+    const run = await beginRun(call, options, project, isChanging, queue)
     let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map((assessment) =>
       ended(assessment, null),
     )
@@ -39,6 +43,7 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
         ends = await settleAll(run)
       } finally {
         run.stop.close()
+        await run.maker.close()
         await endRun(run, ends)
       }
     }
@@ -47,6 +52,7 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   } catch (thrown) {
     return { kind: 'failed', error: asModelgateError(thrown, false), document: describe?.() }
   } finally {
+    await queue?.close()
     await project?.close()
   }
 }

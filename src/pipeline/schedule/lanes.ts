@@ -258,7 +258,8 @@ function pauseOf({ pausedUntil }: LaneRate, clock: Clock): number | null {
   return leftMs > 0 ? leftMs / 1000 : null
 }
 
-function deadlinePassed(): ModelgateError {
+/** The time of the run is over before a request was sent. */
+export function deadlinePassed(): ModelgateError {
   return new ModelgateError('later', 'deadline', 'The time for the whole run is over (--timeout).', {
     phase: 'wait',
     billed: 'no',

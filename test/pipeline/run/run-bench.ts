@@ -29,6 +29,7 @@ const plain: RunOptions = {
   maxCost: undefined,
   graceS: 5,
   timeoutS: undefined,
+  detach: false,
   shard: null,
   confirm: () => Promise.resolve(true),
 }
@@ -61,6 +62,7 @@ export async function runBench(
       listener: { event: (event) => void events.push(event), async flush() {} },
       prices,
       idempotencyHonoured,
+      queue: undefined,
       connect: () => Promise.resolve({ ...tasks.shared, prices }),
       ...changes,
     }
