@@ -113,6 +113,7 @@ function submissionOf({ run }: Giving, { instance, key }: Request): Omit<Submiss
     cost: cost === null ? null : amountText(cost),
     onUnknown: instance.onUnknown,
     isFresh: history.of(key)?.isDiscarded === true,
+    isSentAgain: run.world.isSentAgain,
     job: history.jobs.get(key) ?? null,
   }
 }
