@@ -1,4 +1,5 @@
-import { access, constants, lstat, stat, unlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, lstat, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'

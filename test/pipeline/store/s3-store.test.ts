@@ -7,10 +7,12 @@ import { systemClock } from '../../../src/context.ts'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { openSharedStore } from '../../../src/pipeline/store/open-shared-store.ts'
 import type { SharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { closedPort } from '../../support/local-server.ts'
 import { s3Checker, signatureOf, type S3CheckerOptions } from '../../support/s3-checker.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
+import { until } from '../../support/until.ts'
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
 const variables = { AWS_ACCESS_KEY_ID: keys.accessKeyId, AWS_SECRET_ACCESS_KEY: keys.secretAccessKey }
@@ -139,18 +141,18 @@ test('bytes travel through a bucket under their digest, and are sent once', asyn
 test('the keys of a session are used, and those of a profile where no others are set', async () => {
   const session = { ...keys, sessionToken: 'FwoGZXIvYXdzE/session+token==' }
   const home = temporaryFolder()
-  const credentials = join(home, 'keys')
-  writeFileSync(
-    credentials,
-    `[default]\naws_access_key_id = other\naws_secret_access_key=none\n\n[ work ]\r\naws_access_key_id=${keys.accessKeyId}\r\naws_secret_access_key = ${keys.secretAccessKey}\r\naws_session_token=${session.sessionToken}\n`,
-  )
+  writeFiles(home, {
+    '.aws/credentials': `[default]\naws_access_key_id = other\naws_secret_access_key=none\n\n[ work ]\r\naws_access_key_id=${keys.accessKeyId}\r\naws_secret_access_key = ${keys.secretAccessKey}\r\naws_session_token=${session.sessionToken}\n`,
+  })
   const server = await checker({ keys: session, region: 'eu-west-3' })
   const region = { AWS_REGION: 'eu-west-3' }
   const ways: Readonly<Record<string, string>>[] = [
     { ...variables, AWS_SESSION_TOKEN: session.sessionToken, ...region },
-    { AWS_SHARED_CREDENTIALS_FILE: credentials, AWS_PROFILE: 'work', AWS_DEFAULT_REGION: 'eu-west-3' },
+    { AWS_PROFILE: 'work', AWS_DEFAULT_REGION: 'eu-west-3' },
+    { AWS_SHARED_CREDENTIALS_FILE: join(home, '.aws/credentials'), AWS_PROFILE: 'work', ...region },
   ]
-  for (const env of ways) expect(await (await open(server.url, { env })).has(twoLines)).toBe(false)
+  for (const env of ways) expect(await (await open(server.url, { env, home })).has(twoLines)).toBe(false)
+  expect(await failureOf(open(server.url, { env: region, home }))).toMatchObject({ code: 'store_refused' })
   expect(await failureOf(open(server.url, { env: { ...variables, ...region } }))).toMatchObject({
     code: 'store_refused',
     exitCode: 3,
@@ -288,6 +290,24 @@ test('a reply that breaks off is asked for again, and a short one never passes f
   server.fail('GET', { kind: 'reset', at: 'body' }, { kind: 'short' })
   expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
   expect(server.requests.filter((line) => line === `GET ${twoLinesPath}`)).toHaveLength(3)
+})
+
+test('a server that says nothing is given up', async () => {
+  const server = await checker()
+  server.fail('GET', ...Array.from({ length: 6 }, () => ({ kind: 'silence' }) as const))
+  const clock = fakeClock()
+  const context = testContext({ env: { ...variables, AWS_ENDPOINT_URL_S3: server.url }, clock })
+  const failure = failureOf(openSharedStore(context, 's3://shelf', { connection: {}, allowHttp: false }))
+  for (let count = 1; count <= 6; count++) {
+    await until(() => server.requests.length === count)
+    await clock.advance(121_000)
+    await clock.advance(10_000)
+  }
+  expect(await failure).toEqual({
+    code: 'read_timeout',
+    exitCode: 5,
+    message: expect.stringMatching(/^The store s3:\/\/shelf: No reply from 127\.0\.0\.1:\d+ within 120 s\.$/),
+  })
 })
 
 test('wrong bytes count as absent, and the next put replaces them', async () => {
