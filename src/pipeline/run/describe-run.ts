@@ -107,6 +107,8 @@ export function runFailure(
   if (reason !== undefined && reason.exit === exit) {
     return reason.amend({ next: reason.facts.next ?? next })
   }
+  const withWorkers = ends.filter(({ error }) => error?.code === leftToWorkers).length
+  if (exit === 'outdated' && withWorkers > 0) return detachedFrom(withWorkers, next)
   const count = ends.filter((end) => exitOf(end, mode) !== 'ok').length
   const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
   const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
@@ -118,6 +120,19 @@ export function runFailure(
     // Its message has been told with its instance.
     hint: first?.facts.hint,
     cause: first,
+  })
+}
+
+/** The code of the error of an instance that a run has left to workers, with `--detach`. */
+export const leftToWorkers = 'left_to_workers'
+
+function detachedFrom(count: number, next: readonly string[] | undefined): ModelgateError {
+  const message = `${count === 1 ? 'One instance is' : `${count} instances are`} with the workers, which go on.`
+  return new ModelgateError('running', leftToWorkers, message, {
+    phase: 'wait',
+    billed: 'maybe',
+    next,
+    hint: 'The same command, without --detach, takes up what they have made.',
   })
 }
 

@@ -10,6 +10,7 @@ import { openRun, usedBy, withdraw } from '../queue/submissions.ts'
 import type { TaskDocument } from '../queue/task-document.ts'
 import { waitForTasks, type TaskNews, type TaskWait, type TaskWaits } from '../queue/task-waits.ts'
 import { deadlinePassed } from '../schedule/lanes.ts'
+import { leftToWorkers } from './describe-run.ts'
 import type { OpenQueue, QueueCall } from './open-queue.ts'
 import { createSlots } from './queue-patience.ts'
 import { fetchResult } from './queue-result.ts'
@@ -242,11 +243,8 @@ function spentOf({ creates, cost }: RunRecord['used']): Spent {
   return { creates, cost: amountFrom(cost) ?? 0n }
 }
 
-/** The code of an instance that a run has left to the workers, with `--detach`. */
-export const detachedCode = 'left_to_workers'
-
 function detached(): ModelgateError {
-  return new ModelgateError('running', detachedCode, 'It is with the queue.', {
+  return new ModelgateError('running', leftToWorkers, 'It is with the queue.', {
     phase: 'wait',
     billed: 'maybe',
   })
