@@ -92,7 +92,7 @@ async function install(): Promise<void> {
       actions.getStore() === action ? (action.hook('handle.close', closed) as Promise<void>) : closed()
     return opened
   }
-  wrap(promises, ['open', 'link', 'unlink', 'rename', 'stat', 'lstat', 'realpath', 'readdir'], '')
+  wrap(promises, ['chmod', 'open', 'link', 'unlink', 'rename', 'stat', 'lstat', 'realpath', 'readdir'], '')
   syncBuiltinESMExports()
 }
 

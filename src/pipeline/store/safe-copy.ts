@@ -25,12 +25,17 @@ export async function copyWhole(from: string, to: string, mode?: number): Promis
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     // The copy has the permissions of its original.
-    if ((found.mode & 0o777) !== usual) await chmod(to, usual)
+    if ((found.mode & 0o777) !== usual) await chmod(to, usual).catch(ignoreUnsupported)
     await syncFile(to)
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') await unlink(to).catch(() => {})
     throw error
   }
+}
+
+/** Some file systems have no permissions, and say so of a file of one's own. */
+function ignoreUnsupported(error: unknown): void {
+  if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')) throw error
 }
 
 /** Waits until the bytes of a file are on the disk. */

@@ -15,6 +15,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { openSharedStore } from '../../../src/pipeline/store/open-shared-store.ts'
 import type { SharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { withFsHook } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
@@ -127,6 +128,26 @@ test.skipIf(process.platform === 'win32')('who may use the folder may use what i
     expect(statSync(blob).mode & 0o7777).toBe(fileMode)
     await store.close()
   }
+})
+
+test('a file system without permissions will do', async () => {
+  const { store, source, folder } = await setUp()
+  // Not the permissions of a new file: they would be set.
+  chmodSync(source, 0o600)
+  const names: string[] = []
+  await withFsHook(
+    async (name, call) => {
+      names.push(name)
+      if (name !== 'chmod') return await call()
+      throw Object.assign(new Error('EPERM: injected'), { code: 'EPERM' })
+    },
+    async () => {
+      await store.put(source, twoLines)
+      await store.fetch(twoLines, join(folder, 'target'))
+    },
+  )
+  expect(names).toContain('chmod')
+  expect(readFileSync(join(folder, 'target'), 'utf8')).toBe('One\nTwo\n')
 })
 
 test('many writers at once leave whole blobs and nothing else', async () => {
