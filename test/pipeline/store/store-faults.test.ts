@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
@@ -8,6 +8,7 @@ import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { openStore } from '../../../src/pipeline/store/blob-store.ts'
 import { openCandidates, type CandidateRecord } from '../../../src/pipeline/store/candidate-store.ts'
+import { openFolderStore } from '../../../src/pipeline/store/folder-store.ts'
 import { placeOutput } from '../../../src/pipeline/store/place-output.ts'
 import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -56,6 +57,9 @@ async function setUp() {
   writeFiles(folder, { 'work/new': 'new', 'work/old': 'old', 'art/hero.png': 'old' })
   const work = join(folder, 'work/new')
   const store = () => openStore(context, project)
+  mkdirSync(join(folder, 'share'))
+  const shared = () => openFolderStore(context, join(folder, 'share'))
+  await (await shared()).put(join(folder, 'work/old'), old)
   const candidates = () => openCandidates(context, project)
   await candidates().add(recordOf(old), [join(folder, 'work/old')])
   await writeLock(context, project, new Map([['hero', block(old)]]))
@@ -64,6 +68,7 @@ async function setUp() {
     folder,
     work,
     store,
+    shared,
     candidates,
     add: () => store().add(work, false),
     share: () => store().share(work, false),
@@ -97,6 +102,19 @@ const actions: Readonly<
     run: ({ share }) => share(),
     check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
     done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
+  },
+  'a file is put into a shared folder': {
+    run: async ({ shared, work }) => (await shared()).put(work, fresh),
+    check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
+    done: async ({ shared }) => expect(await (await shared()).has(fresh)).toBe(true),
+  },
+  'a file is fetched from a shared folder': {
+    run: async ({ shared, folder }) => (await shared()).fetch(old, join(folder, 'art/fetched')),
+    check: async ({ folder }) => {
+      const path = join(folder, 'art/fetched')
+      expect([undefined, 'old']).toContain(existsSync(path) ? readFileSync(path, 'utf8') : undefined)
+    },
+    done: async ({ folder }) => expect(readFileSync(join(folder, 'art/fetched'), 'utf8')).toBe('old'),
   },
   'an output is placed': {
     run: ({ place }) => place(),
