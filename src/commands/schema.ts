@@ -25,6 +25,7 @@ export const schemaNames = [
   'run-changes',
   'run-report',
   'run-clean',
+  'run-worker',
   'assets',
   'events',
   'error',

@@ -40,6 +40,7 @@ import {
 } from './run-document.ts'
 import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
 import { usageReportDefinitions, usageReportDocument } from './usage-sums.ts'
+import { workerDefinitions, workerDocument, workerEvents } from './worker.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */
@@ -71,6 +72,7 @@ const events = {
   ...logEvents,
   ...checkEvents,
   ...runEvents,
+  ...workerEvents,
 }
 
 /** The `type` of every event that a command may emit between `start` and the last line. */
@@ -99,6 +101,7 @@ const documents = [
   runChangeDocument,
   runReportDocument,
   runCleanDocument,
+  workerDocument,
 ] as const
 
 /** The error object of `--json` and `--jsonl`. */
@@ -136,6 +139,7 @@ const definitions = Object.fromEntries(
     ...settingDefinitions,
     ...checkDefinitions,
     ...runDefinitions,
+    ...workerDefinitions,
     ...assetReportDefinitions,
     ...helpDefinitions,
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
@@ -209,6 +213,7 @@ export const outputSchemas = {
   ),
   'run-report': published('run-report', 'The document of --json of run report', runReportDocument),
   'run-clean': published('run-clean', 'The document of --json of run clean', runCleanDocument),
+  'run-worker': published('run-worker', 'The document of --json of run worker', workerDocument),
   assets: published('assets', 'What run report --format json writes', assetReport),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),

@@ -26,6 +26,11 @@ export interface Gateway extends ConnectionOptions {
    * sent. What it resolves with is called with the error, if there is one, of the last attempt.
    */
   readonly admit?: (creation: Creation) => Promise<(error: unknown) => void>
+  /**
+   * Called before each request to the gateway, at every attempt, and awaited: it may hold it back. If it throws, nothing is
+   * sent.
+   */
+  readonly beforeSend?: (kind: RequestKind) => Promise<void>
   /** Called before each request that may cost money. */
   readonly onSend?: () => void
   readonly onRetry: (retry: RetryNotice) => void

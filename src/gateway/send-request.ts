@@ -151,6 +151,7 @@ async function attemptOnce(
 ): Promise<GatewayReply | Failure> {
   const { policy } = gateway
   const wire = wireRequest(gateway, request)
+  await gateway.beforeSend?.(request.kind)
   trace.request(wire)
   if (request.kind !== 'read') gateway.onSend?.()
   let reply: Reply

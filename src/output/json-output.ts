@@ -154,6 +154,9 @@ const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'instance-end',
   'lane-change',
   'circuit-change',
+  'worker-start',
+  'task-start',
+  'task-end',
 ])
 
 /** Formats a document: indented and safe on a terminal, on one line elsewhere. No newline at the end. */

@@ -26,6 +26,7 @@ import {
   sampleVideosDocument,
   textDelta,
 } from '../support/output-samples.ts'
+import { sampleWorker } from '../support/worker-samples.ts'
 import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from '../support/run-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -103,6 +104,7 @@ test.each([
   ['run-report', sampleRunReport],
   ['run-clean', sampleRunClean],
   ['run-clean', { ...sampleRunClean, items: [] }],
+  ['run-worker', sampleWorker],
   ['models', sampleModels],
   ['models', { ...sampleModels, models: sampleModels.models.map(unlimited) }],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {

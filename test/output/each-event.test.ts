@@ -158,6 +158,9 @@ test('jsonl: every event is a line', async () => {
     instance-end > {"type":"instance-end","instance":"hero","job":"hero","at":"modelgate.yaml:8:3","command":"image create","model":"gpt-image-2","lane":"image","output":"assets/hero.webp","state":"fresh","action":"generated","key":"1111111111111111111111111111111111111111111111111111111111111111","reasons":["prompt changed"],"creates":1,"files":[{"path":"assets/hero.webp","bytes":48213,"sha256":"0000000000000000000000000000000000000000000000000000000000000000","mime_type":"image/webp","width":1536,"height":1024,"seconds":null}],"placed":true,"took_s":12.5,"cost":{"amount":0.04,"currency":"USD","estimate":true,"reason":null},"error":null}⏎
     lane-change > {"type":"lane-change","lane":"image","concurrency":2,"pause_s":20,"reason":"The gateway asks to wait."}⏎
     circuit-change > {"type":"circuit-change","open":true,"reason":"Five failures in a row."}⏎
+    worker-start > {"type":"worker-start","worker":"host-1234-0a1b2c3d","queue":"redis://queue:6379","store":"s3://bucket/assets","sandbox":false,"lanes":[{"lane":"text","concurrency":8},{"lane":"image","concurrency":4}],"rate":"20/s"}⏎
+    task-start > {"type":"task-start","instance":"photos[shoe]","run":"20261122T120000000-0000abcd","key":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","lane":"image","creates":1,"attempt":1}⏎
+    task-end > {"type":"task-end","instance":"photos[shoe]","run":"20261122T120000000-0000abcd","key":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","lane":"image","creates":1,"outcome":"failed","outputs":0,"bytes":0,"took_s":null,"again_s":null,"error":{"code":"rejected","exit_code":4,"billed":"no","message":"The gateway refused it."}}⏎
     "
   `)
 })

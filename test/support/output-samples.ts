@@ -6,6 +6,7 @@ import type { JobListDocument, JobSummary, VideoDocument, VideosDocument } from 
 import type { ModelEntry, ModelsDocument } from '../../src/events/model.ts'
 import type { TextDocument } from '../../src/events/text.ts'
 import type { OutputEvent } from '../../src/events/documents.ts'
+import { sampleWorkerEvents } from './worker-samples.ts'
 import { sampleRunEvents } from './run-samples.ts'
 
 const sampleJob: JobSummary = {
@@ -298,6 +299,7 @@ export const sampleEvents = {
   'call-list': { type: 'call-list', call: sampleCall },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
   ...sampleRunEvents,
+  ...sampleWorkerEvents,
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
 export const sampleDocument: TextDocument = {

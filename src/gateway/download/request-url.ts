@@ -43,6 +43,7 @@ export async function requestUrl(
     const asked = { method: 'GET', url: current, kind: 'read', accept: '*/*', isKeyless } as const
     const wire = wireRequest(gateway, asked)
     const request = { ...wire, headers: { ...wire.headers, ...headers } }
+    if (current.origin === gateway.baseUrl.origin) await gateway.beforeSend?.('read')
     trace.request(request)
     const reply = await exchange(request, { ...gateway, lookup: policy.lookup })
     trace.reply(reply)

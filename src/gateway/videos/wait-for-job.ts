@@ -1,6 +1,5 @@
 import { isFinal } from '../../contract/video-state.ts'
 import { formatState } from '../../events/format-job.ts'
-import { pollSeconds } from '../../limits.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -14,7 +13,7 @@ import {
   type Job,
 } from './look-up-job.ts'
 import type { JobReport } from './job-fields.ts'
-import { maxWaitS } from '../retry.ts'
+import { createPollWaits } from './poll-waits.ts'
 
 /** A failed look-up; the job itself may be fine. */
 export interface FailedLookUp {
@@ -220,26 +219,4 @@ function runningError(
       ? `The ${noun} may still be running; no look-up worked within ${seconds} s.`
       : `The ${noun} is still ${formatState(latest)} after ${seconds} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
-}
-
-/**
- * The waits between look-ups, in milliseconds (fault F6).
- * @param firstS the first wait in seconds (`--poll-interval`)
- */
-function createPollWaits(firstS: number = pollSeconds.first) {
-  let waitS = Math.max(pollSeconds.min, firstS)
-  const max = Math.max(waitS, pollSeconds.max)
-  return {
-    /**
-     * What the gateway asks for, else longer each time up to the longest, give or take a tenth, so that many programs do
-     * not poll at the same moment.
-     * @param askedMs only a positive number counts
-     */
-    next(askedMs: number | undefined, random: number): number {
-      const usual = Math.max(pollSeconds.min, waitS * (0.9 + random / 5))
-      waitS = Math.min(max, waitS * pollSeconds.growth)
-      if (askedMs === undefined || !(askedMs > 0)) return usual * 1000
-      return Math.min(maxWaitS * 1000, Math.max(pollSeconds.min * 1000, askedMs))
-    },
-  }
 }

@@ -29,3 +29,21 @@ export async function startedJobs(
   }
   return found
 }
+
+/** Removes the record of a job whose id is safe elsewhere. Never throws. */
+export async function forgetJob(
+  {
+    context,
+    project: { stateFolder },
+    redactor,
+  }: { readonly context: FileHost; readonly project: Project; readonly redactor: Redactor },
+  { id }: StartedJob,
+): Promise<void> {
+  try {
+    const store = openJobs(context, stateFolder, redactor)
+    const { jobs } = await store.list()
+    await store.forget(jobs.filter(({ record }) => record.id === id))
+  } catch {
+    // It does no harm.
+  }
+}

@@ -1,15 +1,22 @@
-import { open, readdir, readFile, readlink, stat, unlink, utimes } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { randomHex, sleep, type Context, type FileHost, type Timer } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
-import { parseJson } from '../../files/parse-json.ts'
-import { renameFile } from '../../files/write-target.ts'
-import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
-import { makeStateFolder, readStateFile } from '../state-folder.ts'
+import { makeStateFolder } from '../state-folder.ts'
 import { runsFolder } from './history.ts'
+import {
+  heartbeatMs,
+  isLiving,
+  ownRecord,
+  readRecord,
+  silenceMs,
+  touch,
+  writeRecord,
+  type FoundOwner,
+  type OwnerRecord,
+} from './owner-record.ts'
 
 /** The right to run a manifest. */
 export interface Ownership {
@@ -23,20 +30,6 @@ export interface Ownership {
 
 type OwnerContext = FileHost & Pick<Context, 'processes'>
 
-const heartbeatMs = 10_000
-/** Without a heartbeat for so long, a process on another machine is taken to be dead. */
-const silenceMs = 60_000
-
-/** What an owner file says; its modification time is the last heartbeat. */
-interface OwnerRecord {
-  readonly process: number
-  /** When it started, in ticks since the system did: ids of processes are used again. Null where nobody tells. */
-  readonly started: string | null
-  readonly host: string
-  /** Tells systems and containers of one name apart, in which an id means another process. Null where nobody tells. */
-  readonly machine: string | null
-}
-
 /**
  * Makes this process the owner of a manifest, after a dead one at once.
  *
@@ -48,12 +41,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   const { clock, processes } = context
   const folder = runsFolder(project)
   const name = basename(project.manifestPath)
-  const own: OwnerRecord = {
-    process: processes.own,
-    started: await startOf(processes.own),
-    host: hostname(),
-    machine: await thisMachine(),
-  }
+  const own = await ownRecord(processes)
   let followsDeath = false
   const onDeath = () => void (followsDeath = true)
   try {
@@ -101,13 +89,6 @@ function hold(path: string, { clock }: OwnerContext, followsDeath: boolean): Own
   }
 }
 
-interface LivingOwner extends OwnerRecord {
-  /** Its file. */
-  readonly path: string
-  /** Milliseconds since 1970. */
-  readonly heartbeat: number
-}
-
 /** Another process that owns the manifest, or is about to. Removes the files of dead ones, and tells of them. */
 async function findLiving(
   folder: string,
@@ -116,7 +97,7 @@ async function findLiving(
   context: OwnerContext,
   onDeath: () => void,
   except?: string,
-): Promise<LivingOwner | undefined> {
+): Promise<FoundOwner | undefined> {
   for (const other of await readdir(folder)) {
     const path = join(folder, other)
     const rest = other.startsWith(`${name}.`) ? other.slice(name.length) : ''
@@ -133,70 +114,7 @@ async function findLiving(
   return undefined
 }
 
-async function isLiving(
-  owner: LivingOwner,
-  own: OwnerRecord,
-  { clock, processes }: OwnerContext,
-): Promise<boolean> {
-  if (owner.host !== own.host || owner.machine !== own.machine)
-    return clock.now() - owner.heartbeat < silenceMs
-  if (!processes.isRunning(owner.process)) return false
-  return own.started === null || (await startOf(owner.process)) === owner.started
-}
-
-/** The file appears under its name with all that it holds. */
-async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
-  const temporary = `${path}.new`
-  const handle = await open(temporary, 'wx', 0o600)
-  try {
-    await handle.writeFile(`${JSON.stringify(record)}\n`)
-  } finally {
-    await handle.close()
-  }
-  await touch(temporary, host.clock.now())
-  await renameFile(host, temporary, path)
-}
-
-/** @returns undefined when it is gone */
-async function readRecord(path: string): Promise<LivingOwner | undefined> {
-  try {
-    const heartbeat = (await stat(path)).mtimeMs
-    const bytes = await readStateFile(path)
-    if (bytes === undefined) return undefined
-    const record = objectOf(parseJson(bytes.toString()).value)
-    return {
-      path,
-      process: numberOf(record['process']) ?? 0,
-      started: stringOf(record['started']) ?? null,
-      host: stringOf(record['host']) ?? '',
-      machine: stringOf(record['machine']) ?? null,
-      heartbeat,
-    }
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-async function touch(path: string, now: number): Promise<void> {
-  await utimes(path, now / 1000, now / 1000)
-}
-
-/** When a process started, where the system tells it; null also for one that has ended and still has its id. */
-async function startOf(id: number): Promise<string | null> {
-  const text = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '')
-  // The name in parentheses may hold anything.
-  const [state = 'X', ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return 'ZX'.includes(state) ? null : (fields[18] ?? null)
-}
-
-async function thisMachine(): Promise<string | null> {
-  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => undefined)
-  const namespace = await readlink('/proc/self/ns/pid').catch(() => undefined)
-  return boot === undefined || namespace === undefined ? null : `${boot.trim()} ${namespace}`
-}
-
-function owned(name: string, owner: LivingOwner, own: OwnerRecord, now: number): UsageError {
+function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): UsageError {
   const isHere = owner.host === own.host && owner.machine === own.machine
   const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
   const where = isHere ? 'on this machine' : `on ${owner.host}, last heard of ${silentS} s ago`

@@ -22,6 +22,8 @@ export interface Sender {
     deliveries: readonly (Delivery & { readonly priority: number })[],
     delayMs?: number,
   ): Promise<void>
+  /** How many deliveries there are in all queues: waiting, delayed, and in progress at some worker. */
+  left(): Promise<number>
   close(): Promise<void>
 }
 

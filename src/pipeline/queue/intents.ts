@@ -68,8 +68,11 @@ export interface Intents {
   end(ref: TaskRef, end: TaskEnd): Promise<number | null>
   /** A look-up or a download takes a place in the rate, too. @returns how many milliseconds to wait before asking again */
   beginLookUp(id: string): Promise<number>
-  /** To be called every few seconds: whoever does not counts as dead after a minute. */
-  beat(): Promise<void>
+  /**
+   * To be called every few seconds: whoever does not counts as dead after a minute.
+   * @returns the time of the server, in milliseconds since 1970
+   */
+  beat(): Promise<number>
 }
 
 /** A worker whose last sign of life is so old is dead. The same as for the owner of a manifest. */
@@ -300,10 +303,10 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     },
     async beat() {
       const name = workerName(worker)
-      await documents.transact([name], (_, now) => ({
+      return await documents.transact([name], (_, now) => ({
         documents: new Map([[name, { beat: now }]]),
         expiring: [name],
-        result: undefined,
+        result: now,
       }))
     },
   }
@@ -313,9 +316,12 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
 const askAgainMs = 200
 const askAgain: Begun = { kind: 'wait', ms: askAgainMs, isHeld: false }
 
-/** Whether an error says something of the worker alone: it was stopped, has no valid key, or has reached its own limit. */
-function isOfWorker({ exit }: ModelgateError): boolean {
-  return workerExits.has(exit)
+/**
+ * Whether an error says something of the worker alone: it was stopped, has no valid key, has reached its own limit, or had a
+ * disk that takes nothing before anything was sent.
+ */
+export function isOfWorker(error: ModelgateError): boolean {
+  return workerExits.has(error.exit) || (error.exit === 'io' && billedOf(error) === 'no')
 }
 
 const workerExits: ReadonlySet<ExitName> = new Set([

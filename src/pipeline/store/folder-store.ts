@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
-import { replace } from '../../files/write-target.ts'
+import { renameFile } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { blobPath, openBlobs } from './blob-store.ts'
 import { digestOfBytes } from './file-digest.ts'
@@ -63,7 +63,7 @@ async function fetchBlob(
     await copyWhole(source, temporary)
     // Of the copy, because others may write to the store meanwhile.
     if ((await digestOfBytes(temporary))?.sha256 !== sha256) return false
-    await replace(context, temporary, target)
+    await renameFile(context, temporary, target)
     return true
   } catch (error) {
     throw writeError(error, target)

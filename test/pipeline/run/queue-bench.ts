@@ -38,6 +38,7 @@ export async function queueBench({ fault }: { readonly fault?: Faults } = {}) {
         deliver(delivery)
       }
     },
+    left: async () => waiting.length,
     async close() {},
   }
   let opened = 0
