@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import {
   chmod,
+  chown,
   link,
   mkdir,
   open,
@@ -65,8 +66,15 @@ export interface BlobPlace {
   readonly root: string
   /** Called before the first blob is added. */
   makeRoot(): Promise<unknown>
-  /** The permissions of folders and blobs that others share; else only the user may look into the folders. */
-  readonly modes?: { readonly folder: number; readonly file: number }
+  /** For whom all is that is made; else only the user may look into the folders. */
+  readonly sharing?: Sharing | undefined
+}
+
+/** The permissions of folders and blobs that others share, and the id of their group. */
+export interface Sharing {
+  readonly folder: number
+  readonly file: number
+  readonly group: number
 }
 
 /** Opens the store of a project. Nothing is made before something is added. */
@@ -81,7 +89,7 @@ export function blobPath(root: string, sha256: string): string {
 }
 
 /** Opens a store in any folder. Nothing is made before something is added. */
-export function openBlobs(context: FileContext, { root, makeRoot, modes }: BlobPlace): BlobStore {
+export function openBlobs(context: FileContext, { root, makeRoot, sharing }: BlobPlace): BlobStore {
   const pathOf = (sha256: string) => blobPath(root, sha256)
   const made = new Map<string, Promise<void>>()
   let prepared: Promise<unknown> | undefined
@@ -100,8 +108,8 @@ export function openBlobs(context: FileContext, { root, makeRoot, modes }: BlobP
   /** The new name survives a power failure, too. */
   async function makeShelf(shelf: string) {
     const path = join(root, shelf)
-    if (modes === undefined) await makeFolder(path)
-    else await makeShared(path, temporaryPath(root, shelf), modes.folder)
+    if (sharing === undefined) await makeFolder(path)
+    else await makeShared(path, temporaryPath(root, shelf), sharing)
     await syncFolder(root)
   }
 
@@ -119,7 +127,7 @@ export function openBlobs(context: FileContext, { root, makeRoot, modes }: BlobP
     const temporary = temporaryPath(root, 'blob')
     try {
       await copyTo(temporary, source, isText)
-      if (modes !== undefined) await allow(temporary, modes.file)
+      if (sharing !== undefined) await allow(temporary, sharing.file, sharing.group)
       const digest = await digestOfBytes(temporary)
       if (digest === undefined) throw new Error('it is gone')
       await keep(temporary, digest.sha256)
@@ -191,11 +199,11 @@ export function openBlobs(context: FileContext, { root, makeRoot, modes }: BlobP
 }
 
 /** Makes a folder that others may use as soon as they can see it. @param temporary its name until then */
-async function makeShared(path: string, temporary: string, mode: number): Promise<void> {
+async function makeShared(path: string, temporary: string, { folder, group }: Sharing): Promise<void> {
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return
   await mkdir(temporary)
   try {
-    await allow(temporary, mode)
+    await allow(temporary, folder, group)
     await rename(temporary, path)
   } catch (error) {
     await rmdir(temporary).catch(() => {})
@@ -205,7 +213,9 @@ async function makeShared(path: string, temporary: string, mode: number): Promis
 }
 
 /** Best effort: some file systems of networks decide on permissions themselves. */
-async function allow(path: string, mode: number): Promise<void> {
+async function allow(path: string, mode: number, group: number): Promise<void> {
+  // A copy has the group of its original, even in a folder that hands on its own.
+  await chown(path, -1, group).catch(() => {})
   await chmod(path, mode).catch(() => {})
 }
 

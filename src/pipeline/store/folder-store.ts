@@ -14,7 +14,7 @@ import { maxBlobBytes, sourceChanged, type SharedStore } from './shared-store.ts
 /**
  * Opens a store in a folder, which may be on a disk of the network: `DIR/ab/abcd…`. The folder has to be there, because one
  * that is made in place of a disk that is not mounted would be empty, and nobody else's. Whoever may use it may use what is
- * made in it: folders get its permissions, and blobs the same without the right to execute.
+ * made in it: folders get its group and permissions, and blobs the same without the right to execute.
  * @throws UsageError `store_missing`, `bad_store`; FileError when it may not be written
  */
 export async function openFolderStore(context: FileContext, path: string): Promise<SharedStore> {
@@ -27,8 +27,8 @@ export async function openFolderStore(context: FileContext, path: string): Promi
   await access(root, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
     throw writeError(error, path)
   })
-  const modes = { folder: found.mode & 0o7777, file: found.mode & 0o666 }
-  const blobs = openBlobs(context, { root, makeRoot: async () => {}, modes })
+  const sharing = { folder: found.mode & 0o7777, file: found.mode & 0o666, group: found.gid }
+  const blobs = openBlobs(context, { root, makeRoot: async () => {}, sharing })
   return {
     shown: shownPath(path),
     has: (sha256) => blobs.has(sha256),

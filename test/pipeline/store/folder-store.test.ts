@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -129,6 +130,19 @@ test.skipIf(process.platform === 'win32')('who may use the folder may use what i
     await store.close()
   }
 })
+
+// Only root may give a folder to any group.
+test.skipIf(process.getuid?.() !== 0)(
+  'what is made in a folder is of its group, whatever that of the file',
+  async () => {
+    const { source, blob, folder } = await setUp()
+    chownSync(join(folder, 'share'), 0, 12_345)
+    chownSync(source, 0, 54_321)
+    await (await open(folder, 'share')).put(source, twoLines)
+    expect(statSync(dirname(blob)).gid).toBe(12_345)
+    expect(statSync(blob).gid).toBe(12_345)
+  },
+)
 
 test('a file system without permissions will do', async () => {
   const { store, source, folder } = await setUp()
