@@ -40,8 +40,7 @@ export interface MemoryDelivery {
   readonly log: readonly string[]
 }
 
-/** @param delayOf what a delay becomes: tests need not wait as long as users */
-export function memoryDelivery(clock: Clock, delayOf: (ms: number) => number = (ms) => ms): MemoryDelivery {
+export function memoryDelivery(clock: Clock): MemoryDelivery {
   const waiting: Record<QueueName, Waiting[]> = { text: [], image: [], video: [], poll: [] }
   const parties = new Set<Party>()
   const log: string[] = []
@@ -79,14 +78,22 @@ export function memoryDelivery(clock: Clock, delayOf: (ms: number) => number = (
       dispatch(queue)
     }
     if (one.isReady) queueMicrotask(() => dispatch(queue))
-    else clock.timer(delayOf(delayMs), ready, 'background')
+    else clock.timer(delayMs, ready, 'sleep')
   }
+
+  /** One that is still in its queue is not sent once more. */
+  const isThere = (queue: QueueName, attempt: string) =>
+    waiting[queue].some(({ delivery }) => delivery.attempt === attempt) ||
+    [...parties].some(
+      (party) => party.queue === queue && [...party.active].some((delivery) => delivery.attempt === attempt),
+    )
 
   return {
     log,
     sender: {
       async send(queue, deliveries, delayMs = 0) {
         for (const { key, attempt, priority } of deliveries) {
+          if (isThere(queue, attempt)) continue
           log.push(`${queue} sent`)
           add(queue, { key, attempt }, priority, delayMs)
         }

@@ -59,8 +59,11 @@ export interface Intents {
    * asks again has not sent it: the answer to its intent was lost. So it must not ask while it is at it.
    */
   begin(delivery: Delivery): Promise<Begun>
-  /** The id of a remote job. It is on the disk when this resolves. */
-  started(ref: TaskRef, job: NonNullable<TaskDocument['job']>): Promise<void>
+  /**
+   * The id of a remote job. It is on the disk when this resolves, and counts also where the outcome was unknown before.
+   * @param message of the task, for whoever looks the job up then
+   */
+  started(ref: TaskRef, job: NonNullable<TaskDocument['job']>, message?: unknown): Promise<void>
   /**
    * How a request has ended; the first result that comes counts, also of a worker that was thought dead.
    * @returns after how many milliseconds it is to be sent again; null when it is over
@@ -264,15 +267,27 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
         return at.task === task ? nothing(begun) : write(ref, at, begun)
       })
     },
-    async started(ref, job) {
+    async started(ref, job, message) {
       await documents.transact(namesOf(ref), (found, now) => {
         const at = scene(found, now, ref)
-        const isAtIt = at?.task.attempt === ref.attempt && at.task.state !== 'started' && !isFinal(at.task)
-        if (!isAtIt) return { documents: new Map(), result: undefined }
+        const nothing = { documents: new Map<string, JsonObject>(), result: undefined }
+        if (at === undefined || at.task.attempt !== ref.attempt || at.task.state === 'started') return nothing
+        const isKnownNow = at.task.state === 'unknown' && message !== undefined
+        if (isFinal(at.task) && !isKnownNow) return nothing
         const { place, lane } = at.task
         const answered = place === null ? null : at.lanes.answered(lane, ref.attempt, place, rate)
-        at.task = { ...at.task, state: 'started', since: now, job, place: answered, failures: 0 }
-        return write(ref, at, undefined)
+        at.task = {
+          ...at.task,
+          state: 'started',
+          since: now,
+          job,
+          place: answered,
+          failures: 0,
+          outcome: null,
+        }
+        const writes = write(ref, at, undefined)
+        if (!isKnownNow) return writes
+        return { ...writes, documents: new Map(writes.documents).set(requestName(ref.key), { message }) }
       })
     },
     async end(ref, end) {

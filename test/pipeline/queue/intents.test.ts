@@ -282,3 +282,18 @@ test('a request that is refused after one was lost may have been accepted, and i
   ])
   expect(scene.task(1)).toMatchObject({ state: 'waiting', isCounted: true, mayBeThere: true })
 })
+
+test('the id of a job counts also where the outcome had become unknown', async () => {
+  const scene = await queueScene()
+  await scene.submit({ lane: 'video' })
+  const frozen = scene.worker('frozen')
+  await frozen.begin(ref(1))
+  await scene.clock.advance(60_000)
+  const heir = scene.worker('heir')
+  await heir.begin(ref(1))
+  expect(scene.task(1)).toMatchObject({ state: 'unknown' })
+  const job = { id: 'video_1', kind: 'video' } as const
+  await frozen.started(ref(1), job, { version: 1 })
+  expect(scene.task(1)).toMatchObject({ state: 'started', job, outcome: null, place: null })
+  expect(await heir.begin(ref(1))).toMatchObject({ kind: 'poll', message: { version: 1 } })
+})

@@ -90,7 +90,7 @@ export async function handleTask(worker: Worker, known: KnownTask): Promise<Hand
       if (begun.kind === 'over') return 'over'
       if (begun.kind === 'wait') return { againInMs: begun.ms }
       if (begun.kind === 'poll') return await passOn(worker, ref)
-      const ended = await attempt(worker, ref, begun.task, folder, placed)
+      const ended = await attempt(worker, { ref, task: begun.task, message }, folder, placed)
       worker.turns.freed(task.lane)
       isLeft = ended.isLeft
       if (isLeft) return { againInMs: leftMs }
@@ -154,8 +154,7 @@ async function begin(worker: Worker, ref: TaskRef, { lane }: TaskDocument): Prom
 /** Sends a request whose intent is written down. Never throws. */
 async function attempt(
   worker: Worker,
-  ref: TaskRef,
-  document: TaskDocument,
+  { ref, task: document, message }: KnownTask,
   folder: TaskFolder,
   placed: PlacedTask | ModelgateError,
 ): Promise<Ended> {
@@ -173,7 +172,7 @@ async function attempt(
     job: null,
     async onJob(id, kind) {
       isStarted = true
-      await patiently(worker, stop.lastWords, () => intents.started(ref, { id, kind }))
+      await patiently(worker, stop.lastWords, () => intents.started(ref, { id, kind }, message))
     },
     onProgress() {},
   }

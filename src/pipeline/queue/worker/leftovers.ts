@@ -2,7 +2,7 @@ import { asModelgateError, ModelgateError } from '../../../errors.ts'
 import { startedJobs } from '../../execute/started-jobs.ts'
 import { recoverResult } from '../../execute/task-record.ts'
 import { queueDocument } from '../document-shapes.ts'
-import { isFinal, taskName } from '../task-document.ts'
+import { taskName } from '../task-document.ts'
 import { decodeMessage, passOn } from './handle-task.ts'
 import { patiently } from './patiently.ts'
 import { recordResult } from './record-end.ts'
@@ -33,8 +33,8 @@ export async function recordLeftovers(worker: Worker, path: string): Promise<boo
         const result = { ...left.result, job_id: left.result.job_id ?? task.job?.id ?? null }
         const ended = await recordResult(worker, ref, task, { ...left, result })
         isLeft ||= ended.isLeft
-      } else if (job !== undefined && !isFinal(task) && task.state !== 'started') {
-        await patiently(worker, stop.closing, () => worker.intents.started(ref, job))
+      } else if (job !== undefined && (task.state === 'sent' || task.state === 'unknown')) {
+        await patiently(worker, stop.closing, () => worker.intents.started(ref, job, message))
         await passOn(worker, ref)
       }
     }

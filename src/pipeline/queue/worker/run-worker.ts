@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { randomHex, sleep, type Timer } from '../../../context.ts'
-import { asModelgateError, type ModelgateError } from '../../../errors.ts'
+import { asModelgateError } from '../../../errors.ts'
 import { lanes } from '../../manifest/manifest.ts'
 import { queues, type Delivery, type Handled, type QueueName } from '../delivery.ts'
 import { openIntents } from '../intents.ts'
@@ -60,12 +60,12 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
     // Others take what is sent by a worker without one for left behind.
     await beat()
     beats = every(beatMs, clock, beat)
-    const leftovers = Promise.all(ownFolder.adopted.map((path) => recordLeftovers(worker, path)))
+    // First: what is known of a request here may be an unknown outcome for whoever takes it over.
+    await Promise.all(ownFolder.adopted.map((path) => recordLeftovers(worker, path)))
     const receivers = await receiveAll(worker)
-    if (options.untilEmpty) void endWhenEmpty(worker, leftovers)
+    if (options.untilEmpty) void endWhenEmpty(worker)
     await aborted(stop.closing)
     await Promise.all(receivers.map((receiver) => receiver.stop()))
-    await leftovers
     isLeft = (await notesIn(ownFolder.path)).length > 0
     return stop.reason() === nothingLeft ? undefined : stop.reason()
   } finally {
@@ -89,7 +89,8 @@ async function receiveAll(worker: Worker) {
     ) as Record<(typeof lanes)[number], (delivery: Delivery) => Promise<Handled>>),
     poll: (delivery) => handleDelivery(worker, delivery, onPoll),
   }
-  const onError = (error: ModelgateError) => {
+  const onError = (thrown: unknown) => {
+    const error = asModelgateError(thrown, false)
     if (error.code === 'queue_lost') stop.end(error)
     else warn(error.message)
   }
@@ -102,14 +103,13 @@ async function receiveAll(worker: Worker) {
 }
 
 /** Ends the worker when there have been no deliveries for a while. */
-async function endWhenEmpty(worker: Worker, leftovers: Promise<unknown>): Promise<void> {
+async function endWhenEmpty(worker: Worker): Promise<void> {
   const {
     context: { clock },
     sender,
     stop,
   } = worker
   try {
-    await leftovers
     for (let since: number | undefined; ;) {
       const left = await patiently(worker, stop.closing, () => sender.left())
       if (left > 0) since = undefined

@@ -1,5 +1,4 @@
 import type { Context } from '../../../context.ts'
-import type { ModelgateError } from '../../../errors.ts'
 import type { OutputEvent } from '../../../events/documents.ts'
 import type { OperationContext, Redactor } from '../../../operations/operation.ts'
 import type { ExecuteCall } from '../../execute/task-run.ts'
@@ -22,7 +21,7 @@ export interface WorkerCall {
     queue: QueueName,
     concurrency: number,
     handle: (delivery: Delivery) => Promise<Handled>,
-    onError: (error: ModelgateError) => void,
+    onError: (error: unknown) => void,
   ): Promise<Receiver>
   readonly store: SharedStore
   readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs' | 'inputDigest'>

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { systemClock, type Clock } from '../../../../src/context.ts'
+import { Interrupted } from '../../../../src/errors.ts'
 import type { OutputEvent } from '../../../../src/events/documents.ts'
 import type { Task } from '../../../../src/pipeline/execute/task.ts'
 import type { Instance } from '../../../../src/pipeline/manifest/manifest.ts'
@@ -10,7 +11,7 @@ import { projectOf } from '../../../../src/pipeline/project.ts'
 import type { DocumentStore } from '../../../../src/pipeline/queue/document-store.ts'
 import { encodeTask } from '../../../../src/pipeline/queue/encode-task.ts'
 import { openRun, submit, type Submission } from '../../../../src/pipeline/queue/submissions.ts'
-import type { TaskDocument } from '../../../../src/pipeline/queue/task-document.ts'
+import { isFinal, type TaskDocument } from '../../../../src/pipeline/queue/task-document.ts'
 import { runWorker } from '../../../../src/pipeline/queue/worker/run-worker.ts'
 import type { WorkerCall, WorkerOptions } from '../../../../src/pipeline/queue/worker/worker-call.ts'
 import { createInputDigests } from '../../../../src/pipeline/store/file-digest.ts'
@@ -20,15 +21,28 @@ import { memoryDocuments } from '../../../support/memory-documents.ts'
 import { taskBench } from '../../../support/pipeline-task.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { testContext } from '../../../support/test-context.ts'
+import { until } from '../../../support/until.ts'
 
 export const run = '20261122T120000000-0000abcd'
 type Faults = NonNullable<Parameters<typeof memoryDocuments>[0]['fault']>
 
-/** Real time, but for waits: of all that is longer than a hundredth of a second, a hundredth. */
-export const hurriedClock: Clock = {
+/** Real time, but for waits, which take a hundredth of it, and steps forward. */
+export function hurriedClock() {
+  let aheadMs = 0
+  const clock: Clock = {
+    ...systemClock,
+    now: () => systemClock.now() + aheadMs,
+    timer: (ms, callback, label) =>
+      systemClock.timer(label !== 'sleep' ? ms : Math.min(ms, Math.max(5, ms / 100)), callback, label),
+  }
+  return { ...clock, step: (ms: number) => void (aheadMs += ms) }
+}
+
+/** For a sandbox whose videos take no time. */
+export const fastClock: Clock = {
   ...systemClock,
-  timer: (ms, callback, label) =>
-    systemClock.timer(label === undefined ? ms : Math.min(ms, Math.max(10, ms / 100)), callback, label),
+  now: () => systemClock.now() * 20,
+  monotonic: () => systemClock.monotonic() * 20,
 }
 
 export interface WorkerBenchOptions {
@@ -38,9 +52,11 @@ export interface WorkerBenchOptions {
 }
 
 /** A queue in this process, with a store in a folder, for as many workers as a test starts. */
-export async function workerBench({ fault, limits = {}, clock = hurriedClock }: WorkerBenchOptions = {}) {
+export async function workerBench({ fault, limits = {}, clock: given }: WorkerBenchOptions = {}) {
+  const hurried = hurriedClock()
+  const clock = given ?? hurried
   const documents = memoryDocuments({ clock, ...(fault && { fault }) })
-  const delivery = memoryDelivery(clock, (ms) => ms)
+  const delivery = memoryDelivery(clock)
   const storeFolder = temporaryFolder()
   const store = await openFolderStore(testContext({ cwd: storeFolder }), storeFolder)
   const folder = temporaryFolder()
@@ -97,7 +113,10 @@ export async function workerBench({ fault, limits = {}, clock = hurriedClock }: 
   }
 
   const work = (url: string, options: Partial<WorkerOptions> = {}, changes: WorkerChanges = {}) => {
-    const { shared } = taskBench(url)
+    const { shared } = taskBench(
+      url,
+      changes.maxCreates === undefined ? {} : { maxCreates: changes.maxCreates },
+    )
     const own = changes.clock ?? clock
     const controller = new AbortController()
     const events: OutputEvent[] = []
@@ -110,14 +129,13 @@ export async function workerBench({ fault, limits = {}, clock = hurriedClock }: 
     }
     // What is left of a test must not outlive it.
     onTestFinished(() => controller.abort(new Error('the test is over')))
-    const { newSpending = shared.newSpending } = changes
     const call: WorkerCall = {
       context,
       documents: changes.documents ?? documents,
       sender: changes.sender ?? delivery.sender,
       receive: party.receive,
       store: changes.store ?? store,
-      shared: { ...shared, newSpending, gateway: { ...shared.gateway, clock: own, ...changes.gateway } },
+      shared: { ...shared, gateway: { ...shared.gateway, clock: own, ...changes.gateway } },
       redactor: shared.redactor,
       isSandbox: false,
       folder: join(machine, 'workers'),
@@ -126,7 +144,7 @@ export async function workerBench({ fault, limits = {}, clock = hurriedClock }: 
         rate: null,
         isSentAgain: false,
         graceS: 5,
-        untilEmpty: true,
+        untilEmpty: false,
         ...options,
       },
       listener: { event: (event) => void events.push(event) },
@@ -136,6 +154,11 @@ export async function workerBench({ fault, limits = {}, clock = hurriedClock }: 
     ended.catch(() => {})
     return {
       ended,
+      /** As at a SIGTERM. */
+      async stop() {
+        controller.abort(new Interrupted('terminate'))
+        expect(await ended).toMatchObject({ exit: 'terminate' })
+      },
       events,
       abort: (reason: Error) => controller.abort(reason),
       die: () => party.die(),
@@ -144,7 +167,18 @@ export async function workerBench({ fault, limits = {}, clock = hurriedClock }: 
     }
   }
 
+  const states = () =>
+    [...documents.all].flatMap(([name, document]) =>
+      name.startsWith('task:') ? [(document as unknown as TaskDocument).state] : [],
+    )
   return {
+    clock,
+    /** Until all tasks have come to an end. */
+    async final() {
+      await until(() => states().every((state) => isFinal({ state })))
+    },
+    /** Time goes on for everybody. */
+    step: hurried.step,
     documents,
     delivery,
     store,
@@ -157,10 +191,7 @@ export async function workerBench({ fault, limits = {}, clock = hurriedClock }: 
       writeFileSync(join(folder, name), content)
     },
     task: (key: string) => documents.all.get(`task:${key}`) as unknown as TaskDocument,
-    states: () =>
-      [...documents.all].flatMap(([name, document]) =>
-        name.startsWith('task:') ? [(document as unknown as TaskDocument).state] : [],
-      ),
+    states,
     record: () => documents.all.get(`run:${run}`) as Record<string, unknown>,
     /** What workers have left on the disk. */
     left: () => (existsSync(join(machine, 'workers')) ? readdirSync(join(machine, 'workers')) : []),
@@ -172,7 +203,7 @@ interface WorkerChanges {
   readonly sender?: WorkerCall['sender']
   readonly store?: WorkerCall['store']
   readonly gateway?: Partial<WorkerCall['shared']['gateway']>
-  readonly newSpending?: WorkerCall['shared']['newSpending']
+  readonly maxCreates?: number
   readonly processes?: WorkerCall['context']['processes']
   readonly clock?: Clock
 }

@@ -23,7 +23,8 @@ test('a text, an image, an edit and a video are made, stored and written down', 
   })
   const keys = await bench.submit([text(), image(), edit, video()])
   const worker = bench.work(url)
-  expect(await worker.ended).toBe(undefined)
+  await bench.final()
+  await worker.stop()
   expect(worker.warnings()).toEqual([])
   for (const key of keys) {
     const { state, outcome } = bench.task(key)
