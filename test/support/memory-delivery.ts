@@ -122,7 +122,8 @@ export function memoryDelivery(clock: Clock): MemoryDelivery {
           return {
             async stop() {
               party.isStopped = true
-              if (party.active.size > 0) await new Promise<void>((resolve) => (party.onIdle = resolve))
+              if (party.active.size > 0 && parties.has(party))
+                await new Promise<void>((resolve) => (party.onIdle = resolve))
               parties.delete(party)
             },
           }
