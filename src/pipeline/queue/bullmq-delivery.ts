@@ -2,7 +2,14 @@ import { DelayedError, Queue, Worker, type Job, type JobsOptions } from 'bullmq'
 import { sleep, type Clock } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import { openBackend, type Backend } from './bullmq-backend.ts'
-import type { Delivery, Handled, QueueName, Receiver, Sender } from './delivery.ts'
+import {
+  queues,
+  type Delivery,
+  type Handled,
+  type QueueName,
+  type Receiver,
+  type Sender,
+} from './delivery.ts'
 import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
 
 /** So many deliveries are sent at once. */
@@ -22,16 +29,16 @@ const lowestPriority = 2 ** 21 - 1
  */
 export async function openSender(url: QueueUrl, namespace: string, clock: Clock): Promise<Sender> {
   const closing = new AbortController()
-  let opened: { readonly backend: Backend; readonly queues: Map<QueueName, Queue> } | undefined
+  let opened: { readonly backend: Backend; readonly made: Map<QueueName, Queue> } | undefined
 
   const queueOf = async (name: QueueName): Promise<Queue> => {
-    opened ??= { backend: await openBackend(url, namespace, 1), queues: new Map() }
-    const { backend, queues } = opened
-    const found = queues.get(name)
+    opened ??= { backend: await openBackend(url, namespace, 1), made: new Map() }
+    const { backend, made } = opened
+    const found = made.get(name)
     if (found !== undefined) return found
     const queue = new Queue(name, backend.options, backend.factory)
     queue.on('error', () => {})
-    queues.set(name, queue)
+    made.set(name, queue)
     return queue
   }
 
@@ -58,8 +65,8 @@ export async function openSender(url: QueueUrl, namespace: string, clock: Clock)
   }
 
   // One after the other: a lost connection ends all that goes over it.
-  let last: Promise<void> = Promise.resolve()
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = last.then(work)
     last = turn.catch(() => {})
     return turn
@@ -75,6 +82,20 @@ export async function openSender(url: QueueUrl, namespace: string, clock: Clock)
             .map((delivery) => jobOf(delivery, delayMs))
           await patiently(async () => (await queueOf(name)).addBulk(jobs))
         }
+      }),
+    left: () =>
+      inTurn(async () => {
+        let left = 0
+        await patiently(async () => {
+          const counts = []
+          for (const name of queues) {
+            counts.push(
+              await (await queueOf(name)).getJobCountByTypes('waiting', 'prioritized', 'delayed', 'active'),
+            )
+          }
+          left = counts.reduce((sum, count) => sum + count, 0)
+        })
+        return left
       }),
     async close() {
       closing.abort()

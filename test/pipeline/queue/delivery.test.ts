@@ -99,6 +99,26 @@ describe.each(backends)('$name', ({ isThere, start }) => {
       expect(count).toBeGreaterThanOrEqual(3)
     })
 
+    test('all that is left is counted: waiting, delayed and in progress', async () => {
+      const { sender, receive } = await open()
+      expect(await sender.left()).toBe(0)
+      await sender.send('image', [task('a'), task('b', 5)])
+      await sender.send('poll', [task('c')], 60_000)
+      expect(await sender.left()).toBe(3)
+      const finish = Promise.withResolvers<void>()
+      let count = 0
+      const receiver = await receive(async () => {
+        count++
+        await finish.promise
+        return 'over'
+      })
+      await until(() => count === 2)
+      expect(await sender.left()).toBe(3)
+      finish.resolve()
+      await receiver.stop()
+      expect(await sender.left()).toBe(1)
+    })
+
     test('the longest first', async () => {
       const { sender, receive } = await open()
       await sender.send('image', [
