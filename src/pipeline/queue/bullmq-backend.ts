@@ -77,6 +77,12 @@ class PoolConnection extends PostgresConnection {
     this.on('error', () => {})
   }
 
+  /**
+   * The schema has been made ready before. BullMQ would ask once more, and keep the answer for good: if the server was away
+   * just then, its worker would ask itself without a pause, and nothing else could run.
+   */
+  override async waitUntilReady(): Promise<void> {}
+
   override async close(): Promise<void> {}
 
   end(): Promise<void> {

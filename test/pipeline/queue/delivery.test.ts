@@ -208,13 +208,17 @@ describe.each(backends)('$name', ({ isThere, start }) => {
       for (const error of errors) expect(error).toMatchObject({ code: 'queue_unreachable', exit: 'notSent' })
     })
 
+    // In the first moments of a worker, too.
     test('everything can be closed while the server is away', async () => {
-      const { sender, receive } = await open()
-      const receiver = await receive(async () => 'over')
-      await server.stop()
-      const closed = await Promise.allSettled([receiver.stop(), sender.close()])
-      await server.start()
-      expect(closed.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+      const closed: PromiseSettledResult<void>[] = []
+      for (let round = 0; round < 4; round++) {
+        const { sender, receive } = await open()
+        const receiver = await receive(async () => 'over')
+        await server.stop()
+        closed.push(...(await Promise.allSettled([receiver.stop(), sender.close()])))
+        await server.start()
+      }
+      expect(new Set(closed.map(({ status }) => status))).toEqual(new Set(['fulfilled']))
     })
   })
 })
