@@ -32,8 +32,8 @@ export interface TaskWaits {
   /** Whether any task has been begun, or has ended. */
   readonly hasNews: boolean
   expect(key: string, news: TaskNews): TaskWait
-  /** Looks at tasks soon. */
-  look(keys: readonly string[]): void
+  /** Looks at tasks; whoever waits for one that has ended knows it when this resolves. Never throws. */
+  look(keys: readonly string[]): Promise<void>
   /** Ends all waits with an error each. */
   fail(errorOf: (key: string) => unknown): void
   close(): Promise<void>
@@ -56,16 +56,16 @@ interface Wait extends TaskNews {
 export async function waitForTasks(documents: DocumentStore, clock: Clock): Promise<TaskWaits> {
   const waits = new Map<string, Wait>()
   const dirty = new Set<string>()
-  let [isLooking, isClosed, hasNews] = [false, false, false]
+  let [isClosed, hasNews] = [false, false]
+  let looking: Promise<void> | undefined
   let awaySince: number | undefined
   let timer: Timer | undefined
 
-  const look = (keys: Iterable<string>) => {
+  const look = async (keys: Iterable<string>) => {
     for (const key of keys) if (waits.get(key)?.isSubmitted === true) dirty.add(key)
-    if (!isLooking && dirty.size > 0 && !isClosed) void lookAtAll()
+    if (dirty.size > 0 && !isClosed) await (looking ??= lookAtAll())
   }
   const lookAtAll = async () => {
-    isLooking = true
     while (dirty.size > 0 && !isClosed) {
       const keys = [...dirty]
       dirty.clear()
@@ -82,7 +82,7 @@ export async function waitForTasks(documents: DocumentStore, clock: Clock): Prom
         fail(() => (error.code === 'queue_lost' ? lostBy(error) : error))
       }
     }
-    isLooking = false
+    looking = undefined
     if (dirty.size > 0) again(retryMs)
   }
   const again = (ms: number) => {
@@ -90,7 +90,7 @@ export async function waitForTasks(documents: DocumentStore, clock: Clock): Prom
     if (isClosed) return
     timer = clock.timer(ms, () => {
       again(lookMs)
-      look(waits.keys())
+      void look(waits.keys())
     })
   }
   const take = (key: string, task: TaskDocument | undefined) => {
@@ -114,7 +114,7 @@ export async function waitForTasks(documents: DocumentStore, clock: Clock): Prom
     hasNews = true
     if (state === 'sent') return wait.onSent()
     wait.hasChanged = true
-    look([key as string])
+    void look([key as string])
   }
   const fail = (errorOf: (key: string) => unknown) => {
     const all = [...waits]
@@ -123,7 +123,7 @@ export async function waitForTasks(documents: DocumentStore, clock: Clock): Prom
     for (const [key, { end }] of all) end.reject(errorOf(key))
   }
 
-  const unwatch = await documents.watch(onMessage, () => look(waits.keys()))
+  const unwatch = await documents.watch(onMessage, () => void look(waits.keys()))
   again(lookMs)
   return {
     get keys() {
@@ -141,7 +141,7 @@ export async function waitForTasks(documents: DocumentStore, clock: Clock): Prom
       return {
         untilEnd(isUnderWay) {
           wait.isSubmitted = true
-          if (isUnderWay || wait.hasChanged) look([key])
+          if (isUnderWay || wait.hasChanged) void look([key])
           return end.promise
         },
         forget() {

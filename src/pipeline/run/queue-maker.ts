@@ -3,11 +3,13 @@ import { amountFrom, amountText } from '../../cost/amount.ts'
 import { asModelgateError, ModelgateError } from '../../errors.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import type { Spent } from '../journal/history.ts'
+import { queueDocument } from '../queue/document-shapes.ts'
+import type { DocumentStore } from '../queue/document-store.ts'
 import { errorFrom } from '../queue/error-message.ts'
 import type { RunLimits, RunRecord } from '../queue/run-record.ts'
 import { gatherSends } from '../queue/sends.ts'
 import { openRun, usedBy, withdraw } from '../queue/submissions.ts'
-import type { TaskDocument } from '../queue/task-document.ts'
+import { lanesName, type TaskDocument } from '../queue/task-document.ts'
 import { waitForTasks, type TaskNews, type TaskWait, type TaskWaits } from '../queue/task-waits.ts'
 import { deadlinePassed } from '../schedule/lanes.ts'
 import { leftToWorkers } from './describe-run.ts'
@@ -51,7 +53,7 @@ export function queueMaker(options: Options): Maker {
     // Whoever has taken the manifest over goes on with what the queue has.
     if (keys.length === 0 || run.project.lost?.aborted === true) return
     try {
-      waits.look(await withdraw(documents, run.journal.run, keys))
+      await waits.look(await withdraw(documents, run.journal.run, keys))
     } catch (error) {
       run.warn(`What no worker has begun was not taken back: ${asModelgateError(error, false).message}`)
     }
@@ -92,7 +94,7 @@ export function queueMaker(options: Options): Maker {
       const tell = () => {
         if (!waits.hasNews && waits.keys.length > 0) run.warn(idleText(options.call))
       }
-      timers.push(clock.timer(idleMs, tell))
+      timers.push(clock.timer(idleMs, tell), watchCircuit(documents, clock, run.emit))
     },
     async make(_, request) {
       const { key } = request
@@ -235,6 +237,38 @@ function newsOf({ run, request }: Making): TaskNews {
       if (attempt === 0 && state !== 'waiting') onSent()
       // A journal that cannot be written shows with the next event that somebody waits for.
       if (job !== null) recordJob(job).catch(() => {})
+    },
+  }
+}
+
+/** The state of the gateway, as the workers know it, is looked at so often. */
+const circuitMs = 15_000
+
+/** Tells when the workers begin to hold requests back, because the gateway is not there, and when they no longer do. */
+function watchCircuit(documents: DocumentStore, clock: Clock, emit: Run['emit']): Timer {
+  let isOpen = false
+  let isOver = false
+  let timer: Timer
+  const look = async () => {
+    const found = (await documents.read([lanesName])).get(lanesName)
+    const now = queueDocument('lanes', found)?.circuit.isOpen ?? false
+    if (now === isOpen || isOver) return
+    isOpen = now
+    const reason = isOpen ? 'the gateway fails for the workers' : 'the gateway answers again'
+    emit({ type: 'circuit-change', open: isOpen, reason })
+  }
+  const next = () => {
+    // A queue that is away is told by those who wait for their tasks.
+    const looked = look().catch(() => {})
+    void looked.then(() => {
+      if (!isOver) timer = clock.timer(circuitMs, next)
+    })
+  }
+  timer = clock.timer(circuitMs, next)
+  return {
+    cancel() {
+      isOver = true
+      timer.cancel()
     },
   }
 }

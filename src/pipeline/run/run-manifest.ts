@@ -43,8 +43,7 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
         ends = await settleAll(run)
       } finally {
         run.stop.close()
-        await run.maker.close()
-        await endRun(run, ends)
+        await endRun(run, ends).finally(() => run.maker.close())
       }
     }
     const document = describe()

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { DocumentStore } from '../../../src/pipeline/queue/document-store.ts'
+import type { OutputEvent } from '../../../src/events/documents.ts'
+import { newLanes } from '../../../src/pipeline/queue/queue-lanes.ts'
 import { withdraw } from '../../../src/pipeline/queue/submissions.ts'
 import { until } from '../../support/until.ts'
 import { queueBench } from './queue-bench.ts'
@@ -200,6 +202,39 @@ test('after ten seconds without a worker the command that starts one is told', a
   expect(document!.warnings).toEqual([
     'No worker has begun with it yet. Start one: modelgate run worker --queue redis://queue --store store',
   ])
+})
+
+test('it is told when the workers hold requests back, and when they go on', async () => {
+  const bench = await runBench({ 'modelgate.yaml': single })
+  const queue = await queueBench()
+  const { clock } = bench.context
+  const due: (() => void)[] = []
+  const timer = (ms: number, callback: () => void) => {
+    if (ms === 15_000) due.push(callback)
+    return clock.timer(ms, callback, 'background')
+  }
+  const context = { ...bench.context, clock: { ...clock, timer } }
+  const setCircuit = (isOpen: boolean) =>
+    queue.documents.transact(['lanes'], () => {
+      const document = newLanes()
+      return {
+        documents: new Map([['lanes', { ...document, circuit: { ...document.circuit, isOpen } }]]),
+        result: null,
+      }
+    })
+  const events: OutputEvent[] = []
+  const listener = { event: (event: OutputEvent) => void events.push(event), async flush() {} }
+  const changes = () => events.flatMap((event) => (event.type === 'circuit-change' ? event.open : []))
+  const running = bench.run({}, { queue: queue.call, context, listener })
+  await until(() => queue.sent.length === 1)
+  for (const isOpen of [true, false]) {
+    await setCircuit(isOpen)
+    const before = changes().length
+    for (const callback of due.splice(0)) callback()
+    await until(() => changes().length > before && due.length >= 2)
+  }
+  queue.work(bench.sandbox.url)
+  expect([(await running).exit, changes()]).toEqual(['ok', [true, false]])
 })
 
 test('a queue that cannot be reached ends the run before anything is written', async () => {
