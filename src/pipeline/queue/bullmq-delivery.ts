@@ -151,10 +151,10 @@ export async function openReceiver(
     }
   }
 
-  const process = async (job: Job<Delivery>, token?: string) => {
-    const work = handled(job)
-    inProgress.add(work)
-    const outcome = await work.finally(() => inProgress.delete(work))
+  const work = async (job: Job<Delivery>, token?: string) => {
+    const handling = handled(job)
+    inProgress.add(handling)
+    const outcome = await handling.finally(() => inProgress.delete(handling))
     if (outcome === 'over') return
     // If the server is away, the delivery comes again as one of a worker that died.
     await job.moveToDelayed(clock.now() + outcome.againInMs, token).catch(() => {})
@@ -163,7 +163,7 @@ export async function openReceiver(
 
   const worker = new Worker<Delivery>(
     name,
-    process,
+    work,
     {
       ...backend.options,
       concurrency,
