@@ -6,10 +6,11 @@ import type { CostEstimate } from '../events/cost.ts'
 import type { Gate } from '../output/gate.ts'
 import type { Output } from '../output/output.ts'
 import { costText } from '../output/run/run-lines.ts'
-import type { RunCall } from '../pipeline/run/run-call.ts'
+import type { RunCall, RunOptions } from '../pipeline/run/run-call.ts'
 import { runManifest } from '../pipeline/run/run-manifest.ts'
 import { createProblemList } from '../problems.ts'
 import { fileOption } from './run/manifest-command.ts'
+import type { RunQueue } from './run/run-queue.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
 import { showRun } from './run/show-run.ts'
 import { collect, explainCommon, refuseOptions } from './shared/options/common-options.ts'
@@ -34,6 +35,7 @@ const runExamples: readonly Example[] = [
   ['modelgate run --generate --max-creates 40', 'in CI, to generate'],
   ['modelgate run --regenerate hero', 'make it once more, and pay for it'],
   ['modelgate run --shard 2/5 --generate', 'one part of five'],
+  ['modelgate run --queue redis://queue --store /srv/shared', 'by workers on other machines'],
 ]
 
 /** `modelgate run`: brings the assets of a manifest up to date. */
@@ -56,7 +58,13 @@ export function registerRun(command: Command, context: Context, run = runManifes
     new Option('--shard <part>', 'only this part of the work: 2/5; run merge puts parts together'),
     new Option('--grace <seconds>', `on Ctrl-C, how long requests may still end (${defaultGrace})`),
   ]
-  for (const option of [fileOption(), ...look, ...make]) command.addOption(option.helpGroup('Run:'))
+  const queue = [
+    new Option('--queue <url>', 'have it made by the workers of a queue: postgres:// or redis://'),
+    new Option('--store <place>', 'the folder or s3://bucket/prefix that all of them share'),
+    new Option('--detach', 'leave it to the workers; the same command takes it up'),
+  ]
+  const own = [fileOption(), ...look, ...make, ...queue]
+  for (const option of own) command.addOption(option.helpGroup('Run:'))
   refuseOptions(command, refused)
   explainCommon(command, {
     force: 'put files that are not as locked aside, and go on',
@@ -80,6 +88,7 @@ async function runJobs(
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, flags))
   const options = await check(() => readRunFlags(context, flags, jobs, settings?.timeout.value))
+  const queue = await check(() => queueOf(context, flags, settings, options))
   throwIfAny()
   const { yes, input, sandbox } = flags
   const mayAsk = !yes && !sandbox && canAsk(context, !input)
@@ -93,9 +102,10 @@ async function runJobs(
     run(call, gate, output) {
       const whole: RunCall = {
         ...call,
+        generating: [...call.generating, ...(queue?.words ?? [])],
         listener: output,
         prices: settings!.prices.value,
-        queue: undefined,
+        queue: queue?.callFor(gate),
         idempotencyHonoured: settings!.idempotencyHonoured.value,
         async connect() {
           opened = await connect(context, flags, settings!, gate, output)
@@ -106,6 +116,20 @@ async function runJobs(
     },
     hasSent: () => opened?.hasSent() ?? false,
   }).finally(() => opened?.close())
+}
+
+/** The queue that the run gives its requests to, if it is asked for. @throws UsageError */
+async function queueOf(
+  context: Context,
+  flags: RunFlags,
+  settings: Settings | undefined,
+  options: Omit<RunOptions, 'confirm'> | undefined,
+): Promise<RunQueue | undefined> {
+  if (settings === undefined || options === undefined) return undefined
+  const { detach, store } = flags
+  if (settings.queue.value === undefined && detach === undefined && store === undefined) return undefined
+  const { readQueue } = await import('./run/run-queue.ts')
+  return await readQueue(context, flags, settings, options)
 }
 
 /** Opens the gateway when it is needed: a run that generates nothing needs neither address nor key. */

@@ -82,6 +82,8 @@ export interface SettingFlags {
   readonly quiet?: boolean | undefined
   readonly noStdin?: boolean | undefined
   readonly render?: string | undefined
+  readonly queue?: string | undefined
+  readonly store?: string | undefined
   /** Uses the built-in gateway; the base URL is neither used nor checked. */
   readonly sandbox?: boolean | undefined
 }
@@ -302,12 +304,14 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
   queue: {
     about: 'address of the queue that runs and workers share',
     kind: text,
+    flag: 'queue',
     default: undefined,
     project: 'never',
   },
   store: {
     about: 'folder, or s3://bucket/prefix, that runs and workers share for files',
     kind: place,
+    flag: 'store',
     default: undefined,
     project: 'never',
   },

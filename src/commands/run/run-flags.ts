@@ -17,6 +17,8 @@ export interface RunFlags extends ManifestOptions {
   newRun?: true
   grace?: string
   shard?: string
+  queue?: string
+  store?: string
   detach?: true
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { outputSchemas } from '../../../src/events/documents.ts'
 import type { RunDocument, RunInstance } from '../../../src/events/run-document.ts'
-import type { RunOptions } from '../../../src/pipeline/run/run-call.ts'
+import type { RunCall, RunOptions } from '../../../src/pipeline/run/run-call.ts'
 import { questionTerminal } from '../../support/question-terminal.ts'
 import { runCall, type FakeEngine } from '../../support/run-call.ts'
 import { sampleInstance, sampleRun, sampleRunEvents, stateCounts } from '../../support/run-samples.ts'
@@ -29,6 +29,7 @@ const usual = {
   graceS: 5,
   timeoutS: undefined,
   shard: null,
+  detach: false,
 }
 
 test.each<[string, Partial<RunOptions>]>([
@@ -44,6 +45,7 @@ test.each<[string, Partial<RunOptions>]>([
   ['--max-creates 40 --max-cost 2.5', { maxCreates: 40, maxCost: 2_500_000_000_000_000_000n }],
   ['--grace 0.5 --timeout 600', { graceS: 0.5, timeoutS: 600 }],
   ['--shard 2/5', { shard: { index: 2, total: 5 } }],
+  ['--queue redis://host --store . --detach', { detach: true }],
 ])('run %s', async (words, expected) => {
   expect(await optionsOf(words.split(' ').filter(Boolean))).toMatchObject({ ...usual, ...expected })
 })
@@ -60,6 +62,8 @@ test.each<[string, string, RunOptions['mode']]>([
 ])('with CI=%s, run %s is %s', async (CI, words, mode) => {
   expect((await optionsOf(words.split(' ').filter(Boolean), { env: { CI } })).mode).toBe(mode)
 })
+
+const queueInEnv = { MODELGATE_QUEUE: 'redis://host' }
 
 test.each<[string, string[], Record<string, string>?]>([
   ['--plan --check', ['--plan and --check exclude each other: give one of them.']],
@@ -83,13 +87,49 @@ test.each<[string, string[], Record<string, string>?]>([
   ],
   ['--shard 0/5', ['--shard must be a part and how many there are, such as 2/5, not "0/5".']],
   ['--regenerate=', ['--regenerate needs the name of a job.']],
+  ['--detach', ['--detach needs a queue: give --queue, or set MODELGATE_QUEUE.']],
+  ['--store .', ['--store needs a queue: give --queue, or set MODELGATE_QUEUE.']],
+  [
+    '--queue redis://host --store . --shard 1/2',
+    ['--shard and a queue exclude each other: the queue shares the work out by itself.'],
+  ],
+  [
+    '--queue redis://host --plan --detach',
+    ['--detach leaves requests to workers, and --plan, --check and --frozen make none.'],
+  ],
+  [
+    '--queue ftp://user:secret@host',
+    [
+      'A queue cannot be at a URL with ftp://. A queue is on PostgreSQL, as postgres://USER@HOST/DATABASE, or on Redis or Valkey, as redis://HOST:6379 or rediss://HOST:6379.',
+      'Which store do the machines of the queue share? Give --store, or set MODELGATE_STORE. It is a folder on a disk that all of them have, or s3://bucket/prefix.',
+    ],
+  ],
+  ['', ['Which store do the machines of the queue share? Give --store, or set MODELGATE_STORE.'], queueInEnv],
   ['--dry-run', ['--dry-run does not apply to run.']],
   ['-m gpt-image-2', ['--model does not apply to run.']],
   ['-o a.png', ['--output does not apply to run.']],
 ])('run %s is refused, and nothing is run', async (words, problems, env = {}) => {
-  const { code, err, asked } = await runCall(words.split(' '), { env })
+  const { code, err, asked } = await runCall(words.split(' ').filter(Boolean), { env })
   expect([code, asked]).toEqual([2, []])
   expect(err.trimEnd().split('\n')).toEqual(problems)
+})
+
+test('commands that are told next name the queue, without its password, unless the environment has it', async () => {
+  const words = ['--queue', 'redis://user:secret@host:6379/2', '--store', 's3://bucket/x']
+  const { asked } = await runCall(words)
+  const { generating, queue } = asked[0]!.call as RunCall
+  const shown = ['--queue', 'redis://host:6379/2', '--store', 's3://bucket/x']
+  expect([generating, queue!.worker]).toEqual([shown, ['modelgate', 'run', 'worker', ...shown]])
+  const env = { MODELGATE_QUEUE: 'redis://:secret@host', MODELGATE_STORE: '/srv/store' }
+  const other = await runCall(['--sandbox'], { env })
+  expect((other.asked[0]!.call as RunCall).generating).toEqual([])
+  expect((other.asked[0]!.call as RunCall).queue!.worker.at(-1)).toBe('--sandbox')
+})
+
+test('no queue is opened for a look, and none need be there for it', async () => {
+  const { asked } = await runCall(['--plan'], { env: queueInEnv })
+  const { queue } = asked[0]!.call as RunCall
+  await expect(queue!.open()).rejects.toThrow('A look opens no queue.')
 })
 
 test('commands that are told next are for the same manifest', async () => {

@@ -136,7 +136,7 @@ export async function networkOptions(
 export const lineLimit = 5_000
 
 /** A trace quotes the gateway, which may echo the key or send control characters. */
-function createTraceSink(context: Context, gate: Gate): (line: string) => void {
+export function createTraceSink(context: Context, gate: Gate): (line: string) => void {
   return (line) => context.stderr.write(`${gate.line(line, lineLimit)}\n`)
 }
 

@@ -1,0 +1,88 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import type { Gate } from '../../output/gate.ts'
+import { queueNamespace } from '../../pipeline/queue/open-documents.ts'
+import type { OpenQueue, QueueCall } from '../../pipeline/run/open-queue.ts'
+import type { RunOptions } from '../../pipeline/run/run-call.ts'
+import { openShared, readShared, type SharedPlaces } from './shared-places.ts'
+import type { RunFlags } from './run-flags.ts'
+
+/** The queue that a run gives its requests to. */
+export interface RunQueue {
+  /** The flags that a command needs to use it, too; none where the environment or a file names it. */
+  readonly words: readonly string[]
+  callFor(gate: Gate): QueueCall
+}
+
+/**
+ * What the flags and settings say of a queue; undefined for a run that makes its requests itself.
+ * @throws UsageError for flags that exclude each other, and for places that are missing or none
+ */
+export async function readQueue(
+  context: Context,
+  flags: RunFlags,
+  settings: Settings,
+  options: Pick<RunOptions, 'mode' | 'shard'>,
+): Promise<RunQueue | undefined> {
+  if (settings.queue.value === undefined) {
+    const without = flags.detach ? '--detach' : flags.store === undefined ? undefined : '--store'
+    if (without === undefined) return undefined
+    throw new UsageError(`${without} needs a queue: give --queue, or set MODELGATE_QUEUE.`)
+  }
+  if (options.shard !== null) {
+    throw new UsageError('--shard and a queue exclude each other: the queue shares the work out by itself.', {
+      code: 'invalid_request',
+      hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',
+    })
+  }
+  if (options.mode !== 'run' && flags.detach) {
+    throw new UsageError('--detach leaves requests to workers, and --plan, --check and --frozen make none.', {
+      code: 'invalid_request',
+    })
+  }
+  // What only looks at how things stand opens none.
+  if (options.mode !== 'run') return { words: [], callFor: () => notOpened }
+  const places = await readShared(settings)
+  const given = flags.queue === undefined ? [] : ['--queue', places.queue.shown]
+  const words = [...given, ...(flags.store === undefined ? [] : ['--store', places.store])]
+  return { words, callFor: (gate) => callFor(context, flags, settings, places, gate) }
+}
+
+const notOpened: QueueCall = {
+  worker: [],
+  open: () => Promise.reject(new Error('A look opens no queue.')),
+}
+
+function callFor(
+  context: Context,
+  flags: RunFlags,
+  settings: Settings,
+  places: SharedPlaces,
+  gate: Gate,
+): QueueCall {
+  const { program, clock } = context
+  const sandbox = flags.sandbox ? ['--sandbox'] : []
+  return {
+    worker: [program, 'run', 'worker', '--queue', places.queue.shown, '--store', places.store, ...sandbox],
+    async open(): Promise<OpenQueue> {
+      const shared = await openShared(context, flags, settings, places, gate)
+      try {
+        const { openSender } = await import('../../pipeline/queue/bullmq-delivery.ts')
+        const sender = await openSender(places.queue, queueNamespace(flags.sandbox === true), clock)
+        const { documents, store } = shared
+        return {
+          documents,
+          store,
+          sender,
+          async close() {
+            await Promise.allSettled([sender.close(), shared.close()])
+          },
+        }
+      } catch (error) {
+        await shared.close()
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import type { Gate } from '../../output/gate.ts'
+import { openDocuments, queueNamespace } from '../../pipeline/queue/open-documents.ts'
+import type { DocumentStore } from '../../pipeline/queue/document-store.ts'
+import { readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
+import { openSharedStore } from '../../pipeline/store/open-shared-store.ts'
+import type { SharedStore } from '../../pipeline/store/shared-store.ts'
+import { createProblemList } from '../../problems.ts'
+import { createTraceSink, networkOptions } from '../shared/gateway/open-gateway.ts'
+import type { CommonOptions } from '../shared/options/common-options.ts'
+
+/** What all machines of a queue share. */
+export interface SharedPlaces {
+  readonly queue: QueueUrl
+  /** A folder, or `s3://bucket/prefix`. */
+  readonly store: string
+}
+
+/** @throws UsageError with everything that is missing or wrong */
+export async function readShared({ queue, store }: Settings): Promise<SharedPlaces> {
+  const { check, throwIfAny } = createProblemList()
+  const url = await check(() => {
+    if (queue.value === undefined) {
+      throw new UsageError('Which queue? Give --queue, or set MODELGATE_QUEUE.', { code: 'queue_missing' })
+    }
+    return readQueueUrl(queue.value)
+  })
+  await check(() => {
+    if (store.value !== undefined) return
+    throw new UsageError(
+      'Which store do the machines of the queue share? Give --store, or set MODELGATE_STORE.',
+      {
+        code: 'store_missing',
+        hint: 'It is a folder on a disk that all of them have, or s3://bucket/prefix.',
+      },
+    )
+  })
+  throwIfAny()
+  return { queue: url!, store: store.value! }
+}
+
+/** The documents of a queue and the store, open. */
+export interface OpenShared {
+  readonly documents: DocumentStore
+  readonly store: SharedStore
+  close(): Promise<void>
+}
+
+/** @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached */
+export async function openShared(
+  context: Context,
+  options: Pick<CommonOptions, 'sandbox' | 'debug' | 'allowHttp'>,
+  settings: Settings,
+  places: SharedPlaces,
+  gate: Gate,
+): Promise<OpenShared> {
+  const { password } = new URL(places.queue.href)
+  for (const secret of [password, decoded(password)]) if (secret !== '') gate.hide(secret)
+  const store = await openSharedStore(context, places.store, {
+    connection: await networkOptions(context, settings),
+    allowHttp: settings.allowHttp.value,
+    ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
+  })
+  try {
+    const namespace = queueNamespace(options.sandbox === true)
+    const documents = await openDocuments(places.queue, namespace, context.clock)
+    return {
+      documents,
+      store,
+      async close() {
+        await Promise.allSettled([documents.close(), store.close()])
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** A password in a URL may be written with percent signs. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
