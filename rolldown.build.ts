@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
 import { embeddedText } from './embedded-text.build.ts'
 import { helpPage } from './help-page.build.ts'
@@ -24,7 +25,36 @@ const unused: Readonly<Record<string, string>> = {
   'undici>../web/fetch/body.js': 'module.exports = {}',
   'undici>../web/fetch/formdata': 'module.exports = {}',
   'undici>../web/webidl': 'module.exports = { webidl: { is: { FormData: () => false } } }',
+  // Of BullMQ are taken queues and workers over `pg` and `ioredis`, whose handlers are functions: no processes of their own,
+  // no repeated jobs, no other clients.
+  'bullmq>./child-pool': 'export const ChildPool = undefined',
+  'bullmq>./sandbox': 'export default undefined',
+  'bullmq>./job-scheduler': `export const JobScheduler = undefined
+    export const getLegacyRepeatableJobError = undefined
+    export const hasLegacyRepeatableKeyShape = () => false`,
+  'bullmq>./node-redis-client': 'export const createNodeRedisClient = undefined',
+  'bullmq>./bun-redis-client': 'export const createBunRedisClient = undefined',
+  // A native addon that makes MessagePack faster; it is looked for on the disk at start.
+  'bullmq>msgpackr': 'export { Packr } from "msgpackr/pack"',
+  // What DEBUG would have it print holds passwords and prompts.
+  'ioredis>debug': 'exports.default = () => Object.assign(() => {}, { enabled: false })',
+  'ioredis>./cluster': 'exports.default = class Cluster {}',
+  'pg>./native': 'module.exports = undefined',
+  'pg>pg-cloudflare': 'exports.CloudflareSocket = undefined',
 }
+
+/** The modules of BullMQ that the program needs: its entry has all of them, as CommonJS, of which nothing can be left out. */
+const bullmqEntry = Object.entries({
+  'classes/queue': 'Queue',
+  'classes/worker': 'Worker',
+  'classes/errors/delayed-error': 'DelayedError',
+  'utils/create-backend': 'createRedisBackend',
+  'postgres/postgres-connection': 'PostgresConnection',
+  'postgres/postgres-queue-backend': 'PostgresQueueBackend',
+  'postgres/migrator': 'runMigrations',
+})
+  .map(([path, name]) => `export { ${name} } from "bullmq/dist/esm/${path}.js"`)
+  .join('\n')
 
 /**
  * The code of a module that takes a built-in one without `import`, for which Node would call each of its getters,
@@ -172,12 +202,18 @@ export const bundle: BuildOptions = {
     embeddedText(),
     {
       name: 'leave-out-unused',
-      resolveId(source, importer) {
-        const owner = /node_modules\/(commander|undici)\//.exec(importer ?? '')?.[1]
-        const key = `${owner}>${source}`
-        return key in unused ? `\0${key}.${key.startsWith('undici') ? 'cjs' : 'mjs'}` : null
+      async resolveId(source, importer) {
+        if (source === 'bullmq') return '\0bullmq.mjs'
+        if (importer?.startsWith('\0bullmq')) {
+          const found = await this.resolve(source, fileURLToPath(import.meta.url), { skipSelf: true })
+          return found && { ...found, moduleSideEffects: false }
+        }
+        const owner = /node_modules\/(commander|undici|bullmq|ioredis|pg)\//.exec(importer ?? '')?.[1]
+        const key = `${owner}>${source.replace(/^(?:\.\.\/)+(?:classes|utils)\/|^\.\.\/(?=cluster$)/, './')}`
+        return key in unused ? `\0${key}.${/\bexport\b/.test(unused[key]!) ? 'mjs' : 'cjs'}` : null
       },
       load(id) {
+        if (id === '\0bullmq.mjs') return { code: bullmqEntry, moduleSideEffects: false }
         if (!id.startsWith('\0')) return null
         return unused[id.slice(1).replace(/\.[cm]js$/, '')] ?? null
       },
