@@ -68,6 +68,8 @@ describe.each(servers)('%s', (_, isThere, start) => {
       try {
         const points = await crashProject(sandbox, { 'modelgate.yaml': manifestOf('first') }).runTo(0, words)
         const chosen = points.flatMap((point, at) => (isWorthIt(point, at) ? [at + 1] : []))
+        // Each job has an intent and a result in the journal, which are written, and then synced.
+        expect(chosen.length).toBeGreaterThan(jobs * 4)
         let created = sandbox.created()
         expect(created).toBe(jobs)
         for (const [at, point] of chosen.entries()) {
