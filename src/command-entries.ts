@@ -156,6 +156,12 @@ export const commandEntries: readonly CommandEntry[] = [
         load: async () => (await import('./commands/run-merge.ts')).registerRunMerge,
       },
       {
+        name: 'worker',
+        about: 'Make what runs on any machine have given to a queue',
+        sends: true,
+        load: async () => (await import('./commands/run-worker.ts')).registerRunWorker,
+      },
+      {
         name: 'clean',
         about: 'List or remove what the lock does not name',
         load: async () => (await import('./commands/run-clean.ts')).registerRunClean,

@@ -26,7 +26,7 @@ export function takeManifest(command: Command, taken: readonly string[] = []): v
 }
 
 /** The parser takes the options of `run` anywhere behind it. @throws UsageError for those that mean nothing here */
-function refuseOptionsOfRun(command: Command): void {
+export function refuseOptionsOfRun(command: Command): void {
   const { parent } = command
   const own = new Set(command.options.map((option) => option.attributeName()))
   const given = parent!.options.filter((option) => {

@@ -110,7 +110,8 @@ function checkNames(jobs: readonly string[], regenerate: readonly string[]): voi
   if (regenerate.includes('')) throw new UsageError('--regenerate needs the name of a job.')
 }
 
-function graceOf(text: string | undefined): number {
+/** @throws UsageError */
+export function graceOf(text: string | undefined): number {
   if (text === undefined) return defaultGrace
   const seconds = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : NaN
   if (seconds <= maxGrace) return seconds

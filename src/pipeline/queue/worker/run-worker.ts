@@ -60,6 +60,7 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
     // Others take what is sent by a worker without one for left behind.
     await beat()
     beats = every(beatMs, clock, beat)
+    call.onStart?.(name)
     // First: what is known of a request here may be an unknown outcome for whoever takes it over.
     await Promise.all(ownFolder.adopted.map((path) => recordLeftovers(worker, path)))
     const receivers = await receiveAll(worker)

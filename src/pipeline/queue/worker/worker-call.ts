@@ -31,6 +31,8 @@ export interface WorkerCall {
   readonly folder: string
   readonly options: WorkerOptions
   readonly listener: { event(event: OutputEvent): void }
+  /** Called with the worker's name once it has begun. */
+  readonly onStart?: (name: string) => void
 }
 
 export interface WorkerOptions {

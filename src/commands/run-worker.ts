@@ -1,0 +1,246 @@
+import { join } from 'node:path'
+import { Option, type Command } from 'commander'
+import { rescueFolder, stateFolder } from '../config/paths.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { asModelgateError, billedOf, ModelgateError, UsageError } from '../errors.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import type { OutputEvent } from '../events/documents.ts'
+import type { WorkerDocument } from '../events/worker.ts'
+import type { Outcome } from '../operations/operation.ts'
+import type { Spending } from '../operations/spending.ts'
+import { checkOwn } from '../operations/spending-limits.ts'
+import { createGate, type Gate } from '../output/gate.ts'
+import type { Output } from '../output/output.ts'
+import { workerRenderer } from '../output/worker-output.ts'
+import { lanes } from '../pipeline/manifest/manifest.ts'
+import type { WorkerOptions } from '../pipeline/queue/worker/worker-call.ts'
+import { runWorker } from '../pipeline/queue/worker/run-worker.ts'
+import { createProblemList } from '../problems.ts'
+import { refuseOptionsOfRun } from './run/manifest-command.ts'
+import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
+import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/worker-flags.ts'
+import { openOutput, reportOutcome } from './shared/call/run-operation.ts'
+import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { explainCommon, refuseOptions } from './shared/options/common-options.ts'
+import { readLimits } from './shared/options/read-limits.ts'
+
+/** The common options that mean nothing where runs have the requests. */
+const refused: ReadonlySet<string> = new Set(
+  'model output raw dryRun curl body set validate usage strict stdinTimeout force githubOutput'.split(' '),
+)
+
+const examples: readonly Example[] = [
+  ['modelgate run worker --queue redis://queue --store /srv/shared', 'until Ctrl-C'],
+  [
+    'modelgate run worker --lanes text=32,video=0',
+    'queue and store from MODELGATE_QUEUE and MODELGATE_STORE',
+  ],
+  ['modelgate run worker --rate 20/s', 'all workers together, if all say so'],
+  ['modelgate run worker --until-empty', 'in CI: ends with 0 when nothing is left'],
+]
+
+/** `modelgate run worker`: makes what runs on any machine have given to a queue. */
+export function registerRunWorker(command: Command, context: Context, work = runWorker): void {
+  addExamples(command, examples)
+  const own = [
+    new Option('--queue <url>', 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'),
+    new Option('--store <place>', 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)'),
+    new Option('--lanes <counts>', 'how many requests at once (text=8,image=4,video=2); 0 takes none'),
+    new Option('--rate <rate>', 'all workers together send at most so many requests: 20/s or 600/m'),
+    new Option('--until-empty', 'end when nothing is left to do'),
+    new Option('--grace <seconds>', `on Ctrl-C, how long requests may still end (${defaultGrace})`),
+  ]
+  for (const option of own) command.addOption(option.helpGroup('Worker:'))
+  refuseOptions(command, refused)
+  explainCommon(command, {
+    maxCreates: 'end after so many results (exit 15); other workers do the rest',
+    maxCost: 'end at this estimated cost of all calls of this machine since midnight',
+    timeout: 'limit for one request (none)',
+  })
+  command.hook('preAction', () => refuseOptionsOfRun(command))
+  command.action(async (_: unknown, self: Command) =>
+    workOn(context, self.optsWithGlobals<WorkerFlags>(), work),
+  )
+}
+
+/** @throws AlreadyReported for a failure; UsageError before anything is done */
+async function workOn(context: Context, flags: WorkerFlags, work: typeof runWorker): Promise<void> {
+  const { check, throwIfAny } = createProblemList()
+  const settings = await check(() => readSettings(context, flags))
+  const options = await check(() => readWorkerFlags(flags))
+  const limits = await check(() => readLimits(context, flags))
+  const places = await check(async () => settings && readShared(settings))
+  throwIfAny()
+  const folder = stateFolder(context)
+  if (folder === undefined) {
+    throw new UsageError('A worker needs a folder for what it is at, and there is no home directory.', {
+      hint: 'Set MODELGATE_STATE_DIR.',
+    })
+  }
+  const gate = createGate(context)
+  const output = await openOutput(context, flags, settings!, gate, { own: workerRenderer })
+  const tally = createTally(context, output)
+  const working: Working = {
+    context,
+    flags,
+    settings: settings!,
+    options: { ...options!, isSentAgain: settings!.idempotencyHonoured.value || flags.sandbox === true },
+    maxCreates: limits!.own,
+    places: places!,
+    folder,
+    gate,
+    tally,
+  }
+  const outcome = await workWith(working, work).catch((thrown: unknown): Outcome<WorkerDocument> => {
+    const error = asModelgateError(thrown, flags.debug === true)
+    return { kind: 'failed', error: error.amend({ billed: 'no', ...error.facts }), document: undefined }
+  })
+  await reportOutcome(output, flags, outcome, () => tally.hasSent())
+}
+
+interface Working {
+  readonly context: Context
+  readonly flags: WorkerFlags
+  readonly settings: Settings
+  readonly options: WorkerOptions
+  readonly maxCreates: number | undefined
+  readonly places: SharedPlaces
+  readonly folder: string
+  readonly gate: Gate
+  readonly tally: Tally
+}
+
+async function workWith(working: Working, work: typeof runWorker): Promise<Outcome<WorkerDocument>> {
+  const { context, flags, settings, options, places, folder, gate, tally } = working
+  const isSandbox = flags.sandbox === true
+  tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
+  // The worker's own limit is for all of its requests together.
+  const { maxCreates: _, ...own } = flags
+  const opened = await openGateway(context, own, settings, false, () => tally, gate)
+  try {
+    const shared = await openShared(context, flags, settings, places, gate)
+    try {
+      const { openReceiver, openSender } = await import('../pipeline/queue/bullmq-delivery.ts')
+      const { queueNamespace } = await import('../pipeline/queue/open-documents.ts')
+      const namespace = queueNamespace(isSandbox)
+      const sender = await openSender(places.queue, namespace, context.clock)
+      const facts = { queue: places.queue.shown, store: shared.store.shown, sandbox: isSandbox }
+      try {
+        const reason = await work({
+          context,
+          documents: shared.documents,
+          sender,
+          receive: (queue, concurrency, handle, onError) =>
+            openReceiver(places.queue, namespace, context.clock, queue, concurrency, handle, onError),
+          store: shared.store,
+          shared: {
+            gateway: opened.gateway,
+            newSpending: limitedSpending(opened.newSpending, working.maxCreates),
+            prices: settings.prices.value,
+            families: settings.families.value,
+            profile: settings.profile.value,
+            pollIntervalS: settings.pollInterval.value,
+            rescueFolder: rescueFolder(context),
+          },
+          redactor: gate,
+          isSandbox,
+          folder: join(folder, 'workers', shared.documents.identity.replaceAll(/[^\w-]/g, '_')),
+          options,
+          listener: tally,
+          onStart: (worker) =>
+            tally.event({
+              type: 'worker-start',
+              worker,
+              ...facts,
+              lanes: lanes.map((lane) => ({ lane, concurrency: options.places[lane] })),
+              rate: flags.rate?.trim() ?? null,
+            }),
+        })
+        const document = tally.document(facts)
+        if (reason === undefined) return { kind: 'ended', document }
+        const error = asModelgateError(reason, flags.debug === true)
+        return { kind: 'failed', error: error.amend({ billed: tally.billed(), ...error.facts }), document }
+      } finally {
+        await sender.close()
+      }
+    } finally {
+      await shared.close()
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Counts what all tasks of the worker create against its own limit. */
+function limitedSpending(newSpending: () => Spending, maxCreates: number | undefined): () => Spending {
+  let own = 0
+  return () => {
+    const spending = newSpending()
+    return {
+      ...spending,
+      async admit(creation) {
+        checkOwn({ own: maxCreates, since: 0, sinceText: '' }, own, creation)
+        own += creation.count
+        try {
+          const failed = await spending.admit(creation)
+          return (error) => {
+            if (error instanceof ModelgateError && billedOf(error) === 'no') own -= creation.count
+            failed(error)
+          }
+        } catch (error) {
+          own -= creation.count
+          // Without a price it is not this worker's; another one may have no limit.
+          throw error instanceof UsageError ? error.amend({ exit: 'limit' }) : error
+        }
+      },
+    }
+  }
+}
+
+/** Adds up what a worker does, and passes it on. */
+interface Tally {
+  event(event: OutputEvent): void
+  hasSent(): boolean
+  billed(): 'no' | 'maybe' | 'yes'
+  document(facts: Pick<WorkerDocument, 'queue' | 'store' | 'sandbox'>): WorkerDocument
+}
+
+function createTally({ clock }: Pick<Context, 'clock'>, output: Output): Tally {
+  const began = clock.monotonic()
+  const maxWarnings = 100
+  const warnings: string[] = []
+  let name = ''
+  let [sent, done, failed, unknown, created] = [0, 0, 0, 0, 0]
+  return {
+    event(event) {
+      if (event.type === 'worker-start') name = event.worker
+      if (event.type === 'task-start') sent++
+      if (event.type === 'warning-add' && warnings.length < maxWarnings) warnings.push(event.message)
+      if (event.type === 'task-end') {
+        if (event.outcome === 'done') {
+          done++
+          created += event.creates
+        } else if (event.outcome === 'failed') failed++
+        else if (event.outcome === 'unknown') unknown++
+      }
+      output.event(event)
+      void output.flush()
+    },
+    hasSent: () => sent > 0,
+    billed: () => (created > 0 ? 'yes' : sent > 0 ? 'maybe' : 'no'),
+    document: (facts) => ({
+      version: outputVersion,
+      command: 'run worker',
+      worker: name,
+      ...facts,
+      done,
+      failed,
+      unknown,
+      created,
+      took_s: Math.round(clock.monotonic() - began) / 1000,
+      warnings,
+    }),
+  }
+}

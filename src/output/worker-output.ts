@@ -1,0 +1,100 @@
+import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { WorkerDocument, WorkerEvent } from '../events/worker.ts'
+import { byteText, clockTime } from '../quantities.ts'
+import type { OwnNoticeParts, OwnRenderer } from './create-output.ts'
+import type { Notices } from './notices.ts'
+import type { RunLine } from './run/run-lines.ts'
+
+const lineLimit = 1_000
+
+/** Shows a worker: a line for each request that has ended. It has no result of its own. */
+export const workerRenderer: OwnRenderer = {
+  notices: createWorkerNotices,
+  output: ({ screen, notices }) => ({
+    event: (event) => notices.event(event),
+    raw() {},
+    flush: () => screen.settle(),
+    async end(document) {
+      notices.end(document)
+      await screen.close()
+    },
+    async error(error, partial) {
+      notices.error(error, partial)
+      await screen.closeAfterError()
+    },
+  }),
+}
+
+function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: OwnNoticeParts): Notices {
+  const others = usual(annotate)
+  const isTold = !quiet && !warningsOnly
+  const line = ({ text, tone }: RunLine) => screen.line(text, tone, lineLimit)
+  const sum = (document: OutputDocument | undefined) => {
+    if (isTold && document?.command === 'run worker') line(summaryLine(document as WorkerDocument))
+  }
+  return {
+    event(event: OutputEvent) {
+      if (event.type === 'start' || event.type === 'task-start') return
+      if (event.type !== 'worker-start' && event.type !== 'task-end') return others.event(event)
+      if (!isTold) return
+      if (event.type === 'worker-start') line(startLine(event))
+      else line(taskLine(event))
+    },
+    end(document) {
+      sum(document)
+      others.end(document)
+    },
+    error(error, partial) {
+      sum(partial)
+      others.error(error, partial)
+    },
+  }
+}
+
+function startLine({ worker, queue, store, lanes, rate }: Event<'worker-start'>): RunLine {
+  const places = lanes.filter(({ concurrency }) => concurrency > 0)
+  const counts = places.map(({ lane, concurrency }) => `${concurrency} ${lane}`).join(', ')
+  const limit = rate === null ? '' : `, ${rate} of all workers`
+  return { text: `worker ${worker}: ${queue}, ${store}: ${counts}${limit}`, tone: 'dim' }
+}
+
+type Event<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>
+
+function taskLine({
+  instance,
+  outcome,
+  bytes,
+  took_s: took,
+  again_s: again,
+  error,
+}: Event<'task-end'>): RunLine {
+  const why = error === null ? '' : `: ${error.message}${billedText(error.billed)}`
+  switch (outcome) {
+    case 'done': {
+      const time = took === null ? '' : `, in ${clockTime(took)}`
+      return { text: `${instance}: done, ${byteText(bytes)}${time}`, tone: 'plain' }
+    }
+    case 'again':
+      return { text: `${instance}: again in ${clockTime(again ?? 0)}${why}`, tone: 'dim' }
+    case 'returned':
+      return { text: `${instance}: given back${why}`, tone: 'dim' }
+    case 'failed':
+      return { text: `${instance}: failed${why}`, tone: 'error' }
+    case 'unknown':
+      return { text: `${instance}: outcome unknown${why}`, tone: 'error' }
+  }
+}
+
+function billedText(billed: 'no' | 'maybe' | 'yes'): string {
+  if (billed === 'no') return ''
+  return billed === 'yes' ? ' It was billed.' : ' It may have been billed.'
+}
+
+function summaryLine({ done, failed, unknown, took_s: took }: WorkerDocument): RunLine {
+  const others = [
+    ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(unknown === 0 ? [] : [`${unknown} of unknown outcome`]),
+  ]
+  const all = [`${done} done`, ...others].join(', ')
+  return { text: `${all}, in ${clockTime(took)}`, tone: 'plain' }
+}
