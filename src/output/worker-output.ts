@@ -36,9 +36,8 @@ function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: O
     event(event: OutputEvent) {
       if (event.type === 'start' || event.type === 'task-start') return
       if (event.type !== 'worker-start' && event.type !== 'task-end') return others.event(event)
-      if (!isTold) return
-      if (event.type === 'worker-start') line(startLine(event))
-      else line(taskLine(event))
+      const told = event.type === 'worker-start' ? startLine(event) : taskLine(event)
+      if (isTold || told.tone === 'error') line(told)
     },
     end(document) {
       sum(document)

@@ -45,6 +45,10 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'run pick': [['hero', '1']],
   'run report': [[]],
   'run merge': [['parts'], ['--resolve']],
+  'run worker': [
+    ['--queue', 'redis://127.0.0.1:1', '--store', '.'],
+    ['--queue', 'redis://127.0.0.1:1', '--store', '.', '--sandbox'],
+  ],
   'run clean': [[]],
   sandbox: [
     ['--port', 'none'],

@@ -6,7 +6,7 @@ import type { Begun } from '../intents.ts'
 export interface LaneTurns {
   /**
    * Asks until the answer is another one than to wait here. While one of the lane waits, the others wait behind it.
-   * @returns the answer; to ask again later when the worker has been stopped
+   * @returns the answer; to ask again later when it has waited for long, or the worker has been stopped
    */
   begin(lane: Lane, ask: () => Promise<Begun>): Promise<Begun>
   /** A place has become free here: whoever waits asks at once. */
@@ -16,6 +16,13 @@ export interface LaneTurns {
 /** The longest wait between two questions where nothing tells when there will be a place, in milliseconds. */
 const maxWaitMs = 5_000
 const growth = 1.5
+/**
+ * Nobody waits here for longer, in milliseconds. The places may be those of tasks that a dead worker has left, and these are
+ * taken over by whoever gets their deliveries: not by workers that are full of what waits.
+ */
+const maxHeldMs = 10_000
+/** Then the delivery comes again after at least so long. */
+const againMs = 1_000
 
 interface Turn {
   /** Whether one of the lane waits for a place. */
@@ -48,10 +55,16 @@ export function openLaneTurns(clock: Clock, closing: AbortSignal): LaneTurns {
     timer.cancel()
     return how
   }
-  const askUntil = async (own: Turn, ask: () => Promise<Begun>, told: number | undefined): Promise<Begun> => {
+  const askUntil = async (
+    own: Turn,
+    ask: () => Promise<Begun>,
+    told: number | undefined,
+    untilMs: number,
+  ): Promise<Begun> => {
     let grownMs = told ?? 0
     let waitMs = told ?? 0
     for (;;) {
+      if (clock.monotonic() + waitMs > untilMs) return later(waitMs)
       if (waitMs > 0 && (await pause(own, waitMs)) === 'woken') grownMs = 0
       if (closing.aborted) return stopped
       const begun = await ask()
@@ -61,9 +74,36 @@ export function openLaneTurns(clock: Clock, closing: AbortSignal): LaneTurns {
     }
   }
 
+  const later = (ms: number): Begun => ({
+    kind: 'wait',
+    ms: Math.max(ms, againMs * (1 + clock.random())),
+    isHeld: false,
+  })
+  /** Waits for the turn. @returns false when that has taken too long */
+  const isOnTurn = async (own: Turn, untilMs: number): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const next = () => resolve(true)
+    own.behind.push(next)
+    const timer = clock.timer(
+      untilMs - clock.monotonic(),
+      () => {
+        const at = own.behind.indexOf(next)
+        // Otherwise it is its turn already.
+        if (at === -1) return
+        own.behind.splice(at, 1)
+        resolve(false)
+      },
+      'sleep',
+    )
+    const isMine = await promise
+    timer.cancel()
+    return isMine
+  }
+
   return {
     async begin(lane, ask) {
       const own = turns[lane]
+      const untilMs = clock.monotonic() + maxHeldMs
       let told: number | undefined
       if (!own.isTaken) {
         const begun = await ask()
@@ -71,12 +111,12 @@ export function openLaneTurns(clock: Clock, closing: AbortSignal): LaneTurns {
         told = begun.ms
       }
       if (own.isTaken) {
-        await new Promise<void>((resolve) => own.behind.push(resolve))
+        if (!(await isOnTurn(own, untilMs))) return later(0)
         told = undefined
       }
       own.isTaken = true
       try {
-        return await askUntil(own, ask, told)
+        return await askUntil(own, ask, told, untilMs)
       } finally {
         const next = own.behind.shift()
         if (next === undefined) own.isTaken = false

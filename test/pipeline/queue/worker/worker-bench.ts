@@ -76,7 +76,12 @@ export async function workerBench({ fault, limits = {}, clock: given }: WorkerBe
     {
       more = {},
       upstream = new Map(),
-    }: { readonly more?: Partial<Submission>; readonly upstream?: Task['upstream'] } = {},
+      priority = 1,
+    }: {
+      readonly more?: Partial<Submission>
+      readonly upstream?: Task['upstream']
+      readonly priority?: number
+    } = {},
   ) => {
     const keys: string[] = []
     for (const instance of instances) {
@@ -106,7 +111,7 @@ export async function workerBench({ fault, limits = {}, clock: given }: WorkerBe
       const [submitted] = await submit(documents, run, [submission])
       if (submitted?.kind === 'waiting') {
         const { attempt } = submitted
-        await delivery.sender.send(instance.lane, [{ key, attempt, priority: 1 }])
+        await delivery.sender.send(instance.lane, [{ key, attempt, priority }])
       }
     }
     return keys

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../../src/context.ts'
 import { ModelgateError, Interrupted } from '../../../../src/errors.ts'
+import { openIntents } from '../../../../src/pipeline/queue/intents.ts'
 import { instanceOf, textField } from '../../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../../support/running-sandbox.ts'
 import { fastClock, workerBench } from './worker-bench.ts'
@@ -200,6 +201,24 @@ test('a worker that was thought dead brings its result all the same', async () =
   expect(created()).toBe(1)
   await other.stop()
   await one.stop()
+})
+
+test('tasks that wait for the place of a dead worker do not keep its task from being taken over', async () => {
+  const bench = await workerBench({ limits: { lanes: { text: 1, image: 1, video: 1 } } })
+  const { url, created } = await runningSandbox()
+  const [key] = await bench.submit([text('first')])
+  const { attempt } = bench.task(key!)
+  const options = { rate: null, isSentAgain: true, random: () => 0.5, redact: (json: string) => json }
+  const dead = openIntents(bench.documents, { worker: 'dead', ...options })
+  expect(await dead.begin({ key: key!, attempt })).toMatchObject({ kind: 'send' })
+  await bench.submit(many(3), { priority: 2 })
+  bench.step(61_000)
+  const clock = { ...bench.clock, monotonic: () => systemClock.monotonic() * 100 }
+  const worker = bench.work(url, { places: { text: 2, image: 1, video: 1 }, isSentAgain: true }, { clock })
+  await bench.final()
+  await worker.stop()
+  expect(bench.states()).toEqual(['done', 'done', 'done', 'done'])
+  expect(created()).toBe(4)
 })
 
 test('it ends by itself when nothing is left', async () => {

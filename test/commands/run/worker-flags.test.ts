@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { readWorkerFlags, type WorkerFlags } from '../../../src/commands/run/worker-flags.ts'
+import { asModelgateError } from '../../../src/errors.ts'
+
+const read = async (flags: Partial<WorkerFlags>) =>
+  readWorkerFlags({ validate: true, input: true, stdin: true, ...flags })
+const refusal = (flags: Partial<WorkerFlags>) =>
+  read(flags).then(
+    () => 'taken',
+    (error: unknown) => asModelgateError(error, false).message,
+  )
+
+test('without flags a worker has the places of a run on one machine', async () => {
+  expect(await read({})).toEqual({
+    places: { text: 8, image: 4, video: 2 },
+    rate: null,
+    graceS: 5,
+    untilEmpty: false,
+  })
+})
+
+test('lanes that are not named keep their places; 0 takes none', async () => {
+  const { places } = await read({ lanes: 'text=16, video=0' })
+  expect(places).toEqual({ text: 16, image: 4, video: 0 })
+})
+
+test.each([
+  ['20/s', { requests: 20, perMs: 1000 }],
+  ['600/m', { requests: 600, perMs: 60_000 }],
+])('the rate %s', async (text, rate) => {
+  expect((await read({ rate: text })).rate).toEqual(rate)
+})
+
+test('what is wrong is told at once', async () => {
+  expect(await refusal({ lanes: 'texts=3', rate: '20', grace: '-1' })).toBe(
+    [
+      '--lanes must say how many requests at once, up to 1000, such as text=16,image=4,video=0, not "texts=3".',
+      '--rate must be a number of requests in a second or a minute, such as 20/s or 600/m, not "20".',
+      '--grace must be a number of seconds from 0 to 600, not "-1".',
+    ].join('\n'),
+  )
+})
+
+test.each(['', 'text', 'text=', 'text=1001', 'text=1,text=2', 'text=1,', 'constructor=1', '=1'])(
+  'the lanes %j are none',
+  async (lanes) => {
+    expect(await refusal({ lanes })).toMatch(/^--lanes must say/)
+  },
+)
+
+test.each(['0/s', '20/h', '1.5/s', '20/s/s', '-1/s', ''])('the rate %j is none', async (rate) => {
+  expect(await refusal({ rate })).toMatch(/^--rate must be/)
+})
+
+test('a worker that would take nothing is refused', async () => {
+  expect(await refusal({ lanes: 'text=0,image=0,video=0' })).toBe(
+    'With these --lanes the worker would take nothing.',
+  )
+})
