@@ -48,6 +48,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'pick' = 'Make one of several candidates the output'
             'report' = 'Show every asset beside its prompt, for a review'
             'merge' = 'Put the parts of a run together, or the two sides of a lock'
+            'worker' = 'Make what runs on any machine have given to a queue'
             'clean' = 'List or remove what the lock does not name'
         }
         'log' = [ordered]@{
@@ -583,12 +584,30 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--queue' = 'have it made by the workers of a queue: postgres:// or redis://'
             '--store' = 'the folder or s3://bucket/prefix that all of them share'
             '--detach' = 'leave it to the workers; the same command takes it up'
+            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--force' = 'overwrite an existing file'
             '--jsonl' = 'print one JSON event a line as things happen'
             '--github-output' = 'write the result to this output of a GitHub Actions step instead'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most so many texts, images or videos'
+            '--max-cost' = 'stop at this estimated cost of all calls since midnight'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
             '--profile' = 'named profile of the configuration'
+            '--retry' = 'what may be sent again: never, safe or always'
+            '--max-retries' = 'how often to send again (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
         'run adopt' = [ordered]@{
@@ -623,6 +642,37 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print one JSON event a line as things happen'
             '--github-output' = 'write the result to this output of a GitHub Actions step instead'
             '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run worker' = [ordered]@{
+            '--queue' = 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'
+            '--store' = 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)'
+            '--lanes' = 'how many requests at once (text=8,image=4,video=2); 0 takes none'
+            '--rate' = 'all workers together send at most so many requests: 20/s or 600/m'
+            '--until-empty' = 'end when nothing is left to do'
+            '--grace' = 'on Ctrl-C, how long requests may still end (5)'
+            '--version' = 'print the version'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most so many texts, images or videos'
+            '--max-cost' = 'stop at this estimated cost of all calls since midnight'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what may be sent again: never, safe or always'
+            '--max-retries' = 'how often to send again (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
         'run clean' = [ordered]@{
@@ -891,6 +941,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video wait --retry' = @('never', 'safe', 'always')
         'video list --state' = @('pending', 'in_progress', 'completed', 'failed', 'unknown')
         'video list --retry' = @('never', 'safe', 'always')
+        'run --retry' = @('never', 'safe', 'always')
+        'run worker --retry' = @('never', 'safe', 'always')
         'sandbox --pace' = @('fast', 'real')
         'usage --by' = @('model', 'command', 'day')
         'log --command' = @('generate', 'respond', 'chat', 'response', 'image', 'video')
@@ -934,6 +986,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'run report' = 'assets'
         'run report --profile' = 'profiles'
         'run merge --profile' = 'profiles'
+        'run worker --profile' = 'profiles'
         'run clean --profile' = 'profiles'
         'sandbox --profile' = 'profiles'
         'usage --profile' = 'profiles'
@@ -956,8 +1009,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

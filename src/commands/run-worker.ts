@@ -15,7 +15,7 @@ import type { Output } from '../output/output.ts'
 import { workerRenderer } from '../output/worker-output.ts'
 import { lanes } from '../pipeline/manifest/manifest.ts'
 import type { WorkerOptions } from '../pipeline/queue/worker/worker-call.ts'
-import { runWorker } from '../pipeline/queue/worker/run-worker.ts'
+import { runWorker } from '../pipeline/queue/worker/worker-loop.ts'
 import { createProblemList } from '../problems.ts'
 import { refuseOptionsOfRun } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
@@ -59,10 +59,21 @@ export function registerRunWorker(command: Command, context: Context, work = run
     maxCost: 'end at this estimated cost of all calls of this machine since midnight',
     timeout: 'limit for one request (none)',
   })
+  hideOptionsOfRun(command)
   command.hook('preAction', () => refuseOptionsOfRun(command))
   command.action(async (_: unknown, self: Command) =>
     workOn(context, self.optsWithGlobals<WorkerFlags>(), work),
   )
+}
+
+/** In the help, as they do not apply. */
+function hideOptionsOfRun(command: Command): void {
+  const { visibleGlobalOptions, ...help } = command.configureHelp()
+  command.configureHelp({
+    ...help,
+    visibleGlobalOptions: (shown) =>
+      visibleGlobalOptions!(shown).filter((option) => !command.parent!.options.includes(option)),
+  })
 }
 
 /** @throws AlreadyReported for a failure; UsageError before anything is done */

@@ -6,7 +6,7 @@ import type { ProblemList } from '../problems.ts'
 import { userFilePath, type FoundFile } from './find-config-file.ts'
 import { homeFolder } from './paths.ts'
 import { quoted } from './quoted.ts'
-import { kindOf, parseValue, type Kind } from './setting-kinds.ts'
+import { boolean, kindOf, parseValue, type Kind } from './setting-kinds.ts'
 import { flagName, settingNames, settingTable, type SettingFlags, type SettingName } from './setting-table.ts'
 import { pathsOf } from '../platform.ts'
 
@@ -26,8 +26,12 @@ export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
 /** The settings given on the command line. */
 export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Promise<Layer> {
   return textLayer(context, 'flag', problems, (name) => {
-    const { flag } = settingTable[name]
-    return flag === undefined ? undefined : { given: flags[flag], location: flagName(flag) }
+    const { flag, kind } = settingTable[name]
+    if (flag === undefined) return undefined
+    const given = flags[flag]
+    // `respond --no-store` is a field of its request.
+    const isOther = typeof given === 'boolean' && (kind as Kind<unknown>) !== boolean
+    return { given: isOther ? undefined : given, location: flagName(flag) }
   })
 }
 

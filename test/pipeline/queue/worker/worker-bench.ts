@@ -12,7 +12,7 @@ import type { DocumentStore } from '../../../../src/pipeline/queue/document-stor
 import { encodeTask } from '../../../../src/pipeline/queue/encode-task.ts'
 import { openRun, submit, type Submission } from '../../../../src/pipeline/queue/submissions.ts'
 import { isFinal, type TaskDocument } from '../../../../src/pipeline/queue/task-document.ts'
-import { runWorker } from '../../../../src/pipeline/queue/worker/run-worker.ts'
+import { runWorker } from '../../../../src/pipeline/queue/worker/worker-loop.ts'
 import type { WorkerCall, WorkerOptions } from '../../../../src/pipeline/queue/worker/worker-call.ts'
 import { createInputDigests } from '../../../../src/pipeline/store/file-digest.ts'
 import { openFolderStore } from '../../../../src/pipeline/store/folder-store.ts'
