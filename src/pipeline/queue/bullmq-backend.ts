@@ -36,6 +36,36 @@ export async function openBackend(url: QueueUrl, namespace: string, queries: num
     : openRedis(url, namespace)
 }
 
+const shared = new Map<string, { readonly backend: Promise<Backend>; users: number }>()
+
+/**
+ * The same for all in this process who ask for it: a PostgreSQL server has few connections.
+ * @throws what the client throws when it cannot connect
+ */
+export async function shareBackend(url: QueueUrl, namespace: string, queries: number): Promise<Backend> {
+  const key = `${namespace} ${url.href}`
+  const entry = shared.get(key) ?? { backend: openBackend(url, namespace, queries), users: 0 }
+  shared.set(key, entry)
+  entry.users++
+  const leave = () => {
+    if (--entry.users > 0) return false
+    if (shared.get(key) === entry) shared.delete(key)
+    return true
+  }
+  try {
+    const backend = await entry.backend
+    return {
+      ...backend,
+      async close() {
+        if (leave()) await backend.close()
+      },
+    }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
 /** All queues and workers of it share one pool, and one connection that listens. */
 async function openPostgres(url: QueueUrl, schema: string, queries: number): Promise<Backend> {
   const config = postgresConfig(url)

@@ -1,7 +1,7 @@
 import { DelayedError, Queue, Worker, type Job, type JobsOptions } from 'bullmq'
 import { sleep, type Clock } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import { openBackend, type Backend } from './bullmq-backend.ts'
+import { openBackend, shareBackend, type Backend } from './bullmq-backend.ts'
 import {
   queues,
   type Delivery,
@@ -136,7 +136,7 @@ export async function openReceiver(
   handle: (delivery: Delivery) => Promise<Handled>,
   onError: (error: unknown) => void,
 ): Promise<Receiver> {
-  const backend = await openBackend(url, namespace, 2).catch((error: unknown) => {
+  const backend = await shareBackend(url, namespace, 4).catch((error: unknown) => {
     throw unreachable(url, reasonOf(error, url))
   })
   const inProgress = new Set<Promise<Handled>>()

@@ -158,6 +158,21 @@ describe.each(backends)('$name', ({ isThere, start }) => {
       expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(195)
     })
 
+    test('one receiver stops, and another of the same queue goes on', async () => {
+      const { sender, receive } = await open()
+      const seen: string[] = []
+      const handle = async ({ key }: Delivery): Promise<Handled> => {
+        seen.push(key)
+        return 'over'
+      }
+      const [first] = [await receive(handle), await receive(handle), await receive(handle, { queue: 'poll' })]
+      await first.stop()
+      await sender.send('image', [task('a')])
+      await sender.send('poll', [task('b')])
+      await until(() => seen.length === 2)
+      expect(seen.sort()).toEqual(['key-a', 'key-b'])
+    })
+
     test('stopping waits for what is in progress, and takes nothing more', async () => {
       const { sender, receive } = await open()
       await sender.send('image', [task('a'), task('b')])
