@@ -16,7 +16,7 @@ export interface WorkerFlags extends CommonOptions {
 }
 
 /** The same as of a run on one machine. */
-export const defaultPlaces: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }
+const defaultPlaces: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }
 const maxPlaces = 1000
 const maxRate = 100_000
 

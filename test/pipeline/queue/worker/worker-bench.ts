@@ -23,11 +23,11 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { testContext } from '../../../support/test-context.ts'
 import { until } from '../../../support/until.ts'
 
-export const run = '20261122T120000000-0000abcd'
+const run = '20261122T120000000-0000abcd'
 type Faults = NonNullable<Parameters<typeof memoryDocuments>[0]['fault']>
 
 /** Real time, but for waits, which take a hundredth of it, and steps forward. */
-export function hurriedClock() {
+function hurriedClock() {
   let aheadMs = 0
   const clock: Clock = {
     ...systemClock,
