@@ -15,6 +15,9 @@ export interface RequestRecord {
   readonly repeats: boolean
   /** Id of the fault rule that fired. */
   readonly fault: string | undefined
+  /** When it came, and when the last byte of its reply had been sent, on the monotonic clock. */
+  readonly cameAt: number
+  readonly repliedAt: number | undefined
 }
 
 export interface FiredFault {
@@ -33,7 +36,7 @@ export type OpenRecord = { -readonly [Name in keyof RequestRecord]: RequestRecor
 /** The log of this sandbox, for tests and for `/sandbox/stats`. */
 export interface RequestLog {
   /** @returns the record, to be completed, and the number of requests so far */
-  open(method: string, path: string): { readonly record: OpenRecord; readonly number: number }
+  open(method: string, path: string, cameAt: number): { readonly record: OpenRecord; readonly number: number }
   countCreation(endpoint: EndpointName): void
   countRepeat(): void
   addFault(fault: FiredFault): void
@@ -53,7 +56,7 @@ export function createRequestLog(): RequestLog {
   const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
   const unknown = { endpoint: undefined, model: undefined, idempotencyKey: undefined }
   return {
-    open(method, path) {
+    open(method, path, cameAt) {
       const record = {
         method,
         path,
@@ -62,6 +65,8 @@ export function createRequestLog(): RequestLog {
         created: false,
         repeats: false,
         fault: undefined,
+        cameAt,
+        repliedAt: undefined,
       }
       requests.push(record)
       if (requests.length > kept) requests.shift()

@@ -36,6 +36,8 @@ export interface SandboxOptions {
   readonly keepsAllResponses?: boolean
   /** `flat` serves pictures and videos of one colour, which take no time to create: for tests. `scenes` by default. */
   readonly media?: 'scenes' | 'flat'
+  /** How many answers to requests with an `Idempotency-Key` are kept; 1000 by default. */
+  readonly keptAnswers?: number
   /** The families that a configuration gives to models, besides those that are known. */
   readonly families?: ModelFamilies
   readonly clock: Clock
@@ -85,7 +87,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     faults: createFaultChooser(options.faults ?? [], seed),
     log,
     repetitions: createBoundedMap(keptRepetitions),
-    firstAnswers: createFirstAnswers(),
+    firstAnswers: createFirstAnswers(options.keptAnswers),
     largeBodies: createLock(),
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),

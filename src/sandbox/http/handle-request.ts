@@ -88,7 +88,7 @@ export async function handleRequest(
   if ((method === 'GET' || method === 'HEAD') && rawPath === statsPath)
     return deliver(connection, statsReply(incoming, server))
   const path = rawPath.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')
-  const { record, number } = log.open(method, path)
+  const { record, number } = log.open(method, path, clock.monotonic())
   const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1))
   const match = router.find(method, rawPath)
   const allowed = match === undefined ? router.methods(rawPath) : []
@@ -103,6 +103,7 @@ export async function handleRequest(
   if (match !== undefined && record.created) log.countCreation(match.handler.endpoint)
   const pace = paceOf(server.latency, seededRandom(seed, 'pace', number))
   await deliver({ ...connection, pace }, reply, fault)
+  record.repliedAt = clock.monotonic()
   record.status = outgoing.headersSent ? outgoing.statusCode : undefined
   server.onRequest?.(record)
 }

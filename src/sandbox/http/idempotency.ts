@@ -2,8 +2,9 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { frameBytes, type Frame, type Frames, type Reply } from './reply.ts'
 import { RequestProblem } from './request-problem.ts'
 
-/** Maximum number of kept answers, and of their bytes together; the newest is kept whatever its size. */
-const keptAnswers = 1000
+/** Maximum number of kept answers unless another one is wanted. */
+const usuallyKept = 1000
+/** Maximum of their bytes together; the newest is kept whatever its size. */
 const keptBytes = 64 * 1024 * 1024
 
 /** The answers to requests with an `Idempotency-Key`. */
@@ -18,7 +19,8 @@ export interface FirstAnswers {
   give(key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply>
 }
 
-export function createFirstAnswers(): FirstAnswers {
+/** @param keptAnswers at most so many are kept, and so many bytes */
+export function createFirstAnswers(keptAnswers = usuallyKept): FirstAnswers {
   const kept = createBoundedMap<{ readonly identity: string; readonly reply: Promise<Reply | undefined> }>(
     keptAnswers,
     keptBytes,
