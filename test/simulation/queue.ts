@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import { simulateQueue, type Figures, type Setting } from './simulate-queue.ts'
 
-/** As measured (docs/scaling.md): a transaction of a server on the same machine, with one commit on its disk. */
+/** As measured (`npm run bench:stores`, docs/scaling.md): PostgreSQL on a small machine, each transaction on its disk. */
 const usual: Setting = {
   jobs: 10_000,
   workers: 8,
@@ -14,8 +14,9 @@ const usual: Setting = {
   atOnce: Infinity,
   perSecond: Infinity,
   rate: null,
-  transactionMs: 2,
-  taskMs: 0.1,
+  transactionMs: 2.3,
+  taskMs: 0.5,
+  contendedMs: 0.012,
   wayMs: 1,
   lifeMs: Infinity,
   seed: 1,
@@ -98,6 +99,7 @@ const { values } = parseArgs({
     'per-second': number,
     rate: number,
     'transaction-ms': number,
+    'task-ms': number,
     'life-s': number,
   },
 })
@@ -121,6 +123,7 @@ if (Object.keys(values).length === 0) {
       perSecond: of(values['per-second'], usual.perSecond),
       rate: values.rate === undefined ? null : { requests: Number(values.rate), perMs: 1_000 },
       transactionMs: of(values['transaction-ms'], usual.transactionMs),
+      taskMs: of(values['task-ms'], usual.taskMs),
       lifeMs: of(values['life-s'], usual.lifeMs, 1_000),
     }),
   )

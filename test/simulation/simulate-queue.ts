@@ -20,6 +20,8 @@ export interface Setting {
   /** How long a transaction occupies the queue's server, and how long one more task in it. */
   readonly transactionMs: number
   readonly taskMs: number
+  /** And for each worker that has one to write at the same time: they come between each other. */
+  readonly contendedMs: number
   /** How long a transaction is on its way, there and back. */
   readonly wayMs: number
   /** How long a worker lives, on average; Infinity for ever. Another one takes its place at once. */
@@ -86,6 +88,8 @@ export function simulateQueue(setting: Setting): Figures {
   let done = 0
   let serverFreeAt = 0
   let serverBusyMs = 0
+  /** How many transactions have been asked for. */
+  let writing = 0
   let atGateway = 0
   let finishedAt = 0
   const counts = { transactions: 0, requests: 0, refused: 0, deaths: 0, lost: 0 }
@@ -149,11 +153,14 @@ export function simulateQueue(setting: Setting): Figures {
     if (steps.length === 0 || !worker.isAlive) return void (worker.isWriting = false)
     worker.isWriting = true
     counts.transactions++
-    const costMs = setting.transactionMs + steps.length * setting.taskMs
+    const { transactionMs, taskMs, contendedMs } = setting
+    const costMs = transactionMs + steps.length * taskMs + writing * contendedMs
+    writing++
     const from = Math.max(schedule.now() + setting.wayMs / 2, serverFreeAt)
     serverFreeAt = from + costMs
     serverBusyMs += costMs
     schedule.after(serverFreeAt - schedule.now(), () => {
+      writing--
       const answers = steps.map((step) => apply(step))
       schedule.after(setting.wayMs / 2, () => {
         if (!worker.isAlive) return
