@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+import type { RequestRecord, SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-key.ts'
+import { forTest, type QueueServer } from '../../support/queue-servers.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { crashProject, type CrashProject } from '../crash-project.ts'
+import { loadFiles, type LoadOptions } from './load-project.ts'
+import { startLoadSandbox, type LoadSandbox } from './load-sandbox.ts'
+import { contentsOf, type ServerContents } from './server-contents.ts'
+import { startFleet } from './worker-fleet.ts'
+
+export interface SceneOptions extends LoadOptions {
+  readonly start: () => Promise<QueueServer>
+  readonly sandbox: Partial<Omit<SandboxOptions, 'clock'>>
+  readonly workers: number
+  /** More words for the workers. */
+  readonly words?: readonly string[]
+  readonly idempotencyHonoured?: boolean
+}
+
+/** A project, a queue, its workers and a gateway: all as processes of their own. */
+export async function loadScene(options: SceneOptions) {
+  const { start, jobs, workers, words: workerWords = [], idempotencyHonoured = true } = options
+  const sandbox = await sandboxForTest({ keptAnswers: jobs * 2, ...options.sandbox })
+  const server = await forTest(start())
+  const store = temporaryFolder()
+  const project = crashProject(sandbox, loadFiles(options), { idempotencyHonoured })
+  const key = canaryKey()
+  const fleet = startFleet({
+    workers,
+    queue: server.url,
+    store,
+    words: workerWords,
+    env: {
+      MODELGATE_BASE_URL: sandbox.url,
+      MODELGATE_IDEMPOTENCY_HONOURED: String(idempotencyHonoured),
+      MODELGATE_API_KEY: key,
+    },
+    random: seededRandom(20_261_122),
+    isEachAlone: !idempotencyHonoured,
+  })
+  const words = ['--yes', '--queue', server.url, '--store', store]
+  return { ...options, sandbox, server, store, project, key, fleet, words }
+}
+
+export type LoadScene = Awaited<ReturnType<typeof loadScene>>
+
+async function sandboxForTest(options: SceneOptions['sandbox']): Promise<LoadSandbox> {
+  const sandbox = await startLoadSandbox(options)
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+/** Starts the run, kills it when so much has been created, and starts it again to its end. */
+export async function runWithKill({ project, words, sandbox }: LoadScene, creations: number): Promise<void> {
+  const first = project.start(words)
+  let hasEnded = false
+  void first.ended.then(() => (hasEnded = true))
+  while (!hasEnded && (await sandbox.created()) < creations) await setTimeout(100)
+  first.process.kill('SIGKILL')
+  expect((await first.ended).exit).toBe('SIGKILL')
+  await project.finish(words)
+}
+
+/**
+ * Each result has been created once, and is there as a run without a queue makes it. Nothing is left of the work, and the key
+ * is nowhere.
+ */
+export async function expectAllDone(scene: LoadScene): Promise<void> {
+  const { project, sandbox, server, store, key, words, jobs } = scene
+  const creations = await creationsOf(sandbox)
+  expect([creations.length, new Set(creations.map(({ idempotencyKey }) => idempotencyKey)).size]).toEqual([
+    jobs,
+    jobs,
+  ])
+  const outputs = Object.values(project.outputs())
+  expect([outputs.length, outputs.filter(Boolean).length, project.leftovers()]).toEqual([jobs, jobs, []])
+  await project.finish(['--check'])
+  await project.finish(words)
+  expect(await sandbox.created()).toBe(jobs)
+  expect(digestsOf(project)).toEqual(await localDigests(jobs))
+
+  const contents = await contentsOf(server)
+  expectNothingLeft(contents, jobs)
+  expect(tasksOf(contents).filter(({ state }) => state !== 'done')).toEqual([])
+  expectNoKey('the server', contents.text, key)
+  expectNoKeyBelow(store, key)
+}
+
+/** No request is under way for any document, and no delivery is there. */
+export function expectNothingLeft({ documents, left }: ServerContents, creates: number): void {
+  const lanes = documents.get('lanes')!['lanes'] as Record<string, { readonly inFlight: number }>
+  const runs = named(documents, 'run:')
+  expect({
+    left,
+    requests: named(documents, 'request:'),
+    lanes: Object.values(lanes).map(({ inFlight }) => inFlight),
+    runs: runs.map(({ inFlight }) => inFlight),
+    creates: runs.map(({ used }) => (used as { readonly creates: number }).creates),
+  }).toEqual({
+    left: 0,
+    requests: [],
+    lanes: [0, 0, 0],
+    runs: [{ text: 0, image: 0, video: 0 }],
+    creates: [creates],
+  })
+}
+
+export const tasksOf = ({ documents }: Pick<ServerContents, 'documents'>) => named(documents, 'task:')
+
+export async function creationsOf(sandbox: LoadSandbox): Promise<readonly RequestRecord[]> {
+  return (await sandbox.requests()).filter(({ created }) => created)
+}
+
+function named(documents: ServerContents['documents'], prefix: string) {
+  return [...documents].flatMap(([name, document]) => (name.startsWith(prefix) ? [document] : []))
+}
+
+function digestsOf(project: CrashProject): Record<string, string> {
+  const lock = JSON.parse(readFileSync(project.path('modelgate.lock'), 'utf8')) as Record<
+    string,
+    { readonly outputs?: readonly { readonly path: string; readonly sha256: string }[] }
+  >
+  const outputs = Object.values(lock).flatMap(({ outputs: own = [] }) => own)
+  // In a video is the time when it was made.
+  return Object.fromEntries(outputs.map(({ path, sha256 }) => [path, path.endsWith('.mp4') ? '' : sha256]))
+}
+
+/** What a run without a queue makes of the same manifest, at a sandbox of the same seed. */
+async function localDigests(jobs: number): Promise<Record<string, string>> {
+  const project = crashProject(await sandboxForTest({}), loadFiles({ jobs }))
+  await project.finish()
+  return digestsOf(project)
+}
