@@ -13,6 +13,7 @@ import { measureManyAssets } from './many-assets.ts'
 import { tableOf, type Measurement } from './measurement.ts'
 import { measurePeers } from './peers.ts'
 import { machineFacts, performancePage } from './performance-page.ts'
+import { measureQueue } from './queue.ts'
 import { measureShortReply } from './short-reply.ts'
 import { measureStartup } from './startup.ts'
 import { measureVideo } from './video.ts'
@@ -27,7 +28,7 @@ const groups: Readonly<Record<string, readonly Measure[]>> = {
   'Long streams': [measureLongStreams, measureVariants, measureRawStream, measureMarkdown, measureLatency],
   'Images and videos': [measureImages, measureVideo],
   'The log': [measureLog],
-  Pipelines: [measureManyAssets],
+  Pipelines: [measureManyAssets, measureQueue],
 }
 
 const { values } = parseArgs({
