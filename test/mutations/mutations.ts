@@ -90,9 +90,11 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'unspecified-reason-stays',
     file: 'src/gateway/generate-content/decoder.ts',
-    before: `    state.isUnspecified = false
+    before: `    if (state.finish !== undefined) repeatsEnd = true
+    state.isUnspecified = false
 `,
-    after: ``,
+    after: `    if (state.finish !== undefined) repeatsEnd = true
+`,
     tests: ['test/program/scenarios.test.ts'],
   },
   {
@@ -496,7 +498,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'owner-reused-id',
-    file: 'src/pipeline/journal/owner.ts',
+    file: 'src/pipeline/journal/owner-record.ts',
     before: 'own.started === null ||',
     after: 'true ||',
     tests: ['test/pipeline/journal/owner.test.ts'],
@@ -504,7 +506,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'lane-burst',
     file: 'src/pipeline/schedule/lane-rate.ts',
-    before: 'request > lastOfBurst',
+    before: 'request > state.lastOfBurst',
     after: 'request > 0',
     tests: ['test/pipeline/schedule/lanes.test.ts'],
   },
