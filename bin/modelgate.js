@@ -136,13 +136,23 @@ function withAllFunctions(compile) {
   }
 }
 
-/** What an earlier start has compiled of just this source. */
+/**
+ * What an earlier start has compiled of just this source. It is code, and runs unseen: nobody else may have written it,
+ * whoever owns the folder (a home directory that `sudo` keeps).
+ */
 function compiledBefore(file, source) {
+  const { closeSync, fstatSync, openSync, readFileSync } = process.getBuiltinModule('node:fs')
+  let descriptor
   try {
-    const kept = process.getBuiltinModule('node:fs').readFileSync(file)
+    descriptor = openSync(file, 'r')
+    const { uid, mode } = fstatSync(descriptor)
+    if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return undefined
+    const kept = readFileSync(descriptor)
     return kept.latin1Slice(0, headLength) === headOf(source) ? kept.subarray(headLength) : undefined
   } catch {
     return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 
@@ -196,10 +206,12 @@ function makeFolder(folder) {
  */
 function codeFile(id) {
   const { arch, env, getuid, platform, version } = process
-  const { join } = process.getBuiltinModule('node:path')
+  const { isAbsolute, join } = process.getBuiltinModule('node:path')
   if (env.NODE_DISABLE_COMPILE_CACHE) return undefined
   const base = env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME)
   const ours = [env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code']
   const folder = env.NODE_COMPILE_CACHE || (base && join(base, ...ours))
-  return folder && join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
+  // Else it would be where the program happens to run: a cloned repository could bring code.
+  if (!folder || !isAbsolute(folder)) return undefined
+  return join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
 }

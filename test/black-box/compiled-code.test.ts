@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -91,3 +91,39 @@ test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
     expect(kept(folder).size).toBe(0)
   },
 )
+
+test.skipIf(process.platform === 'win32')('code that others could have written is not run', async () => {
+  const folder = temporaryFolder()
+  await runWith(folder)
+  for (const path of kept(folder).values()) {
+    const bytes = readFileSync(path)
+    // V8 would take this without a look, and die of it.
+    writeFileSync(path, bytes.fill(0x55, 4_096))
+    chmodSync(path, 0o666)
+  }
+  await runWith(folder)
+})
+
+test.skipIf(process.platform === 'win32' || process.getuid?.() !== 0)(
+  'code of another user is not run',
+  async () => {
+    const folder = temporaryFolder()
+    await runWith(folder)
+    for (const path of kept(folder).values()) {
+      writeFileSync(path, readFileSync(path).fill(0x55, 4_096))
+      chownSync(path, 65_534, 65_534)
+    }
+    await runWith(folder)
+  },
+)
+
+test('no code is kept or taken below the working directory', async () => {
+  const folder = temporaryFolder()
+  const { ended } = spawnProgram(['help', 'exit-codes'], {
+    program: packagedProgram,
+    cwd: folder,
+    env: { NODE_COMPILE_CACHE: 'cache', XDG_CACHE_HOME: '.', HOME: '.' },
+  })
+  expect((await ended).exit).toBe(0)
+  expect(kept(folder).size).toBe(0)
+})
