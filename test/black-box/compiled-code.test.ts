@@ -101,7 +101,7 @@ test.skipIf(process.platform === 'win32')('code that others could have written i
     writeFileSync(path, bytes.fill(0x55, 4_096))
     chmodSync(path, 0o666)
   }
-  await runWith(folder)
+  await expect(runWith(folder)).resolves.toBeUndefined()
 })
 
 test.skipIf(process.platform === 'win32' || process.getuid?.() !== 0)(

@@ -6,6 +6,7 @@ import type { Spent } from '../journal/history.ts'
 import { queueDocument } from '../queue/document-shapes.ts'
 import type { DocumentStore } from '../queue/document-store.ts'
 import { errorFrom } from '../queue/error-message.ts'
+import { watchDeliveries } from '../queue/lost-deliveries.ts'
 import type { RunLimits, RunRecord } from '../queue/run-record.ts'
 import { gatherSends } from '../queue/sends.ts'
 import { openRun, usedBy, withdraw } from '../queue/submissions.ts'
@@ -94,7 +95,11 @@ export function queueMaker(options: Options): Maker {
       const tell = () => {
         if (!waits.hasNews && waits.keys.length > 0) run.warn(idleText(options.call))
       }
-      timers.push(clock.timer(idleMs, tell), watchCircuit(documents, clock, run.emit))
+      timers.push(
+        clock.timer(idleMs, tell),
+        watchCircuit(documents, clock, run.emit),
+        watchDeliveries(queue, clock, () => waits.keys),
+      )
     },
     async make(_, request) {
       const { key } = request
