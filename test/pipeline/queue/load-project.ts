@@ -10,7 +10,7 @@ export interface LoadOptions {
 /** Mostly texts; pictures, and of each an edit and a caption; some videos of pictures. */
 export function loadFiles({
   jobs,
-  concurrency = 64,
+  concurrency = 256,
   onUnknown,
   isWithoutReferences = false,
 }: LoadOptions): Record<string, string> {

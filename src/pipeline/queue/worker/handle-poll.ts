@@ -150,6 +150,6 @@ async function fetchResult(
     isLeft = ended.isLeft
     return ended
   } finally {
-    if (!isLeft) await removeFolder(folder.path)
+    if (!isLeft) removeFolder(folder.path)
   }
 }

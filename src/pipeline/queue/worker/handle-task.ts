@@ -99,7 +99,7 @@ export async function handleTask(worker: Worker, known: KnownTask): Promise<Hand
       await sleep(worker.context.clock, ended.againInMs, worker.stop.closing)
     }
   } finally {
-    if (!isLeft) await removeFolder(folder.path)
+    if (!isLeft) removeFolder(folder.path)
   }
 }
 

@@ -38,7 +38,7 @@ export async function recordLeftovers(worker: Worker, path: string): Promise<boo
         await passOn(worker, ref)
       }
     }
-    if (!isLeft) await removeFolder(path)
+    if (!isLeft) removeFolder(path)
     return isLeft
   } catch (error) {
     if (!stop.closing.aborted) {

@@ -81,7 +81,7 @@ export async function openOwnFolder(
       async release(isLeft) {
         timer?.cancel()
         timer = undefined
-        if (!isLeft) await removeFolder(path)
+        if (!isLeft) removeFolder(path)
         await unlink(ownerPath).catch(() => {})
         // The folders of the queue, if nothing is in them.
         if ((await readdir(folder).catch(() => ['?'])).length === 0) await rmdir(folder).catch(() => {})

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { readdir, rename, rm } from 'node:fs/promises'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeError } from '../../../files/file-error.ts'
 import { parseJson } from '../../../files/parse-json.ts'
@@ -47,8 +47,11 @@ export function makeTaskFolder({ path }: TaskFolder, note: Note): void {
 }
 
 /** Never throws. */
-export async function removeFolder(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true }).catch(() => {})
+export function removeFolder(path: string): void {
+  try {
+    // At once, which takes a fourth of the processor's time.
+    rmSync(path, { recursive: true, force: true })
+  } catch {}
 }
 
 /**
