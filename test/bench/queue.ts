@@ -28,8 +28,8 @@ const fullBar = 0.95
 
 const manyJobs = 10_000
 const manyWorkers = 2
-const processorBar = 7
-const maxMb = 250
+const processorBar = 6
+const maxMb = { worker: 250, run: 400 } as const
 
 /** `run --queue` and its workers: how they grow, and what they take. Without a server of a queue it is not measured. */
 export async function measureQueue(workbench: Workbench): Promise<Measurement[]> {
@@ -114,8 +114,8 @@ async function measureMany(
       isMet: ours <= processorBar * baseline,
       runs: { ours: [ours], baseline: [baseline] },
     },
-    memoryWithin(`memory of a worker, 10,000 texts, ${name}`, [peakMb.worker], maxMb),
-    memoryWithin(`memory of run --queue, 10,000 texts, ${name}`, [peakMb.run], maxMb),
+    memoryWithin(`memory of a worker, 10,000 texts, ${name}`, [peakMb.worker], maxMb.worker),
+    memoryWithin(`memory of run --queue, 10,000 texts, ${name}`, [peakMb.run], maxMb.run),
   ]
 }
 

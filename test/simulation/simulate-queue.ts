@@ -20,7 +20,7 @@ export interface Setting {
   /** How long a transaction occupies the queue's server, and how long one more task in it. */
   readonly transactionMs: number
   readonly taskMs: number
-  /** And for each worker that has one to write at the same time: they come between each other. */
+  /** How much longer while others have one to write: they come between each other. With sixty of them twice as much. */
   readonly contendedMs: number
   /** How long a transaction is on its way, there and back. */
   readonly wayMs: number
@@ -154,7 +154,8 @@ export function simulateQueue(setting: Setting): Figures {
     worker.isWriting = true
     counts.transactions++
     const { transactionMs, taskMs, contendedMs } = setting
-    const costMs = transactionMs + steps.length * taskMs + writing * contendedMs
+    const aloneMs = transactionMs + steps.length * taskMs
+    const costMs = writing === 0 ? aloneMs : aloneMs + contendedMs * (1 + writing / 60)
     writing++
     const from = Math.max(schedule.now() + setting.wayMs / 2, serverFreeAt)
     serverFreeAt = from + costMs
