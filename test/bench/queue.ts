@@ -23,8 +23,8 @@ const places = 2
 /** Of each worker: eight seconds of work. */
 const jobsEach = 80
 const linearBar = 0.85
-/** So busy a machine has nothing left to share out. */
-const fullBar = 0.95
+/** So busy in the middle, a machine is full time and again. */
+const fullBar = 0.9
 
 const manyJobs = 10_000
 const manyWorkers = 2
