@@ -22,7 +22,7 @@ const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'console'])
 const stubs = `
 modelgate() { { printf '%s\\0' "$@"; printf '\\n\\0'; } >> "$CALLS"; echo '{}'; }
 npx() { if [ "$1" = modelgate ]; then "$@"; fi; }
-for name in npm jq curl git openssl cat pass xargs ffmpeg docker sudo tee sleep kill cp mkdir rm; do
+for name in npm jq curl git openssl cat pass xargs ffmpeg docker sudo tee sleep kill cp mkdir rm redis-server; do
   eval "$name() { echo 1; }"
 done
 read() { [ -z "$(builtin printf %s "$HAS_READ")" ] || return 1; HAS_READ=1; eval "\${!#}=1"; }
