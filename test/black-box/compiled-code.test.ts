@@ -113,7 +113,7 @@ test.skipIf(process.platform === 'win32' || process.getuid?.() !== 0)(
       writeFileSync(path, readFileSync(path).fill(0x55, 4_096))
       chownSync(path, 65_534, 65_534)
     }
-    await runWith(folder)
+    await expect(runWith(folder)).resolves.toBeUndefined()
   },
 )
 

@@ -135,11 +135,12 @@ async function flagsRead(
   return read
 }
 
-/** Lets time go by until a call has ended, however. */
+/** Lets time go by until a call has ended, however; time stands still while files are read and written. */
 async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
   let hasEnded = false
   void run.catch(() => {}).finally(() => (hasEnded = true))
-  while (!hasEnded) await clock.advance(20)
+  const isBusy = () => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
+  while (!hasEnded) await clock.advance(isBusy() ? 0 : 20)
 }
 
 /** Commands that take no `--sandbox`; those of groups that never send anything, too. */
