@@ -7,7 +7,14 @@ import type { Delivery } from './delivery.ts'
 import { queueDocument } from './document-shapes.ts'
 import type { DocumentStore, Documents, Writes } from './document-store.ts'
 import { errorMessage } from './error-message.ts'
-import { newLanes, openLanes, type LanesDocument, type QueueLanes, type RequestRate } from './queue-lanes.ts'
+import {
+  askAgainMs,
+  newLanes,
+  openLanes,
+  type LanesDocument,
+  type QueueLanes,
+  type RequestRate,
+} from './queue-lanes.ts'
 import { givenBack, moved, taken, type RunRecord } from './run-record.ts'
 import { taskMessage } from './submissions.ts'
 import {
@@ -327,8 +334,6 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
   }
 }
 
-/** A worker asks again after so many milliseconds where nothing tells when there will be a place. */
-const askAgainMs = 200
 const askAgain: Begun = { kind: 'wait', ms: askAgainMs, isHeld: false }
 
 /**

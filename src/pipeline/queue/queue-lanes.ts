@@ -37,7 +37,7 @@ export interface RequestRate {
 const wayMs = 250
 
 /** Where nothing else tells when there will be a place, a worker asks again after so many milliseconds. */
-const askAgainMs = 200
+export const askAgainMs = 200
 
 /** Reads and changes the document, which the caller then writes. */
 export interface QueueLanes {

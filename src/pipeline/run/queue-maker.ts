@@ -15,7 +15,6 @@ import { waitForTasks, type TaskNews, type TaskWait, type TaskWaits } from '../q
 import { deadlinePassed } from '../schedule/lanes.ts'
 import { leftToWorkers } from './describe-run.ts'
 import type { OpenQueue, QueueCall } from './open-queue.ts'
-import { createSlots } from './queue-patience.ts'
 import { fetchResult } from './queue-result.ts'
 import { giveToQueue, type Giving } from './queue-submission.ts'
 import { recordEnd } from './request-records.ts'
@@ -304,4 +303,21 @@ function stillUnderWay(): ModelgateError {
 
 function idleText({ worker }: QueueCall): string {
   return `No worker has begun with it yet. Start one: ${nextCommand(worker).toString()}`
+}
+
+/** Lets so many pieces of work go on at once; the others wait in their order. */
+function createSlots(count: number): <Value>(work: () => Promise<Value>) => Promise<Value> {
+  const waiting: (() => void)[] = []
+  let free = count
+  return async (work) => {
+    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    else free--
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
+    }
+  }
 }

@@ -6,10 +6,10 @@ import { creationOf } from '../manifest/instance-body.ts'
 import { encodeTask, type LocalFile } from '../queue/encode-task.ts'
 import type { gatherSends } from '../queue/sends.ts'
 import { expiryMs, type DocumentStore } from '../queue/document-store.ts'
+import { whileAway } from '../queue/patiently.ts'
 import { lookAt, submit, type Submission } from '../queue/submissions.ts'
 import type { TaskDocument } from '../queue/task-document.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { patiently } from './queue-patience.ts'
 import { filesOfReferences } from './request-records.ts'
 import type { Request, Run } from './run-call.ts'
 
@@ -60,12 +60,12 @@ export async function giveToQueue(giving: Giving, request: Request): Promise<Giv
   inQueue.add(key)
   const submission = { ...submissionOf(giving, request), message }
   const { signal } = run.stop
-  const [found] = await patiently(clock, signal, () => submit(queue.documents, run.journal.run, [submission]))
+  const [found] = await whileAway(clock, signal, () => submit(queue.documents, run.journal.run, [submission]))
   if (found!.kind === 'waiting') {
     const { attempt, isStarted } = found!
     const priority = run.priorities.get(instance.id) ?? 0
     const lane = isStarted ? 'poll' : instance.lane
-    await patiently(clock, signal, () => send(lane, { key, attempt, priority }))
+    await whileAway(clock, signal, () => send(lane, { key, attempt, priority }))
   }
   const ended = found!.kind === 'ended' ? found!.task : undefined
   return { created, isUnderWay: found!.kind === 'under way', ended }

@@ -10,7 +10,7 @@ import type { Begun, TaskRef } from '../intents.ts'
 import { placeInputs, type PlacedTask } from '../place-inputs.ts'
 import { isFinal, requestName, taskName, type TaskDocument } from '../task-document.ts'
 import { decodeTask, messageVersion, type TaskMessage } from '../task-message.ts'
-import { patiently } from './patiently.ts'
+import { patiently } from '../patiently.ts'
 import { recordError, recordResult, told, type Ended } from './record-end.ts'
 import {
   executeCall,

@@ -3,7 +3,7 @@ import { asModelgateError, billedOf, type ModelgateError } from '../../../errors
 import { withoutSecrets } from '../../../operations/operation.ts'
 import type { TaskResult } from '../../execute/task.ts'
 import { isOfWorker, type TaskEnd, type TaskRef } from '../intents.ts'
-import { patiently } from './patiently.ts'
+import { patiently } from '../patiently.ts'
 import type { TaskDocument } from '../task-document.ts'
 import type { Worker } from './worker-call.ts'
 

@@ -1,9 +1,9 @@
 import { randomHex, sleep } from '../../../context.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { patiently } from './patiently.ts'
+import { patiently } from '../patiently.ts'
 import type { Worker } from './worker-call.ts'
 
-/** A permit is for now: one so old, in milliseconds, may be another request's by the time this one arrives. */
+/** A permit is used within so many milliseconds: later, another request may count on its place in the rate. */
 const freshMs = 150
 
 /**
