@@ -117,8 +117,17 @@ export function patternOf(json: string, placeOf: (path: string) => Place): strin
       const isText = place === 'text'
       if (isText && string === undefined) return undefined
       if (place === 'same' || (literal !== undefined && !/\d$/.test(literal))) continue
-      copyTo(token.lastIndex - (string ?? literal!).length)
-      pattern += string === undefined ? number : isText ? `"(${characters})"` : `"${characters}"`
+      const start = token.lastIndex - (string ?? literal!).length
+      copyTo(start)
+      if (string === undefined) pattern += number
+      else if (isText) pattern += `"(${characters})"`
+      else {
+        // Mostly it is the same again, which is found sooner.
+        pattern += '(?:'
+        copied = start
+        copyTo(token.lastIndex)
+        pattern += `|"${characters}")`
+      }
       copied = token.lastIndex
       if (isText) texts++
     }
