@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TextEvent } from '../../src/events/text.ts'
@@ -23,9 +24,14 @@ async function outcomeOf(gateway: Gateway, create: Create, pieces: readonly Uint
     emit(event) {
       // Texts that came together may be told as one.
       const before = events.at(-1)
-      if (event.type !== 'text-delta' || before?.type !== 'text-delta' || before.index !== event.index) {
-        events.push(event)
-      } else events[events.length - 1] = { ...event, text: before.text + event.text }
+      const isText = event.type === 'text-delta' || event.type === 'reasoning-delta'
+      if (
+        isText &&
+        before !== undefined &&
+        isDeepStrictEqual({ ...before, text: '' }, { ...event, text: '' })
+      ) {
+        events[events.length - 1] = { ...event, text: (before as typeof event).text + event.text }
+      } else events.push(event)
     },
     keepResponse: false,
     keepText: true,

@@ -324,3 +324,10 @@ export function sampleChunk(chunk: unknown): SampleChunk | undefined {
     [part['thought'], finishReason, safetyRatings].every((value) => value === undefined)
   return { candidate, content, part, isMereText }
 }
+
+/** The ratings that are told: of what was blocked, and of what may be harmful. */
+export function notableRatings(ratings: unknown): JsonObject[] {
+  return objectsOf(ratings).filter(
+    ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',
+  )
+}

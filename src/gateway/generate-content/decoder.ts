@@ -19,6 +19,7 @@ import {
   createPartialArguments,
   createReplyFacts,
   placeInChunk,
+  notableRatings,
   sampleChunk,
 } from './chunks.ts'
 
@@ -226,9 +227,7 @@ export function createContentDecoder({
   }
 
   const reportSafety = (ratings: unknown) => {
-    const notable = objectsOf(ratings).filter(
-      ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',
-    )
+    const notable = notableRatings(ratings)
     if (notable.length > 0) emit({ type: 'safety-report', ratings: notable })
   }
 
@@ -277,7 +276,8 @@ export function createContentDecoder({
       const { candidate, content, part, isMereText } = sample!
       return {
         pattern,
-        joins: isMereText,
+        // What is reported of a message is reported of each.
+        joins: notableRatings(candidate['safetyRatings']).length === 0,
         take(characters, event) {
           const text = unescapeJson(characters)
           if (isMereText) {
