@@ -117,17 +117,8 @@ export function patternOf(json: string, placeOf: (path: string) => Place): strin
       const isText = place === 'text'
       if (isText && string === undefined) return undefined
       if (place === 'same' || (literal !== undefined && !/\d$/.test(literal))) continue
-      const start = token.lastIndex - (string ?? literal!).length
-      copyTo(start)
-      if (string === undefined) pattern += number
-      else if (isText) pattern += `"(${characters})"`
-      else {
-        // Mostly it is the same again, which is found sooner.
-        pattern += '(?:'
-        copied = start
-        copyTo(token.lastIndex)
-        pattern += `|"${characters}")`
-      }
+      copyTo(token.lastIndex - (string ?? literal!).length)
+      pattern += string === undefined ? number : isText ? `"(${characters})"` : `"${characters}"`
       copied = token.lastIndex
       if (isText) texts++
     }
