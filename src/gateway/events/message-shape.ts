@@ -82,7 +82,8 @@ const number = String.raw`-?(?:0|[1-9]\d{0,16})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3
 
 /**
  * The pattern of all messages of the shape that one of them has: the same fields in the same order, with the same white space.
- * Matching a whole message is faster than parsing it, and as strict: what is not JSON never matches.
+ * Matching a whole message is faster than parsing it, and as strict: what is not JSON never matches. What differs between
+ * replies is not part of it, so that V8 compiles it once for all replies of a gateway.
  * @param json the message, which has been parsed: it is JSON
  * @param placeOf says what stands at a path such as `candidates[0].index`
  * @returns undefined for a message without just one text, and for one that is not like the pieces of an answer
