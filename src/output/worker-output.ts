@@ -3,7 +3,7 @@ import type { WorkerDocument, WorkerEvent } from '../events/worker.ts'
 import { byteText, clockTime } from '../quantities.ts'
 import type { OwnNoticeParts, OwnRenderer } from './create-output.ts'
 import type { Notices } from './notices.ts'
-import type { RunLine } from './run/run-lines.ts'
+import { billedText, type RunLine } from './run/run-lines.ts'
 
 const lineLimit = 1_000
 
@@ -45,7 +45,8 @@ function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: O
     },
     error(error, partial) {
       sum(partial)
-      others.error(error, partial)
+      // The line of each request has said whether it was billed.
+      others.error(error.amend({ billed: 'no' }), partial)
     },
   }
 }
@@ -82,11 +83,6 @@ function taskLine({
     case 'unknown':
       return { text: `${instance}: outcome unknown${why}`, tone: 'error' }
   }
-}
-
-function billedText(billed: 'no' | 'maybe' | 'yes'): string {
-  if (billed === 'no') return ''
-  return billed === 'yes' ? ' It was billed.' : ' It may have been billed.'
 }
 
 function summaryLine({ done, failed, unknown, took_s: took }: WorkerDocument): RunLine {

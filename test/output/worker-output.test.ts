@@ -23,7 +23,7 @@ async function shown(options: { readonly quiet?: boolean; readonly mode?: 'json'
   const context = testContext()
   const output = createOutput(context, { quiet: false, usage: false, own: workerRenderer, ...options })
   for (const event of events) output.event(event)
-  if (isStopped) await output.error(new Interrupted('interrupt'), sampleWorker)
+  if (isStopped) await output.error(new Interrupted('interrupt', { billed: 'yes' }), sampleWorker)
   else await output.end(sampleWorker)
   return { out: context.stdout.text, err: context.stderr.text }
 }
@@ -44,8 +44,9 @@ test('a line for each request that has ended', async () => {
   `)
 })
 
-test('a worker that is stopped says what it has done', async () => {
-  expect((await shown({}, true)).err).toContain('12 done, 1 failed, in 1:33\n')
+test('a worker that is stopped says what it has done, and not of a single request that it was billed', async () => {
+  const { err } = await shown({}, true)
+  expect(err).toMatch(/12 done, 1 failed, in 1:33\nmodelgate: Stopped\.\n$/)
 })
 
 test('quiet, it tells only what failed, and with --json prints the document', async () => {

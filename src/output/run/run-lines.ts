@@ -46,7 +46,8 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
   }
 }
 
-function billedText(billed: 'no' | 'maybe' | 'yes'): string {
+/** What follows the message of an error in a line of its request. */
+export function billedText(billed: 'no' | 'maybe' | 'yes'): string {
   if (billed === 'no') return ''
   return billed === 'yes' ? ' It was billed.' : ' It may have been billed.'
 }
