@@ -6,7 +6,17 @@ import { isAnswered, isRateLimit, mayRepeat } from '../schedule/attempt-error.ts
 import type { Delivery } from './delivery.ts'
 import { queueDocument } from './document-shapes.ts'
 import type { DocumentStore, Documents, Writes } from './document-store.ts'
-import { errorMessage } from './error-message.ts'
+import {
+  errorMessage,
+  isFinal,
+  lanesName,
+  requestName,
+  runName,
+  taskName,
+  workerName,
+  type TaskDocument,
+  type TaskOutcome,
+} from './task-document.ts'
 import {
   askAgainMs,
   newLanes,
@@ -17,16 +27,6 @@ import {
 } from './queue-lanes.ts'
 import { givenBack, moved, taken, type RunRecord } from './run-record.ts'
 import { taskMessage } from './submissions.ts'
-import {
-  isFinal,
-  lanesName,
-  requestName,
-  runName,
-  taskName,
-  workerName,
-  type TaskDocument,
-  type TaskOutcome,
-} from './task-document.ts'
 
 /** Which task a worker means, and whose it is. */
 export interface TaskRef extends Delivery {

@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../json.ts'
 import { queueDocument } from './document-shapes.ts'
 import type { DocumentStore, Documents } from './document-store.ts'
-import { errorFrom } from './error-message.ts'
+import { errorFrom, requestName, runName, taskName, type TaskDocument } from './task-document.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
 import { openRecord, type RunLimits, type RunRecord } from './run-record.ts'
-import { requestName, runName, taskName, type TaskDocument } from './task-document.ts'
 
 /** A request that a run gives to the queue. */
 export interface Submission extends Pick<

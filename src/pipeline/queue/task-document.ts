@@ -1,7 +1,8 @@
+import { isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { RemoteJob } from '../journal/history.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import type { ErrorMessage } from './error-message.ts'
 
 /**
  * One request of a run, as all processes of a queue see it: there is one for each key, so that nobody sends it twice.
@@ -72,3 +73,34 @@ export const requestName = (key: string): string => `request:${key}`
 export const runName = (run: string): string => `run:${run}`
 export const workerName = (worker: string): string => `worker:${worker}`
 export const lanesName = 'lanes'
+
+/** An error on its way from a worker to the run. What only that machine knows, such as paths, is left out. */
+export interface ErrorMessage {
+  readonly exit: ExitName
+  readonly code: string
+  readonly message: string
+  readonly facts: Pick<
+    ErrorFacts,
+    'phase' | 'httpStatus' | 'requestId' | 'retryAfterS' | 'billed' | 'hint' | 'remoteId'
+  >
+}
+
+/** The error without secrets. @param redact takes them out of a JSON document */
+export function errorMessage(error: ModelgateError, redact: (json: string) => string): ErrorMessage {
+  const { phase, httpStatus, requestId, retryAfterS, billed, hint, remoteId } = error.facts
+  const facts = { phase, httpStatus, requestId, retryAfterS, billed, hint, remoteId }
+  const { exit, code, message } = error
+  return JSON.parse(redact(JSON.stringify({ exit, code, message, facts }))) as ErrorMessage
+}
+
+/** The error that a worker has met. What is no such message is an unknown outcome: something was sent. */
+export function errorFrom(value: unknown): ModelgateError {
+  const { exit, code, message, facts } = isObject(value) ? value : ({} as JsonObject)
+  if (!isExitName(exit) || typeof code !== 'string' || typeof message !== 'string') {
+    return new ModelgateError('unknown', 'queue_damaged', 'The queue holds an outcome that cannot be read.', {
+      phase: 'result',
+      billed: 'maybe',
+    })
+  }
+  return new ModelgateError(exit, code, message, isObject(facts) ? (facts as ErrorFacts) : {})
+}

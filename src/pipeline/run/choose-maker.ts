@@ -3,8 +3,7 @@ import type { RunBudget } from '../schedule/run-budget.ts'
 import { createLanes, type Lanes } from '../schedule/lanes.ts'
 import { localMaker } from './local-maker.ts'
 import type { OpenProject } from './open-project.ts'
-import type { OpenQueue } from './open-queue.ts'
-import type { Maker, RunCall, RunOptions } from './run-call.ts'
+import type { OpenQueue, Maker, RunCall, RunOptions } from './run-call.ts'
 import { costLimitOf, limitOf, nothing } from './run-limits.ts'
 
 /** The lanes of a run that makes its requests itself. @param jobs how many */

@@ -9,9 +9,8 @@ import { expiryMs, type DocumentStore } from '../queue/document-store.ts'
 import { whileAway } from '../queue/patiently.ts'
 import { lookAt, submit, type Submission } from '../queue/submissions.ts'
 import type { TaskDocument } from '../queue/task-document.ts'
-import type { OpenQueue } from './open-queue.ts'
+import type { OpenQueue, Request, Run } from './run-call.ts'
 import { filesOfReferences } from './request-records.ts'
-import type { Request, Run } from './run-call.ts'
 
 /** What giving requests to a queue takes. */
 export interface Giving {

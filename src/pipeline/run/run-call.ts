@@ -15,10 +15,12 @@ import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import type { World } from '../plan/world.ts'
+import type { Sender } from '../queue/delivery.ts'
+import type { DocumentStore } from '../queue/document-store.ts'
+import type { SharedStore } from '../store/shared-store.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import type { OpenProject } from './open-project.ts'
-import type { QueueCall } from './open-queue.ts'
 import type { Stop } from './stop-run.ts'
 
 /** What a run gets from its caller besides the manifest. */
@@ -31,6 +33,22 @@ export interface RunCall extends ManifestCall {
   readonly queue: QueueCall | undefined
   /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
   connect(): Promise<Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>>
+}
+
+/** A queue, and the store that all of its machines share. */
+export interface OpenQueue {
+  readonly documents: DocumentStore
+  readonly sender: Sender
+  readonly store: SharedStore
+  close(): Promise<void>
+}
+
+/** Where a run has its requests made by workers. */
+export interface QueueCall {
+  /** The words of the command that starts a worker. */
+  readonly worker: readonly string[]
+  /** Called once, and only where something may be made. @throws UsageError; ModelgateError (exit 3, 5, 6); FileError */
+  open(): Promise<OpenQueue>
 }
 
 /** What is asked of a run. */

@@ -11,9 +11,8 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { beginRun } from './begin-run.ts'
 import { leavePart } from './leave-part.ts'
 import { openProject, type OpenProject } from './open-project.ts'
-import type { OpenQueue } from './open-queue.ts'
+import type { OpenQueue, InstanceEnd, Run, RunCall, RunOptions } from './run-call.ts'
 import { describeEnd, runDocument, runFailure, type RunFacts } from './describe-run.ts'
-import type { InstanceEnd, Run, RunCall, RunOptions } from './run-call.ts'
 import { ended, settleInstance } from './settle-instance.ts'
 
 /**
