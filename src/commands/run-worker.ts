@@ -3,13 +3,12 @@ import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { asModelgateError, billedOf, ModelgateError, UsageError } from '../errors.ts'
+import { asModelgateError, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { WorkerDocument } from '../events/worker.ts'
 import type { Outcome } from '../operations/operation.ts'
 import type { Spending } from '../operations/spending.ts'
-import { checkOwn } from '../operations/spending-limits.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import type { Output } from '../output/output.ts'
 import { workerRenderer } from '../output/worker-output.ts'
@@ -19,7 +18,8 @@ import { runWorker } from '../pipeline/queue/worker/worker-loop.ts'
 import { createProblemList } from '../problems.ts'
 import { refuseOptionsOfRun } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
-import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/worker-flags.ts'
+import { defaultGrace } from './run/run-flags.ts'
+import { readWorkerFlags, type WorkerFlags } from './run/worker-flags.ts'
 import { openOutput, reportOutcome } from './shared/call/run-operation.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
@@ -81,12 +81,12 @@ async function workOn(context: Context, flags: WorkerFlags, work: typeof runWork
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, flags))
   const options = await check(() => readWorkerFlags(flags))
-  const limits = await check(() => readLimits(context, flags))
+  await check(() => readLimits(context, flags))
   const places = await check(async () => settings && readShared(settings))
   throwIfAny()
   const folder = stateFolder(context)
   if (folder === undefined) {
-    throw new UsageError('A worker needs a folder for what it is at, and there is no home directory.', {
+    throw new UsageError('A worker needs a folder for its unfinished work, and there is no home directory.', {
       hint: 'Set MODELGATE_STATE_DIR.',
     })
   }
@@ -98,7 +98,6 @@ async function workOn(context: Context, flags: WorkerFlags, work: typeof runWork
     flags,
     settings: settings!,
     options: { ...options!, isSentAgain: settings!.idempotencyHonoured.value || flags.sandbox === true },
-    maxCreates: limits!.own,
     places: places!,
     folder,
     gate,
@@ -106,7 +105,11 @@ async function workOn(context: Context, flags: WorkerFlags, work: typeof runWork
   }
   const outcome = await workWith(working, work).catch((thrown: unknown): Outcome<WorkerDocument> => {
     const error = asModelgateError(thrown, flags.debug === true)
-    return { kind: 'failed', error: error.amend({ billed: 'no', ...error.facts }), document: undefined }
+    return {
+      kind: 'failed',
+      error: error.amend({ billed: tally.billed(), ...error.facts }),
+      document: undefined,
+    }
   })
   await reportOutcome(output, flags, outcome, () => tally.hasSent())
 }
@@ -116,7 +119,6 @@ interface Working {
   readonly flags: WorkerFlags
   readonly settings: Settings
   readonly options: WorkerOptions
-  readonly maxCreates: number | undefined
   readonly places: SharedPlaces
   readonly folder: string
   readonly gate: Gate
@@ -127,9 +129,7 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
   const { context, flags, settings, options, places, folder, gate, tally } = working
   const isSandbox = flags.sandbox === true
   tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
-  // The worker's own limit is for all of its requests together.
-  const { maxCreates: _, ...own } = flags
-  const opened = await openGateway(context, own, settings, false, () => tally, gate)
+  const opened = await openGateway(context, flags, settings, false, () => tally, gate)
   try {
     const shared = await openShared(context, flags, settings, places, gate)
     try {
@@ -148,7 +148,7 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
           store: shared.store,
           shared: {
             gateway: opened.gateway,
-            newSpending: limitedSpending(opened.newSpending, working.maxCreates),
+            newSpending: () => handingOn(opened.newSpending()),
             prices: settings.prices.value,
             families: settings.families.value,
             profile: settings.profile.value,
@@ -184,29 +184,14 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
   }
 }
 
-/** Counts what all tasks of the worker create against its own limit. */
-function limitedSpending(newSpending: () => Spending, maxCreates: number | undefined): () => Spending {
-  let own = 0
-  return () => {
-    const spending = newSpending()
-    return {
-      ...spending,
-      async admit(creation) {
-        checkOwn({ own: maxCreates, since: 0, sinceText: '' }, own, creation)
-        own += creation.count
-        try {
-          const failed = await spending.admit(creation)
-          return (error) => {
-            if (error instanceof ModelgateError && billedOf(error) === 'no') own -= creation.count
-            failed(error)
-          }
-        } catch (error) {
-          own -= creation.count
-          // Without a price it is not this worker's; another one may have no limit.
-          throw error instanceof UsageError ? error.amend({ exit: 'limit' }) : error
-        }
-      },
-    }
+/** A request without a price is not for this worker, which has a limit; another one may have none. */
+function handingOn(spending: Spending): Spending {
+  return {
+    ...spending,
+    admit: (creation) =>
+      spending.admit(creation).catch((error: unknown) => {
+        throw error instanceof UsageError ? error.amend({ exit: 'limit' }) : error
+      }),
   }
 }
 

@@ -23,6 +23,8 @@ interface SpendingParts {
   /** The sandbox of `--sandbox` creates nothing that counts, and costs nothing. */
   readonly isSandbox: boolean
   readonly limits: SpendingLimits | undefined
+  /** How much the command has created; several spendings of one command share it. */
+  readonly own?: { created: number }
   warn(message: string): void
 }
 
@@ -34,14 +36,12 @@ interface Admitted {
   readonly id: string | undefined
 }
 
-/** The spending of one command, whatever number of requests it sends. */
+/** The spending of one command, whatever number of requests it sends one after the other. */
 export function createSpending(parts: SpendingParts): Spending {
-  const { ledger, prices, isSandbox, limits, warn } = parts
+  const { ledger, prices, isSandbox, limits, own = { created: 0 }, warn } = parts
   const isPriced = Object.keys(prices).length > 0
   // What most calls do not need is loaded by those that have limits or prices.
   const checks = () => import('./spending-limits.ts')
-  /** How much this command has created. */
-  let own = 0
   let last: Admitted | undefined
 
   /** @returns the id of the line; undefined where there is none, and none is needed */
@@ -68,22 +68,29 @@ export function createSpending(parts: SpendingParts): Spending {
   return {
     async admit(creation) {
       last = undefined
-      if (limits !== undefined) (await checks()).checkOwn(limits, own, creation)
-      let known: KnownCost | undefined
-      if (isPriced && !isSandbox) {
-        const cost = (await import('../cost/estimate.ts')).costBefore(prices, creation)
-        if (cost.amount !== null) known = cost
-      }
-      if (limits?.cost !== undefined && !isSandbox) (await checks()).checkPrice(creation, known, warn)
-      const id = isSandbox ? undefined : await enter(creation, known)
-      last = { creation, known, id }
-      own += creation.count
-      return (error) => {
-        // Only what certainly was not accepted.
-        if (!(error instanceof ModelgateError) || billedByFacts(error) !== 'no') return
-        own -= creation.count
-        last = undefined
-        if (id !== undefined) void ledger.giveBack(id)
+      const limit = limits && (await checks())
+      limit?.checkOwn(limits!, own.created, creation)
+      // At once, so that no other request gets past the limit meanwhile.
+      own.created += creation.count
+      try {
+        let known: KnownCost | undefined
+        if (isPriced && !isSandbox) {
+          const cost = (await import('../cost/estimate.ts')).costBefore(prices, creation)
+          if (cost.amount !== null) known = cost
+        }
+        if (limits?.cost !== undefined && !isSandbox) limit!.checkPrice(creation, known, warn)
+        const id = isSandbox ? undefined : await enter(creation, known)
+        last = { creation, known, id }
+        return (error) => {
+          // Only what certainly was not accepted.
+          if (!(error instanceof ModelgateError) || billedByFacts(error) !== 'no') return
+          own.created -= creation.count
+          last = undefined
+          if (id !== undefined) void ledger.giveBack(id)
+        }
+      } catch (error) {
+        own.created -= creation.count
+        throw error
       }
     },
     async withCost(document) {

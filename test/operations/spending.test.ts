@@ -7,12 +7,13 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const image = (count: number) => ({ model: 'm', count, of: 'image' }) as const
 
-const spendingOf = (own: number) =>
+const spendingOf = (limit: number, own = { created: 0 }, folder = temporaryFolder()) =>
   createSpending({
-    ledger: openLedger(temporaryFolder(), fakeClock()),
+    ledger: openLedger(folder, fakeClock()),
     prices: {},
     isSandbox: false,
-    limits: { own, since: 0, sinceText: '1970-01-01 00:00' },
+    own,
+    limits: { own: limit, since: 0, sinceText: '1970-01-01 00:00' },
     warn: () => {},
   })
 
@@ -35,4 +36,16 @@ test('what was not accepted does not count for the command, either', async () =>
   const unclear = await spending.admit(image(2))
   unclear(new ModelgateError('unknown', 'outcome_reset', 'Lost.', { billed: 'maybe' }))
   await expect(spending.admit(image(1))).rejects.toMatchObject({ code: 'creations_limit' })
+})
+
+test('the tasks of a worker share its limit, also at the same time, whatever a gateway writes', async () => {
+  const own = { created: 0 }
+  const folder = temporaryFolder()
+  const [one, other] = [spendingOf(3, own, folder), spendingOf(3, own, folder)]
+  const both = await Promise.allSettled([one.admit(image(2)), other.admit(image(2))])
+  expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  const [first] = both as [PromiseFulfilledResult<(error: unknown) => void>, unknown]
+  first.value(new ModelgateError('unknown', 'outcome_status', 'You were not charged.', { billed: 'maybe' }))
+  await expect(other.admit(image(2))).rejects.toMatchObject({ code: 'creations_limit' })
+  await other.admit(image(1))
 })

@@ -1,10 +1,11 @@
 import type { WorkerOptions } from '../../pipeline/queue/worker/worker-call.ts'
 import type { RequestRate } from '../../pipeline/queue/queue-lanes.ts'
 import { lanes, type Lane } from '../../pipeline/manifest/manifest.ts'
+import { defaultLanes } from '../../pipeline/manifest/manifest-fields.ts'
 import { UsageError } from '../../errors.ts'
 import { createProblemList } from '../../problems.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
-import { defaultGrace, graceOf } from './run-flags.ts'
+import { graceOf } from './run-flags.ts'
 
 export interface WorkerFlags extends CommonOptions {
   queue?: string
@@ -15,8 +16,6 @@ export interface WorkerFlags extends CommonOptions {
   grace?: string
 }
 
-/** The same as of a run on one machine. */
-const defaultPlaces: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }
 const maxPlaces = 1000
 const maxRate = 100_000
 
@@ -35,13 +34,13 @@ export async function readWorkerFlags(flags: WorkerFlags): Promise<Omit<WorkerOp
 
 /** `text=16,image=4`: what is not named has as many as usual. */
 function placesOf(text: string | undefined): WorkerOptions['places'] {
-  if (text === undefined) return defaultPlaces
+  if (text === undefined) return defaultLanes
   const entries = text.split(',').map((part) => /^\s*(\w+)=(\d{1,4})\s*$/.exec(part) ?? [])
   const named = new Map(entries.map(([, lane, count]) => [lane, Number(count)]))
   const isValid =
     named.size === entries.length &&
     [...named].every(([lane, count]) => lanes.includes(lane as Lane) && count <= maxPlaces)
-  const all = { ...defaultPlaces, ...(Object.fromEntries(named) as Partial<Record<Lane, number>>) }
+  const all = { ...defaultLanes, ...(Object.fromEntries(named) as Partial<Record<Lane, number>>) }
   if (!isValid) {
     throw new UsageError(
       `--lanes must say how many requests at once, up to ${maxPlaces}, such as text=16,image=4,video=0, not ${JSON.stringify(text.slice(0, 40))}.`,
@@ -63,5 +62,3 @@ function rateOf(text: string | undefined): RequestRate | null {
     `--rate must be a number of requests in a second or a minute, such as 20/s or 600/m, not ${JSON.stringify(text.slice(0, 40))}.`,
   )
 }
-
-export { defaultGrace }

@@ -77,12 +77,14 @@ export async function openGateway(
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
   const ledger = openLedger(stateFolder(context), context.clock, (json) => gate.document(json))
+  const own = { created: 0 }
   const newSpending = () =>
     createSpending({
       ledger,
       prices: settings.prices.value,
       isSandbox: options.sandbox === true,
       limits,
+      own,
       warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
     })
   const spending = newSpending()
