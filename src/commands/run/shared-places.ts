@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
 import { openDocuments, queueNamespace } from '../../pipeline/queue/open-documents.ts'
 import type { DocumentStore } from '../../pipeline/queue/document-store.ts'
-import { readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
+import { passwordsOf, readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
 import { openSharedStore } from '../../pipeline/store/open-shared-store.ts'
 import type { SharedStore } from '../../pipeline/store/shared-store.ts'
 import { createProblemList } from '../../problems.ts'
@@ -56,8 +56,7 @@ export async function openShared(
   places: SharedPlaces,
   gate: Gate,
 ): Promise<OpenShared> {
-  const { password } = new URL(places.queue.href)
-  for (const secret of [password, decoded(password)]) if (secret !== '') gate.hide(secret)
+  for (const password of passwordsOf(places.queue)) gate.hide(password)
   const store = await openSharedStore(context, places.store, {
     connection: await networkOptions(context, settings),
     allowHttp: settings.allowHttp.value,
@@ -76,14 +75,5 @@ export async function openShared(
   } catch (error) {
     await store.close()
     throw error
-  }
-}
-
-/** A password in a URL may be written with percent signs. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }

@@ -96,6 +96,13 @@ export function reasonOf(error: unknown, { href }: QueueUrl): string {
   return clean === '' ? 'the connection was lost.' : clean.replace(/[.!?]?$/, '.')
 }
 
+/** The passwords in the address of a queue, as they are written there and without percent signs. */
+export function passwordsOf({ href }: Pick<QueueUrl, 'href'>): string[] {
+  const { password, searchParams } = new URL(href)
+  const options = [...searchParams].flatMap(([name, value]) => (/password/i.test(name) ? [value] : []))
+  return [password, decoded(password), ...options].filter((text) => text !== '')
+}
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

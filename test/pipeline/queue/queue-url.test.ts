@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readQueueUrl, reasonOf } from '../../../src/pipeline/queue/queue-url.ts'
+import { passwordsOf, readQueueUrl, reasonOf } from '../../../src/pipeline/queue/queue-url.ts'
 
 test.each([
   ['postgres://me:secret@db.example/jobs?sslmode=require', 'postgres', 'postgres://db.example/jobs'],
@@ -47,4 +47,10 @@ describe('the reason of an error', () => {
       'connect ECONNREFUSED ::1:5432.',
     )
   })
+})
+
+test('the passwords of an address are known as they are written and as they are meant', () => {
+  const url = readQueueUrl('postgres://someone:p%40ss@h/d?sslmode=verify-full&sslpassword=hid%20den')
+  expect(passwordsOf(url)).toEqual(['p%40ss', 'p@ss', 'hid den'])
+  expect(passwordsOf(readQueueUrl('redis://h'))).toEqual([])
 })
