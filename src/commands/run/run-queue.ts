@@ -29,12 +29,6 @@ export async function readQueue(
     if (without === undefined) return undefined
     throw new UsageError(`${without} needs a queue: give --queue, or set MODELGATE_QUEUE.`)
   }
-  if (options.shard !== null) {
-    throw new UsageError('--shard and a queue exclude each other: the queue shares the work out by itself.', {
-      code: 'invalid_request',
-      hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',
-    })
-  }
   if (options.mode !== 'run' && flags.detach) {
     throw new UsageError('--detach leaves requests to workers, and --plan, --check and --frozen make none.', {
       code: 'invalid_request',
@@ -42,6 +36,12 @@ export async function readQueue(
   }
   // What only looks at how things stand opens none.
   if (options.mode !== 'run') return { words: [], callFor: () => notOpened }
+  if (options.shard !== null) {
+    throw new UsageError('--shard and a queue exclude each other: the queue shares the work out by itself.', {
+      code: 'invalid_request',
+      hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',
+    })
+  }
   const places = await readShared(settings)
   const given = flags.queue === undefined ? [] : ['--queue', places.queue.shown]
   const words = [...given, ...(flags.store === undefined ? [] : ['--store', places.store])]
