@@ -656,7 +656,7 @@ complete -c modelgate -n '__modelgate_is run' -a adopt -d 'Lock files that are t
 complete -c modelgate -n '__modelgate_is run' -a pick -d 'Make one of several candidates the output'
 complete -c modelgate -n '__modelgate_is run' -a report -d 'Show every asset beside its prompt, for a review'
 complete -c modelgate -n '__modelgate_is run' -a merge -d 'Put the parts of a run together, or the two sides of a lock'
-complete -c modelgate -n '__modelgate_is run' -a worker -d 'Make what runs on any machine have given to a queue'
+complete -c modelgate -n '__modelgate_is run' -a worker -d 'Make the requests that runs have put into a queue'
 complete -c modelgate -n '__modelgate_is run' -a clean -d 'List or remove what the lock does not name'
 complete -c modelgate -n '__modelgate_is run' -s f -l file -r -F -d 'the manifest; by default the nearest modelgate.yaml, upwards'
 complete -c modelgate -n '__modelgate_is run' -l plan -d 'print what would be done, and why; no gateway is asked'

@@ -48,7 +48,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'pick' = 'Make one of several candidates the output'
             'report' = 'Show every asset beside its prompt, for a review'
             'merge' = 'Put the parts of a run together, or the two sides of a lock'
-            'worker' = 'Make what runs on any machine have given to a queue'
+            'worker' = 'Make the requests that runs have put into a queue'
             'clean' = 'List or remove what the lock does not name'
         }
         'log' = [ordered]@{

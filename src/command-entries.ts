@@ -157,7 +157,7 @@ export const commandEntries: readonly CommandEntry[] = [
       },
       {
         name: 'worker',
-        about: 'Make what runs on any machine have given to a queue',
+        about: 'Make the requests that runs have put into a queue',
         sends: true,
         load: async () => (await import('./commands/run-worker.ts')).registerRunWorker,
       },
