@@ -75,7 +75,7 @@ export async function throughputOf(work: Work): Promise<Throughput> {
     }
     type Look = Awaited<ReturnType<typeof look>>
     let [from, to]: (Look | undefined)[] = []
-    while (run.exitCode === null && (from === undefined || to === undefined)) {
+    while ((run.exitCode ?? run.signalCode) === null && (from === undefined || to === undefined)) {
       await Promise.race([setTimeout(50), ended])
       const made = await sandbox.created()
       if (from === undefined && made >= jobs * edge) from = await look()

@@ -36,7 +36,7 @@ export async function measureQueue(workbench: Workbench): Promise<Measurement[]>
   const all: Measurement[] = []
   for (const [name, isThere, start] of servers) {
     if (!isThere) {
-      console.log(`Not measured: a queue on ${name}, which is not installed.`)
+      workbench.skipped.push(`A queue on ${name} is not measured: this machine lacks the server.`)
       continue
     }
     all.push(...(await measureGrowth(workbench, name, start)))
