@@ -119,11 +119,14 @@ test.skipIf(process.platform === 'win32' || process.getuid?.() !== 0)(
 
 test('no code is kept or taken below the working directory', async () => {
   const folder = temporaryFolder()
-  const { ended } = spawnProgram(['help', 'exit-codes'], {
-    program: packagedProgram,
-    cwd: folder,
-    env: { NODE_COMPILE_CACHE: 'cache', XDG_CACHE_HOME: '.', HOME: '.' },
-  })
-  expect((await ended).exit).toBe(0)
+  const env = { NODE_COMPILE_CACHE: 'cache', XDG_CACHE_HOME: '.', HOME: '.' }
+  const run = () => spawnProgram(['help', 'exit-codes'], { program: packagedProgram, cwd: folder, env }).ended
+  expect((await run()).exit).toBe(0)
   expect(kept(folder).size).toBe(0)
+  await runWith(join(folder, 'cache'))
+  const planted = [...kept(folder).values()]
+  expect(planted).not.toEqual([])
+  // V8 would take this without a look, and die of it.
+  for (const path of planted) writeFileSync(path, readFileSync(path).fill(0x55, 4_096))
+  expect((await run()).exit).toBe(0)
 })

@@ -70,7 +70,8 @@ describe.each(servers)('%s', (_, isThere, start) => {
       const run = project.start(['--yes', ...places])
       let hasEnded = false
       void run.ended.then(() => (hasEnded = true))
-      for (let killed = 0; killed < kills && !hasEnded; killed++) {
+      let killed = 0
+      for (; killed < kills && !hasEnded; killed++) {
         await setTimeout(300 + random() * 1500)
         const at = Math.floor(random() * workers.length)
         workers[at]!.process.kill('SIGKILL')
@@ -78,6 +79,7 @@ describe.each(servers)('%s', (_, isThere, start) => {
         workers[at] = worker()
       }
       const ended = await run.ended
+      expect(killed).toBe(kills)
       for (const one of workers) one.process.kill('SIGTERM')
       const exits = await Promise.all(workers.map(async (one) => (await one.ended).exit))
       expect([ended.exit, ended.exit === 0 ? '' : ended.stderr]).toEqual([0, ''])
