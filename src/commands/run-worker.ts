@@ -222,7 +222,8 @@ function createTally({ clock }: Pick<Context, 'clock'>, output: Output): Tally {
         else if (event.outcome === 'unknown') unknown++
       }
       output.event(event)
-      void output.flush()
+      // What cannot be written is told at the end: what is being paid for goes on.
+      output.flush().catch(() => {})
     },
     hasSent: () => sent > 0,
     billed: () => (created > 0 ? 'yes' : sent > 0 ? 'maybe' : 'no'),
