@@ -1,4 +1,5 @@
 import { randomHex } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
 import { amountNumber, amountText } from '../../cost/amount.ts'
 import type { History } from '../journal/history.ts'
 import { timeOf } from '../journal/journal.ts'
@@ -74,7 +75,9 @@ export async function giveToQueue(giving: Giving, request: Request): Promise<Giv
 function storeOnce({ stored, queue }: Giving, { path, sha256 }: LocalFile): Promise<void> {
   const known = stored.get(sha256)
   if (known !== undefined) return known
-  const putting = queue.store.put(path, sha256)
+  const putting = queue.store.put(path, sha256).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error.amend({ billed: 'no', ...error.facts }) : error
+  })
   stored.set(sha256, putting)
   // Another one that needs it may have more luck.
   putting.catch(() => stored.delete(sha256))
