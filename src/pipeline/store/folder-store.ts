@@ -30,7 +30,7 @@ export async function openFolderStore(context: FileContext, path: string): Promi
   const sharing = { folder: found.mode & 0o7777, file: found.mode & 0o666, group: found.gid }
   const blobs = openBlobs(context, { root, makeRoot: async () => {}, sharing })
   return {
-    shown: shownPath(path),
+    shown: path,
     has: (sha256) => blobs.has(sha256),
     async put(source, sha256) {
       if (await blobs.has(sha256)) return

@@ -47,7 +47,7 @@ async function fetched(store: SharedStore, sha256: string): Promise<string | und
 
 test('bytes travel through a folder under their digest, and are written once', async () => {
   const { store, source, blob, folder } = await setUp()
-  expect(store.shown).toBe('"share"')
+  expect(store.shown).toBe('share')
   expect(await store.has(twoLines)).toBe(false)
   expect(await fetched(store, twoLines)).toBeUndefined()
   await store.put(source, twoLines)
