@@ -116,7 +116,7 @@ export function createLanes(options: LanesOptions): Lanes {
       }
       if (hasWork(lane)) next = Math.min(next, sendsAt(lane))
     }
-    if (next !== Infinity) wake = clock.timer(next - now, pump)
+    if (next !== Infinity) wake = clock.timer(next - now, pump, 'sleep')
   }
   /** Whoever adds many tasks in one turn has them sent by their priority, not by who was first. */
   const pumpSoon = () => {
@@ -165,11 +165,12 @@ export function createLanes(options: LanesOptions): Lanes {
     if (clock.monotonic() + waitMs >= deadline) return task.reject(error)
     resting.add(task)
     task.lane.resting++
-    task.timer = clock.timer(waitMs, () => {
+    const again = () => {
       wakeUp(task)
       enqueue(task)
       pumpSoon()
-    })
+    }
+    task.timer = clock.timer(waitMs, again, 'sleep')
   }
   const wakeUp = (task: Task) => {
     task.timer?.cancel()
