@@ -31,6 +31,9 @@ export interface LocalServer {
   readonly received: number
 }
 
+/** Says what a connection gets, once the head of its request has come. */
+export type ChooseReply = (request: ReceivedRequest) => ServerReply
+
 export interface LocalServerOptions {
   /** Speaks TLS with this key and certificate (PEM). */
   readonly tls?: { readonly key: string; readonly cert: string }
@@ -43,10 +46,11 @@ export interface LocalServerOptions {
 
 /**
  * A server for one test: the first connection gets the first reply, and so on.
- * When the test ends it is closed, and the test fails unless every reply was asked for, and none but these.
+ * When the test ends it is closed, and the test fails unless every reply was asked for, and none but these; a function
+ * answers as many as there are.
  */
 export async function localServer(
-  replies: readonly ServerReply[],
+  replies: readonly ServerReply[] | ChooseReply,
   { tls, verify = true }: LocalServerOptions = {},
 ): Promise<LocalServer> {
   const requests: ReceivedRequest[] = []
@@ -61,7 +65,7 @@ export async function localServer(
     socket.on('close', () => sockets.delete(socket))
     socket.on('data', ({ length }: Buffer) => (received += length))
     const connection = createConnection(socket, (bytes) => (taken += bytes))
-    const reply = replies[requests.length]
+    const reply = typeof replies === 'function' ? replies : replies[requests.length]
     requests.push(connection.request)
     last = connection
     if (reply === undefined) return void socket.destroy()
@@ -81,7 +85,9 @@ export async function localServer(
     for (const socket of [...sockets, ...connections]) socket.destroy()
     await new Promise((resolve) => server.close(resolve))
     expect(faults, 'what went wrong in the local server').toEqual([])
-    if (verify) expect(requests.length, 'connections to the local server').toBe(replies.length)
+    if (verify && typeof replies !== 'function') {
+      expect(requests.length, 'connections to the local server').toBe(replies.length)
+    }
   })
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
@@ -208,9 +214,11 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
     get isEndless() {
       return isEndless && !gone
     },
-    async play(reply: ServerReply): Promise<void> {
+    async play(reply: ServerReply | ChooseReply): Promise<void> {
       try {
-        for (const step of reply) await perform(step)
+        const isChosen = typeof reply === 'function'
+        if (isChosen) await until(() => request.line !== '')
+        for (const step of isChosen ? reply(request) : reply) await perform(step)
       } catch (error) {
         if (!(error instanceof ClientGone)) throw error
       }

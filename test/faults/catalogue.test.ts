@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { calls, type Call } from './calls.ts'
+import { performCall, type Trouble } from './perform-call.ts'
+import { casesOf, exitOf, type FaultCase } from './row.ts'
+import { faultRows } from './rows.ts'
+
+const cases = casesOf(faultRows, calls)
+
+const perform = ({ variant, call, exchange }: FaultCase, more: readonly string[] = []) => {
+  const trouble: Trouble = {
+    call,
+    exchange,
+    replies: variant.replies?.(exchange, call) ?? [],
+    ...variant.trouble?.(exchange, call),
+  }
+  return performCall({ ...trouble, more: [...(trouble.more ?? []), ...more] })
+}
+
+test.each(cases.map((one) => [nameOf(one), one] as const))('%s', async (_, one) => {
+  const { call, expected } = one
+  const end = await perform(one)
+  expect({ exit: end.exit, stderr: end.exit === exitOf(expected.exit, call) ? '' : end.stderr }).toEqual({
+    exit: exitOf(expected.exit, call),
+    stderr: '',
+  })
+  expect({ stdout: end.stdout, files: end.files }).toEqual(leftBy(one))
+  expect(end.attempts, 'requests').toBe(expected.attempts ?? 1)
+  const told = end.stderr.split('\n').filter((line) => line.startsWith('modelgate: '))
+  expect(isSingle(call) ? told.length : 'any').toBe(isSingle(call) ? Number(expected.exit !== 0) : 'any')
+  expect(end.stderr).toMatch(expected.says ?? /^/)
+})
+
+const failing = cases.filter(({ expected, call }) => expected.exit !== 0 && isSingle(call))
+
+test.each(failing.map((one) => [nameOf(one), one] as const))('%s, as JSON', async (_, one) => {
+  const { exit, stdout, error } = await perform(one, ['--json'])
+  expect([exit, stdout]).toEqual([one.expected.exit, ''])
+  expect(error).toMatchObject({
+    exit_code: one.expected.exit,
+    message: expect.stringMatching(one.expected.says ?? /^/),
+    ...one.expected.error,
+  })
+})
+
+function nameOf({ row, variant, call, exchange }: FaultCase): string {
+  return `${row.id}, ${variant.name}: ${call.name}, ${exchange.role}`
+}
+
+/** Its failure is the call's own, with one message. */
+function isSingle({ how, argv }: Call): boolean {
+  return how === 'program' && argv[0] !== 'run'
+}
+
+function leftBy({ call, expected: { leaves } }: FaultCase): Call['leaves'] {
+  if (leaves === 'all') return call.leaves
+  return { stdout: leaves === 'begun' ? (call.begun ?? '') : '', files: {} }
+}

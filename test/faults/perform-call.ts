@@ -1,0 +1,166 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { expect } from 'vitest'
+import type { ErrorDocument } from '../../src/events/documents.ts'
+import { startProgram, type RunningProgram } from '../program/start-program.ts'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
+import { localServer, type LocalServer, type ReceivedRequest } from '../support/local-server.ts'
+import { memorySink } from '../support/memory-sink.ts'
+import { end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import type { TestOverrides } from '../support/test-context.ts'
+import type { Call, Exchange, WholeReply } from './calls.ts'
+
+/** What was seen of a call whose gateway did something wrong. */
+export interface CallEnd {
+  readonly exit: number
+  readonly stdout: string
+  readonly stderr: string
+  /** The error object on standard error, with `--json`. */
+  readonly error: ErrorDocument['error'] | undefined
+  /** In the working directory, without what the call found there; a run's own files are not among them. */
+  readonly files: Readonly<Record<string, Buffer>>
+  /** Requests of the spoilt exchange whose head has come. */
+  readonly attempts: number
+  /** Pauses of the program, in milliseconds; each passed at once. */
+  readonly waits: readonly number[]
+  readonly home: string
+}
+
+/** What goes wrong around a call, and what else is different about it. */
+export interface Trouble {
+  readonly call: Call
+  /** The exchange that goes wrong; all others go as they should. */
+  readonly exchange: Exchange
+  /** What its requests get, one after the other; those after these get the whole reply. */
+  readonly replies: readonly ServerReply[]
+  readonly more?: readonly string[]
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** In place of the server's own. */
+  readonly baseUrl?: (server: LocalServer) => string
+  readonly context?: TestOverrides
+  /** What happens while the program runs. Without it time passes by itself, pause by pause. */
+  readonly meanwhile?: (run: RunningProgram, server: LocalServer) => Promise<void>
+}
+
+/**
+ * Performs a call on a gateway that spoils one of its exchanges, and checks what holds for every call: no trace of the
+ * key, no temporary file, and never two creations that a gateway may have accepted.
+ */
+export async function performCall(trouble: Trouble): Promise<CallEnd> {
+  const { call, exchange, more = [], env, baseUrl, meanwhile } = trouble
+  const key = canaryKey()
+  const home = temporaryFolder()
+  const cwd = join(home, 'project')
+  mkdirSync(cwd)
+  writeFiles(cwd, call.files ?? {})
+  let attempts = 0
+  let isSpoilt = false
+  const server = await localServer((request) => {
+    const asked = call.exchanges.find(({ asks }) => asks.test(request.line))
+    if (asked === undefined) return notFound
+    const isChosen = isSpoilt && asked === exchange
+    return (isChosen ? trouble.replies[attempts++] : undefined) ?? wholeReply(asked.reply)
+  })
+  const url = baseUrl?.(server) ?? server.url
+  const own = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key, MODELGATE_POLL_INTERVAL: '1' }
+  for (const argv of call.before ?? []) {
+    expect(await startProgram(argv, { home, cwd, env: own }).passWaits()).toBe(0)
+  }
+  const done = server.requests.length
+  isSpoilt = true
+  const run = startProgram([...call.argv, ...more], {
+    home,
+    cwd,
+    ...(call.how === 'chat' && terminal()),
+    ...trouble.context,
+    env: { ...own, ...env },
+  })
+  if (meanwhile !== undefined) await meanwhile(run, server)
+  const exit = await run.passWaits()
+  const { stdout, stderr } = run.context
+  expectNoKey('standard output', stdout.bytes, key)
+  expectNoKey('standard error', stderr.bytes, key)
+  expectNoKeyBelow(home, key)
+  expectOneCreation(server.requests.slice(done), trouble)
+  return {
+    exit,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    error: errorIn(stderr.text),
+    files: filesIn(cwd, call),
+    attempts,
+    waits: run.clock.waits,
+    home,
+  }
+}
+
+const notFound: ServerReply = [readAll, write(head(404, { 'content-length': '0' })), end]
+
+/** A reply as it should come: of a known length, or for events in chunks. */
+function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
+  const all = { 'content-type': type, ...headers }
+  if (type !== 'text/event-stream') {
+    const body = Buffer.concat(pieces)
+    return [readAll, write(head(200, { ...all, 'content-length': String(body.length) })), write(body), end]
+  }
+  const chunks = pieces.map((piece) =>
+    write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])),
+  )
+  return [
+    readAll,
+    write(head(200, { ...all, 'transfer-encoding': 'chunked' })),
+    ...chunks,
+    write('0\r\n\r\n'),
+    end,
+  ]
+}
+
+/** A terminal on which nobody types anything more. */
+function terminal(): TestOverrides {
+  const keys = new PassThrough()
+  keys.end()
+  const screen = Object.assign(memorySink({ isTerminal: true }), { stream: new PassThrough().resume() })
+  return {
+    stdin: { kind: 'terminal', consumed: 'none', async *read() {}, release() {}, stream: keys as never },
+    stderr: screen as never,
+  }
+}
+
+function errorIn(stderr: string): ErrorDocument['error'] | undefined {
+  const line = stderr.split('\n').find((text) => text.startsWith('{'))
+  return line === undefined ? undefined : (JSON.parse(line) as ErrorDocument).error
+}
+
+function filesIn(folder: string, { files = {} }: Call): Record<string, Buffer> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  const own = paths.filter((path) => !path.startsWith('.modelgate/') && !path.startsWith('modelgate.lock'))
+  expect(paths.filter((path) => path.endsWith('.mgpart'))).toEqual([])
+  return Object.fromEntries(
+    own.filter((path) => !Object.hasOwn(files, path)).map((path) => [path, readFileSync(join(folder, path))]),
+  )
+}
+
+/** A request that came whole, and was not refused, may have been billed. */
+function expectOneCreation(requests: readonly ReceivedRequest[], { call, exchange, replies }: Trouble): void {
+  const paid = call.exchanges.filter(({ role }) => role === 'text' || role === 'creation')
+  for (const one of paid) {
+    const asked = requests.filter(({ line }) => one.asks.test(line))
+    const accepted = asked.filter(
+      ({ complete }, at) => complete && (one !== exchange || mayAccept(replies[at])),
+    )
+    expect(accepted.length, 'creations').toBeLessThanOrEqual(1)
+    expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBeLessThanOrEqual(1)
+  }
+}
+
+/** Whether a server that does this may have begun to work on the request: all but those that refuse it. */
+function mayAccept(reply: ServerReply | undefined): boolean {
+  const first = reply?.find((step) => step.step === 'write')
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(String(first?.bytes ?? ''))?.[1]
+  return status === undefined || Number(status) < 400
+}

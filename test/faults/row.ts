@@ -1,0 +1,74 @@
+import type { ErrorDocument } from '../../src/events/documents.ts'
+import type { ServerReply } from '../support/server-replies.ts'
+import type { Call, Exchange, Role } from './calls.ts'
+import type { Trouble } from './perform-call.ts'
+
+/** A row of docs/faults.md: one thing that can go wrong, and all the ways in which it is tried. The page is made of them. */
+export interface FaultRow {
+  /** `B2` */
+  readonly id: string
+  /** What goes wrong, and what happens then, in a few words. */
+  readonly fault: string
+  readonly happens: string
+  readonly tried: readonly FaultVariant[]
+  /** Why it is not produced here, or the test that shows it where it is not a matter of replies. */
+  readonly note?: string
+}
+
+/** One way in which a fault shows, at every exchange of every call that it says something of. */
+export interface FaultVariant {
+  readonly name: string
+  /** Calls and exchanges that it applies to, of those whose role is in `expects`; all unless told. */
+  readonly where?: (call: Call, exchange: Exchange) => boolean
+  /** What the requests of the exchange get, one after the other; those after these get the whole reply. */
+  readonly replies?: (exchange: Exchange, call: Call) => readonly ServerReply[]
+  /** What else is different about the call. */
+  readonly trouble?: (exchange: Exchange, call: Call) => Partial<Trouble>
+  readonly expects: Partial<Record<Role, Expected>>
+}
+
+/** What a user and a script see. */
+export interface Expected {
+  /** Of a single command; a run and a chat end as `exitOf` says. */
+  readonly exit: number
+  /** What the one message says; nothing is said unless told. */
+  readonly says?: RegExp
+  /** What the error object of `--json` holds besides its exit code. */
+  readonly error?: Partial<ErrorDocument['error']>
+  /** Requests of the exchange. One unless told. */
+  readonly attempts?: number
+  /** Of the whole result: all of it, what had come of a streamed text, or nothing. */
+  readonly leaves: 'all' | 'begun' | 'nothing'
+}
+
+/** A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). */
+export function exitOf(exit: number, { how, argv }: Call): number {
+  if (how === 'chat') return 0
+  if (argv[0] !== 'run') return exit
+  if ([4, 8, 9].includes(exit)) return 12
+  return exit === 11 ? 13 : exit
+}
+
+/** A fault at one exchange of one call. */
+export interface FaultCase {
+  readonly row: FaultRow
+  readonly variant: FaultVariant
+  readonly call: Call
+  readonly exchange: Exchange
+  readonly expected: Expected
+}
+
+/** Every fault at every exchange of every call that it applies to. */
+export function casesOf(rows: readonly FaultRow[], calls: readonly Call[]): readonly FaultCase[] {
+  return rows.flatMap((row) =>
+    row.tried.flatMap((variant) =>
+      calls.flatMap((call) =>
+        call.exchanges.flatMap((exchange) => {
+          const expected = variant.expects[exchange.role]
+          const isMeant = expected !== undefined && (variant.where?.(call, exchange) ?? true)
+          return isMeant ? [{ row, variant, call, exchange, expected }] : []
+        }),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,5 @@
+import type { FaultRow } from './row.ts'
+import { beforeTheHeaders } from './rows/before-the-headers.ts'
+
+/** All rows, in the order of docs/faults.md. */
+export const faultRows: readonly FaultRow[] = [...beforeTheHeaders]
