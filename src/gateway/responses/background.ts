@@ -161,14 +161,17 @@ function notAResponse(): ContractError {
   })
 }
 
-/** The response object that a reply begins with, or that its first event contains, as far as it has come. */
+/**
+ * The response that a reply begins with, or that its first event contains. Only its id can be relied on: of everything
+ * else the end may be missing.
+ */
 function readBeginning(beginning: string): JsonText | undefined {
   const start = beginning.indexOf('{')
   const text = start === -1 ? '' : closeJson(beginning.slice(start))
   try {
     const outer = objectOf(JSON.parse(text))
-    const value = isObject(outer['response']) ? outer['response'] : outer
-    return typeof value['id'] === 'string' ? { value: { status: 'queued', ...value }, text } : undefined
+    const { id } = isObject(outer['response']) ? outer['response'] : outer
+    return typeof id === 'string' ? { value: { id, object: 'response', status: 'queued' }, text } : undefined
   } catch {
     return undefined
   }

@@ -69,6 +69,19 @@ test('of a reply that is cut behind the id, the id is kept', async () => {
 })
 
 test.each([
+  '"status":"que',
+  '"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Hel',
+])('of a reply that is cut behind the id, nothing else is believed: %s', async (rest) => {
+  const beginning = `{"id":"resp_1","object":"response",${rest}`
+  const cut = [readAll, write(head(200, { 'content-length': '500' }) + beginning), reset]
+  const workspace = workspaceOf(await localServer([cut]))
+  const { code, out, err } = await workspace.run(start)
+  expect([code, out]).toEqual([0, 'resp_1\n'])
+  expect(err).not.toContain('finish reason')
+  expect(await recordsOf(workspace)).toMatchObject([{ id: 'resp_1', state: 'queued' }])
+})
+
+test.each([
   ['a lost reply', [readAll, reset]],
   ['a failure of the gateway', text('', { status: 502 })],
 ])('after %s the outcome is unknown, nothing is sent again, and the key is on record', async (_, reply) => {
