@@ -4,7 +4,7 @@ import { stalledError } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { isBlank, readBody } from './reply-body.ts'
-import { brokenError, sendRequest } from './send-request.ts'
+import { brokenError, requestWhole, sendRequest } from './send-request.ts'
 
 /** A JSON value, and its original text. */
 export interface JsonText {
@@ -39,12 +39,16 @@ export async function requestJson(
   request: GatewayRequest,
   limits: JsonLimits = {},
 ): Promise<JsonReply> {
-  const reply = await sendRequest(gateway, request)
-  try {
-    return await readJsonReply(gateway, request, reply, limits)
-  } catch (error) {
-    throw withRequestId(error, reply.requestId)
+  const read = async (reply: GatewayReply) => {
+    try {
+      return await readJsonReply(gateway, request, reply, limits)
+    } catch (error) {
+      throw withRequestId(error, reply.requestId)
+    }
   }
+  const { kind } = request
+  if (kind === 'read') return await requestWhole(gateway, { ...request, kind }, read)
+  return await read(await sendRequest(gateway, request))
 }
 
 /** The same error with the id of the request, by which the gateway's operator finds it. */

@@ -91,12 +91,30 @@ export async function sendRequest(gateway: Gateway, request: GatewayRequest): Pr
   const failed = request.kind === 'read' ? undefined : await gateway.admit?.(request.creation ?? nothingKnown)
   const { signal, end } = startTotalLimit(gateway)
   try {
-    const reply = await sendWithRetries(gateway, request, signal)
+    const reply = await sendWithRetries(gateway, request, signal, async (opened) => opened)
     return end === undefined ? reply : onceRead(reply, end)
   } catch (error) {
     end?.()
     failed?.(error)
     throw error
+  }
+}
+
+/**
+ * Sends a request that only reads, and reads its whole reply; one that breaks off is asked for again (fault D1).
+ * @param read what it throws when the reply was cut or stalled has the exit `later` or `unknown`
+ * @throws ModelgateError for everything that can go wrong
+ */
+export async function requestWhole<Result>(
+  gateway: Gateway,
+  request: GatewayRequest & { readonly kind: 'read' },
+  read: (reply: GatewayReply) => Promise<Result>,
+): Promise<Result> {
+  const { signal, end } = startTotalLimit(gateway)
+  try {
+    return await sendWithRetries(gateway, request, signal, read)
+  } finally {
+    end?.()
   }
 }
 
@@ -116,15 +134,17 @@ function onceRead(reply: GatewayReply, end: () => void): GatewayReply {
   return { ...reply, body: body(), close }
 }
 
-async function sendWithRetries(
+async function sendWithRetries<Result>(
   gateway: Gateway,
   request: GatewayRequest,
   signal: AbortSignal,
-): Promise<GatewayReply> {
+  read: (reply: GatewayReply) => Promise<Result>,
+): Promise<Result> {
   const { policy, clock } = gateway
   const trace = createTrace(gateway)
   for (let attempt = 0; ; attempt++) {
-    const outcome = await attemptOnce(gateway, request, signal, trace)
+    const reply = await attemptOnce(gateway, request, signal, trace)
+    const outcome = reply instanceof Failure ? reply : await readOrFail(reply, policy, read)
     if (!(outcome instanceof Failure)) return outcome
     const asked = outcome.error.facts.retryAfterS
     if (!outcome.repeatable || attempt >= policy.maxRetries) throw outcome.error
@@ -139,6 +159,24 @@ async function sendWithRetries(
       const { phase = 'reply', billed = 'no' } = outcome.error.facts
       throw reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
     })
+  }
+}
+
+/** What is made of a reply; a failure where the rest of it never came. */
+async function readOrFail<Result>(
+  reply: GatewayReply,
+  { mode }: RetryPolicy,
+  read: (reply: GatewayReply) => Promise<Result>,
+): Promise<Result | Failure> {
+  try {
+    return await read(reply)
+  } catch (error) {
+    const isLost =
+      error instanceof ModelgateError &&
+      (error.exit === 'later' || error.exit === 'unknown') &&
+      error.code !== 'read_deadline'
+    if (!isLost) throw error
+    return new Failure(error, mode !== 'never')
   }
 }
 

@@ -139,11 +139,19 @@ test.for<[string, ServerReply]>([
   ['a body that ends with the connection', closeDelimited(['{"id": "video_a+b/c=", "sta'])],
   ['a body in chunks', sse(['{"id": "video_a+b/c=", "sta'], { ending: 'cut' })],
   ['a body of known length', [readAll, write(head(200, { 'content-length': '50' })), write('{"id":'), end]],
-])('a look-up that is cut may be tried later: %s', async ([, reply]) => {
-  const server = await localServer([reply])
+])('a look-up that is cut is made again, and may be tried later: %s', async ([, reply]) => {
+  const server = await localServer([reply, reply, reply])
   const error = (await outcome(lookUpJob(testGateway(server.url), video))) as ModelgateError
   expect(error).toMatchObject({ exitCode: 5, facts: { billed: 'no', hint: 'Run it again later.' } })
   expect(error.message).not.toContain('usage')
+})
+
+test('a look-up that is cut, and whole when it is made again, has succeeded', async () => {
+  const server = await localServer([
+    closeDelimited(['{"id": "video_a+b']),
+    json({ id: video.id, status: 'running' }),
+  ])
+  expect(await lookUpJob(testGateway(server.url), video)).toMatchObject({ state: 'in_progress' })
 })
 
 test('a video that is not known is named', async () => {
