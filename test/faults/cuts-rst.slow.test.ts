@@ -1,0 +1,3 @@
+import { testCuts } from './cuts.ts'
+
+testCuts('RST', 1)

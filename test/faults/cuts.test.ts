@@ -1,0 +1,4 @@
+import { testCuts } from './cuts.ts'
+
+testCuts('FIN', 79)
+testCuts('RST', 83)
