@@ -73,13 +73,13 @@ const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalToken
 const generateStream: Exchange = {
   role: 'text',
   asks: /^POST \/v1beta\/models\/some-model:streamGenerateContent\?alt=sse /,
-  reply: events(generated('Hello, '), { ...generated('world.', 'STOP'), usageMetadata }),
+  reply: events(generated('Hello, '), { ...generated('wörld.', 'STOP'), usageMetadata }),
 }
 
 const message = {
   type: 'message',
   role: 'assistant',
-  content: [{ type: 'output_text', text: 'Hello, world.' }],
+  content: [{ type: 'output_text', text: 'Hello, wörld.' }],
 }
 const response = {
   id: 'resp_1',
@@ -98,7 +98,7 @@ const delta = (text: string) => ({
 const respondStream: Exchange = {
   role: 'text',
   asks: /^POST \/v1\/responses /,
-  reply: events(delta('Hello, '), delta('world.'), { type: 'response.completed', response }),
+  reply: events(delta('Hello, '), delta('wörld.'), { type: 'response.completed', response }),
 }
 const respondWhole: Exchange = { ...respondStream, reply: json(response) }
 const queued: Exchange = {
@@ -167,7 +167,7 @@ const filmDownload: Exchange = {
   reply: { type: 'video/mp4', pieces: [film] },
 }
 
-const hello = { stdout: 'Hello, world.\n', files: {} }
+const hello = { stdout: 'Hello, wörld.\n', files: {} }
 const begun = 'Hello, \n'
 const program = { how: 'program' } as const
 const saved = (name: string, bytes: Uint8Array) => ({ stdout: `${name}\n`, files: { [name]: bytes } })
@@ -194,7 +194,8 @@ export const calls: readonly Call[] = [
     name: 'generate -o',
     argv: ['generate', '-m', 'some-model', '-o', 'x.txt', 'Say hello.'],
     exchanges: [generateStream],
-    leaves: { stdout: '', files: { 'x.txt': Buffer.from('Hello, world.') } },
+    leaves: { stdout: '', files: { 'x.txt': Buffer.from('Hello, wörld.') } },
+    begun,
   },
   {
     ...program,
@@ -326,7 +327,7 @@ export const calls: readonly Call[] = [
     files: textJob,
     argv: ['run', '--yes'],
     exchanges: [generateStream],
-    leaves: saved('x.txt', Buffer.from('Hello, world.')),
+    leaves: saved('x.txt', Buffer.from('Hello, wörld.')),
   },
   {
     ...program,

@@ -53,5 +53,11 @@ function isSingle({ how, argv }: Call): boolean {
 
 function leftBy({ call, expected: { leaves } }: FaultCase): Call['leaves'] {
   if (leaves === 'all') return call.leaves
-  return { stdout: leaves === 'begun' ? (call.begun ?? '') : '', files: {} }
+  if (typeof leaves === 'string') return { stdout: leaves === 'begun' ? (call.begun ?? '') : '', files: {} }
+  const { stdout, files } = call.leaves
+  const names = Object.keys(files)
+  return {
+    stdout: names.length > 0 ? stdout : `${leaves.text}\n`,
+    files: Object.fromEntries(names.map((name) => [name, Buffer.from(leaves.text)])),
+  }
 }

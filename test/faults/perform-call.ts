@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'vitest'
 import type { ErrorDocument } from '../../src/events/documents.ts'
-import { startProgram, type RunningProgram } from '../program/start-program.ts'
+import { advanceUntilSettled } from '../gateway/test-gateway.ts'
+import { startProgram } from '../program/start-program.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { localServer, type LocalServer, type ReceivedRequest } from '../support/local-server.ts'
 import { memorySink } from '../support/memory-sink.ts'
@@ -40,8 +41,8 @@ export interface Trouble {
   /** In place of the server's own. */
   readonly baseUrl?: (server: LocalServer) => string
   readonly context?: TestOverrides
-  /** What happens while the program runs. Without it time passes by itself, pause by pause. */
-  readonly meanwhile?: (run: RunningProgram, server: LocalServer) => Promise<void>
+  /** Once the gateway has fallen silent, time passes in steps of so many milliseconds; else only the program's own pauses do. */
+  readonly stepMs?: number
 }
 
 /**
@@ -49,7 +50,7 @@ export interface Trouble {
  * key, no temporary file, and never two creations that a gateway may have accepted.
  */
 export async function performCall(trouble: Trouble): Promise<CallEnd> {
-  const { call, exchange, more = [], env, baseUrl, meanwhile } = trouble
+  const { call, exchange, more = [], env, baseUrl, stepMs } = trouble
   const key = canaryKey()
   const home = temporaryFolder()
   const cwd = join(home, 'project')
@@ -77,7 +78,9 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     ...trouble.context,
     env: { ...own, ...env },
   })
-  if (meanwhile !== undefined) await meanwhile(run, server)
+  if (stepMs !== undefined) {
+    await advanceUntilSettled(run.clock, stepMs, run.exitCode, () => server.isEndless)
+  }
   const exit = await run.passWaits()
   const { stdout, stderr } = run.context
   expectNoKey('standard output', stdout.bytes, key)

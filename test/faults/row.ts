@@ -37,8 +37,8 @@ export interface Expected {
   readonly error?: Partial<ErrorDocument['error']>
   /** Requests of the exchange. One unless told. */
   readonly attempts?: number
-  /** Of the whole result: all of it, what had come of a streamed text, or nothing. */
-  readonly leaves: 'all' | 'begun' | 'nothing'
+  /** Of the whole result: all of it, what had come of a streamed text, nothing, or another text in its place. */
+  readonly leaves: 'all' | 'begun' | 'nothing' | { readonly text: string }
 }
 
 /** A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). */

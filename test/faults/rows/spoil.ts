@@ -1,0 +1,36 @@
+import { closeDelimited, sse, type Ending, type ServerReply } from '../../support/server-replies.ts'
+import type { Call, Exchange } from '../calls.ts'
+
+/** A reply as a stream of other pieces: the right ones with something done to each. */
+export function streamOf(
+  { reply }: Exchange,
+  change: (piece: string, index: number, all: readonly string[]) => string | readonly (string | Uint8Array)[],
+  ending: Ending = 'whole',
+): ServerReply {
+  return sse(changed(reply.pieces, change), { ending })
+}
+
+/** The same, as a body that lasts until the connection ends. */
+export function untilClosed(
+  { reply }: Exchange,
+  change: (piece: string, index: number, all: readonly string[]) => string | readonly (string | Uint8Array)[],
+): ServerReply {
+  return closeDelimited(changed(reply.pieces, change), { headers: { 'content-type': reply.type } })
+}
+
+function changed(
+  pieces: readonly Buffer[],
+  change: (piece: string, index: number, all: readonly string[]) => string | readonly (string | Uint8Array)[],
+): readonly (string | Uint8Array)[] {
+  return pieces.map(String).flatMap(change)
+}
+
+export const isStream = (_: Call, { reply }: Exchange): boolean => reply.type === 'text/event-stream'
+export const isJson = (_: Call, { reply }: Exchange): boolean => reply.type === 'application/json'
+/** A call whose text is streamed, in one of the two styles or in both. */
+export const isStyle = (style: 'generate' | 'respond') => (call: Call, exchange: Exchange) =>
+  isStream(call, exchange) &&
+  (exchange.asks.source.includes('generateContent') ? 'generate' : 'respond') === style
+
+/** An event of its own. */
+export const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
