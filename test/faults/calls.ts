@@ -168,6 +168,12 @@ const filmDownload: Exchange = {
 }
 
 const hello = { stdout: 'Hello, wörld.\n', files: {} }
+const remixDownload: Exchange = {
+  role: 'download',
+  asks: /^GET \/v1\/videos\/video_0123456789\/content/,
+  reply: { type: 'video/mp4', pieces: [film] },
+}
+
 const begun = 'Hello, \n'
 const program = { how: 'program' } as const
 const saved = (name: string, bytes: Uint8Array) => ({ stdout: `${name}\n`, files: { [name]: bytes } })
@@ -319,6 +325,13 @@ export const calls: readonly Call[] = [
     name: 'video wait',
     argv: ['video', 'wait', '-o', 'x.mp4', operation],
     exchanges: [videoLookUp, filmDownload],
+    leaves: saved('x.mp4', film),
+  },
+  {
+    ...program,
+    name: 'video wait, a video',
+    argv: ['video', 'wait', '-o', 'x.mp4', 'video_0123456789'],
+    exchanges: [remixLookUp, remixDownload],
     leaves: saved('x.mp4', film),
   },
   {

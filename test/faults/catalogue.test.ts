@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { calls, type Call } from './calls.ts'
-import { performCall, type Trouble } from './perform-call.ts'
+import { performCall, type CallEnd, type Trouble } from './perform-call.ts'
 import { casesOf, exitOf, type FaultCase } from './row.ts'
 import { faultRows } from './rows.ts'
 
@@ -23,7 +23,7 @@ test.each(cases.map((one) => [nameOf(one), one] as const))('%s', async (_, one) 
     exit: exitOf(expected.exit, call),
     stderr: '',
   })
-  expect({ stdout: end.stdout, files: end.files }).toEqual(leftBy(one))
+  expect({ stdout: end.stdout, files: end.files }).toEqual(leftBy(one, end))
   expect(end.attempts, 'requests').toBe(expected.attempts ?? 1)
   const told = end.stderr.split('\n').filter((line) => line.startsWith('modelgate: '))
   expect(isSingle(call) ? told.length : 'any').toBe(isSingle(call) ? Number(expected.exit !== 0) : 'any')
@@ -51,8 +51,15 @@ function isSingle({ how, argv }: Call): boolean {
   return how === 'program' && argv[0] !== 'run'
 }
 
-function leftBy({ call, expected: { leaves } }: FaultCase): Call['leaves'] {
+function leftBy({ call, expected: { leaves } }: FaultCase, end: CallEnd): Call['leaves'] {
   if (leaves === 'all') return call.leaves
+  if (leaves === 'damaged') {
+    const begun = Object.entries(call.leaves.files).map(([name, bytes]) => {
+      const damaged = name.replace('.', '.damaged.')
+      return [damaged, Buffer.from(bytes).subarray(0, end.files[damaged]?.length)]
+    })
+    return { stdout: '', files: Object.fromEntries(begun) }
+  }
   if (typeof leaves === 'string') return { stdout: leaves === 'begun' ? (call.begun ?? '') : '', files: {} }
   const { stdout, files } = call.leaves
   const names = Object.keys(files)

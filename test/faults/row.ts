@@ -37,8 +37,11 @@ export interface Expected {
   readonly error?: Partial<ErrorDocument['error']>
   /** Requests of the exchange. One unless told. */
   readonly attempts?: number
-  /** Of the whole result: all of it, what had come of a streamed text, nothing, or another text in its place. */
-  readonly leaves: 'all' | 'begun' | 'nothing' | { readonly text: string }
+  /**
+   * Of the whole result: all of it, what had come of a streamed text, the beginning of a file under the name of a damaged
+   * one, nothing, or another text in its place.
+   */
+  readonly leaves: 'all' | 'begun' | 'damaged' | 'nothing' | { readonly text: string }
 }
 
 /** A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). */

@@ -30,7 +30,9 @@ export const isJson = (_: Call, { reply }: Exchange): boolean => reply.type === 
 /** A call whose text is streamed, in one of the two styles or in both. */
 export const isStyle = (style: 'generate' | 'respond') => (call: Call, exchange: Exchange) =>
   isStream(call, exchange) &&
-  (exchange.asks.source.includes('generateContent') ? 'generate' : 'respond') === style
+  (exchange.asks.source.includes('GenerateContent') ? 'generate' : 'respond') === style
+
+export const isRun = ({ argv }: Call): boolean => argv[0] === 'run'
 
 /** An event of its own. */
 export const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`

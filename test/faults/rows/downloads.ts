@@ -1,0 +1,173 @@
+import { end, head, readAll, reset, text, write, type ServerReply } from '../../support/server-replies.ts'
+import type { Call, Exchange } from '../calls.ts'
+import type { Expected, FaultRow } from '../row.ts'
+import { isRun } from './spoil.ts'
+
+const all: Expected = { exit: 0, leaves: 'all' }
+const status = (code: number): ServerReply => text('', { status: code })
+const times = (count: number, reply: ServerReply) => Array<ServerReply>(count).fill(reply)
+
+const isOfJob = ({ name }: Call) => name.includes('video')
+const refused: Expected = { exit: 4, says: /HTTP 4\d\d/, leaves: 'nothing' }
+
+const bodyOf = ({ reply }: Exchange) => Buffer.concat(reply.pieces)
+const half = (exchange: Exchange) => bodyOf(exchange).subarray(0, bodyOf(exchange).length >> 1)
+const lengthOf = (exchange: Exchange) => ({ 'content-length': String(bodyOf(exchange).length) })
+
+/** A file of which only the first half comes. */
+const cut = (exchange: Exchange, headers: Readonly<Record<string, string>> = {}): ServerReply => [
+  readAll,
+  write(head(200, { 'content-type': exchange.reply.type, ...lengthOf(exchange), ...headers })),
+  write(half(exchange)),
+  end,
+]
+/** The second half, or what is said to be. */
+const rest = (
+  exchange: Exchange,
+  range: string,
+  headers: Readonly<Record<string, string>> = {},
+): ServerReply => {
+  const bytes = bodyOf(exchange).subarray(half(exchange).length)
+  return [
+    readAll,
+    write(
+      head(206, {
+        'content-type': exchange.reply.type,
+        'content-length': String(bytes.length),
+        'content-range': range,
+        ...headers,
+      }),
+    ),
+    write(bytes),
+    end,
+  ]
+}
+const tag = { etag: '"one"' }
+const rangeOf = (exchange: Exchange) =>
+  `bytes ${half(exchange).length}-${bodyOf(exchange).length - 1}/${bodyOf(exchange).length}`
+
+/** F11 to F18: results that are fetched. */
+export const downloads: readonly FaultRow[] = [
+  {
+    id: 'F11',
+    fault: 'a result address that has expired',
+    happens: 'the job is looked up once for a fresh one',
+    tried: [403, 410].flatMap((code) => [
+      {
+        name: `HTTP ${code}, for ever`,
+        where: isOfJob,
+        replies: () => times(10, status(code)),
+        expects: { download: { ...refused, attempts: 2 } },
+      },
+      {
+        name: `HTTP ${code}, of a result that belongs to no job`,
+        where: (call: Call) => !isOfJob(call),
+        replies: () => [status(code)],
+        expects: { download: refused },
+      },
+    ]),
+  },
+  {
+    id: 'F12',
+    fault: '404 for a result that was just completed',
+    happens: 'asked for again for a few seconds',
+    tried: [
+      { name: 'once', replies: () => [status(404)], expects: { download: { ...all, attempts: 2 } } },
+      {
+        name: 'for ever',
+        replies: () => times(20, status(404)),
+        expects: { download: { exit: 4, says: /HTTP 404/, attempts: 4, leaves: 'nothing' } },
+      },
+    ],
+  },
+  {
+    id: 'F13',
+    fault: 'a result address that leads elsewhere, inside the network, or is none',
+    happens: 'https only, no private addresses, the key to the gateway alone; each redirect is judged anew',
+    tried: [],
+    note: 'test/gateway/download.test.ts',
+  },
+  {
+    id: 'F14',
+    fault: 'a download that breaks off',
+    happens: 'resumed with `Range` and a strong tag, else started anew',
+    tried: [
+      {
+        name: 'closed, and there is no tag',
+        replies: (exchange) => [cut(exchange)],
+        expects: { download: { ...all, attempts: 2 } },
+      },
+      {
+        name: 'closed, and resumed by its tag',
+        replies: (exchange) => [cut(exchange, tag), rest(exchange, rangeOf(exchange), tag)],
+        expects: { download: { ...all, attempts: 2 } },
+      },
+      {
+        name: 'reset before the headers',
+        replies: () => [[readAll, reset]],
+        expects: { download: { ...all, attempts: 2 } },
+      },
+      {
+        name: 'closed, for ever',
+        // A run begins a download again for as long as it goes on with its other tasks.
+        where: (call) => !isRun(call),
+        replies: (exchange) => times(20, cut(exchange)),
+        expects: {
+          download: { exit: 5, says: /closed the connection in the middle/, attempts: 4, leaves: 'damaged' },
+        },
+      },
+    ],
+  },
+  {
+    id: 'F15',
+    fault: '`Range` is ignored',
+    happens: 'started anew',
+    tried: [
+      {
+        name: '200 in place of 206',
+        replies: (exchange) => [cut(exchange, tag)],
+        expects: { download: { ...all, attempts: 2 } },
+      },
+    ],
+  },
+  {
+    id: 'F16',
+    fault: 'another range than was asked for, or another tag',
+    happens: 'started anew',
+    tried: [
+      {
+        name: 'another range',
+        replies: (exchange) => [cut(exchange, tag), rest(exchange, 'bytes 0-9/10', tag)],
+        expects: { download: { ...all, attempts: 3 } },
+      },
+      {
+        name: 'another tag',
+        replies: (exchange) => [cut(exchange, tag), rest(exchange, rangeOf(exchange), { etag: '"two"' })],
+        expects: { download: { ...all, attempts: 3 } },
+      },
+    ],
+  },
+  {
+    id: 'F17',
+    fault: 'an error page in place of a file',
+    happens: 'refused: the first bytes decide',
+    tried: ['text/html', 'image/png', 'video/mp4'].map((type) => ({
+      name: `a page called ${type}`,
+      replies: () =>
+        times(10, text('<!doctype html><title>Gone</title>', { headers: { 'content-type': type } })),
+      expects: { download: { exit: 8, says: /HTML|text\/html/, leaves: 'nothing' as const } },
+    })),
+  },
+  {
+    id: 'F18',
+    fault: 'an empty file',
+    happens: 'refused',
+    tried: [
+      {
+        name: 'of a known length',
+        replies: () => times(10, text('')),
+        expects: { download: { exit: 8, says: /empty|0 bytes|no bytes/, leaves: 'nothing' } },
+      },
+    ],
+  },
+]
