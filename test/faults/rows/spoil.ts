@@ -26,7 +26,6 @@ function changed(
 }
 
 export const isStream = (_: Call, { reply }: Exchange): boolean => reply.type === 'text/event-stream'
-export const isJson = (_: Call, { reply }: Exchange): boolean => reply.type === 'application/json'
 /** A call whose text is streamed, in one of the two styles or in both. */
 export const isStyle = (style: 'generate' | 'respond') => (call: Call, exchange: Exchange) =>
   isStream(call, exchange) &&
