@@ -14,6 +14,10 @@ export type Role =
   | 'creation'
   /** Reads a state. */
   | 'look-up'
+  /** The same, again and again until the job has ended: one that fails is followed by the next (fault F5). */
+  | 'poll'
+  /** Finds out about the gateway, and says what it has found. */
+  | 'report'
   /** Fetches a file. */
   | 'download'
 
@@ -40,6 +44,8 @@ export interface Call {
   readonly how: 'program' | 'chat' | 'worker'
   /** Calls made before it, on a gateway that answers rightly. */
   readonly before?: readonly (readonly string[])[]
+  /** What those are answered with, besides `exchanges`. */
+  readonly provides?: readonly Exchange[]
   /** In the working directory. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
   /** In the order in which they are asked. */
@@ -112,6 +118,18 @@ const responseLookUp: Exchange = {
   reply: json(response),
 }
 
+const responsePoll: Exchange = { ...responseLookUp, role: 'poll' }
+const responseStream: Exchange = {
+  role: 'look-up',
+  asks: /^GET \/v1\/responses\/resp_1\?stream=true/,
+  reply: events(
+    { type: 'response.created', sequence_number: 0, response: { ...response, status: 'queued', output: [] } },
+    { ...delta('Hello, '), sequence_number: 1 },
+    { ...delta('wörld.'), sequence_number: 2 },
+    { type: 'response.completed', sequence_number: 3, response },
+  ),
+}
+
 const responseCancel: Exchange = {
   role: 'look-up',
   asks: /^POST \/v1\/responses\/resp_1\/cancel /,
@@ -125,6 +143,13 @@ const imageEdit: Exchange = { role: 'creation', asks: /^POST \/v1\/images\/edits
 const imageStream: Exchange = {
   ...imageCreation,
   reply: events({ type: 'image_generation.completed', b64_json: base64 }),
+}
+const partialImages: Exchange = {
+  ...imageCreation,
+  reply: events(
+    { type: 'image_generation.partial_image', partial_image_index: 0, b64_json: base64 },
+    { type: 'image_generation.completed', b64_json: base64 },
+  ),
 }
 const imageByUrl: Exchange = {
   ...imageCreation,
@@ -148,7 +173,7 @@ const remixCreation: Exchange = {
   reply: json({ id: 'video_0123456789', object: 'video', status: 'queued', progress: 0 }),
 }
 const videoLookUp: Exchange = {
-  role: 'look-up',
+  role: 'poll',
   asks: /^GET \/v1beta\/models\/veo\/operations\/op-0123 /,
   reply: json({
     name: operation,
@@ -167,7 +192,16 @@ const filmDownload: Exchange = {
   reply: { type: 'video/mp4', pieces: [film] },
 }
 
+const modelList: Exchange = {
+  role: 'look-up',
+  asks: /^GET \/v1\/models /,
+  reply: json({ object: 'list', data: [{ id: 'some-model', object: 'model', owned_by: 'somebody' }] }),
+}
+
+const gatewayCheck: Exchange = { ...modelList, role: 'report' }
+
 const hello = { stdout: 'Hello, wörld.\n', files: {} }
+const remixPoll: Exchange = { ...remixLookUp, role: 'poll' }
 const remixDownload: Exchange = {
   role: 'download',
   asks: /^GET \/v1\/videos\/video_0123456789\/content/,
@@ -186,6 +220,9 @@ const textJob = manifest(
 const imageJob = manifest('    image create: { model: gpt-image-2, prompt: A boat }\n    out: x.png\n')
 const videoJob = manifest('    video generate: { model: veo, prompt: A boat }\n    out: x.mp4\n')
 
+/** What it prints is about the gateway, so that there is no other message. */
+export const isReport = ({ exchanges }: Call): boolean => exchanges[0]?.role === 'report'
+
 export const calls: readonly Call[] = [
   {
     ...program,
@@ -201,6 +238,15 @@ export const calls: readonly Call[] = [
     argv: ['generate', '-m', 'some-model', '-o', 'x.txt', 'Say hello.'],
     exchanges: [generateStream],
     leaves: { stdout: '', files: { 'x.txt': Buffer.from('Hello, wörld.') } },
+    begun,
+  },
+  {
+    ...program,
+    name: 'generate --conversation-file',
+    files: { 'talk.json': JSON.stringify({ version: 1, style: 'generate', turns: [] }) },
+    argv: ['generate', '-m', 'some-model', '--conversation-file', 'talk.json', 'Say hello.'],
+    exchanges: [generateStream],
+    leaves: hello,
     begun,
   },
   {
@@ -253,8 +299,16 @@ export const calls: readonly Call[] = [
     ...program,
     name: 'response wait',
     argv: ['response', 'wait', 'resp_1'],
-    exchanges: [responseLookUp],
+    exchanges: [responsePoll],
     leaves: hello,
+  },
+  {
+    ...program,
+    name: 'response wait --stream',
+    argv: ['response', 'wait', 'resp_1', '--stream'],
+    exchanges: [responseStream],
+    leaves: hello,
+    begun,
   },
   {
     ...program,
@@ -275,6 +329,24 @@ export const calls: readonly Call[] = [
     name: 'image create --stream',
     argv: ['image', 'create', '-m', 'gpt-image-2', '--stream', '-o', 'x.png', 'A boat'],
     exchanges: [imageStream],
+    leaves: saved('x.png', picture),
+  },
+  {
+    ...program,
+    name: 'image create --partial-images',
+    argv: [
+      'image',
+      'create',
+      '-m',
+      'gpt-image-2',
+      '--stream',
+      '--partial-images',
+      '1',
+      '-o',
+      'x.png',
+      'A boat',
+    ],
+    exchanges: [partialImages],
     leaves: saved('x.png', picture),
   },
   {
@@ -331,8 +403,43 @@ export const calls: readonly Call[] = [
     ...program,
     name: 'video wait, a video',
     argv: ['video', 'wait', '-o', 'x.mp4', 'video_0123456789'],
-    exchanges: [remixLookUp, remixDownload],
+    exchanges: [remixPoll, remixDownload],
     leaves: saved('x.mp4', film),
+  },
+  {
+    ...program,
+    name: 'video list --refresh',
+    before: [
+      ['video', 'remix', '-m', 'video-model-remix', '--no-check', '--no-wait', 'video_source', 'Night'],
+    ],
+    provides: [remixCreation],
+    argv: ['video', 'list', '--refresh'],
+    exchanges: [remixLookUp],
+    leaves: {
+      stdout: 'video_0123456789\tcompleted\t100%\t2026-01-01T00:00:00Z\t\t\tvideo-model-remix\tNight\t\n',
+      files: {},
+    },
+  },
+  {
+    ...program,
+    name: 'models --remote',
+    argv: ['models', '--remote'],
+    exchanges: [modelList],
+    leaves: { stdout: 'some-model\t\t\t\t\t\n', files: {} },
+  },
+  {
+    ...program,
+    name: 'auth status --check',
+    argv: ['auth', 'status', '--check'],
+    exchanges: [gatewayCheck],
+    leaves: { stdout: '', files: {} },
+  },
+  {
+    ...program,
+    name: 'doctor',
+    argv: ['doctor'],
+    exchanges: [gatewayCheck],
+    leaves: { stdout: '', files: {} },
   },
   {
     ...program,

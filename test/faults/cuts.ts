@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { end, head, readAll, reset, write, type ServerReply, type Step } from '../support/server-replies.ts'
-import { calls, type Call, type Exchange, type WholeReply } from './calls.ts'
+import { calls, isReport, type Call, type Exchange, type WholeReply } from './calls.ts'
 import { performCall, type CallEnd } from './perform-call.ts'
 import { exitOf } from './row.ts'
 
@@ -40,7 +40,8 @@ function wireOf(
  * @param each how many cuts go by for one that is tried; a different one in each series
  */
 export function testCuts(ending: keyof typeof endings, each: number): void {
-  const series = calls.flatMap((call) =>
+  const told = calls.filter((call) => !isReport(call))
+  const series = told.flatMap((call) =>
     call.exchanges.flatMap((exchange) => framings.map((framing) => ({ call, exchange, framing }))),
   )
   test.each(

@@ -1,12 +1,19 @@
+import dns from 'node:dns'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { expect } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import type { ErrorDocument } from '../../src/events/documents.ts'
 import { advanceUntilSettled } from '../gateway/test-gateway.ts'
 import { startProgram } from '../program/start-program.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
-import { localServer, type LocalServer, type ReceivedRequest } from '../support/local-server.ts'
+import {
+  localServer,
+  type LocalServer,
+  type LocalServerOptions,
+  type ReceivedRequest,
+} from '../support/local-server.ts'
 import { memorySink } from '../support/memory-sink.ts'
 import { end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -29,6 +36,8 @@ export interface CallEnd {
   readonly home: string
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** What goes wrong around a call, and what else is different about it. */
 export interface Trouble {
   readonly call: Call
@@ -37,9 +46,16 @@ export interface Trouble {
   /** What its requests get, one after the other; those after these get the whole reply. */
   readonly replies: readonly ServerReply[]
   readonly more?: readonly string[]
-  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly env?: Environment | ((server: LocalServer) => Environment)
+  /** In the working directory, besides those of the call. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>
   /** In place of the server's own. */
-  readonly baseUrl?: (server: LocalServer) => string
+  readonly baseUrl?: (server: LocalServer) => string | Promise<string>
+  /** What each connection gets from its beginning, whatever is asked: there is no gateway behind it. */
+  readonly connection?: ServerReply
+  readonly tls?: LocalServerOptions['tls']
+  /** Takes the place of the system's resolver. */
+  readonly lookup?: LookupFunction
   readonly context?: TestOverrides
   /** Once the gateway has fallen silent, time passes in steps of so many milliseconds; else only the program's own pauses do. */
   readonly stepMs?: number
@@ -50,7 +66,7 @@ export interface Trouble {
  * key, no temporary file, and never two creations that a gateway may have accepted.
  */
 export async function performCall(trouble: Trouble): Promise<CallEnd> {
-  const { call, exchange, more = [], env, baseUrl, stepMs } = trouble
+  const { call, exchange, more = [], env, baseUrl, connection, tls, lookup, stepMs } = trouble
   const key = canaryKey()
   const home = temporaryFolder()
   const cwd = join(home, 'project')
@@ -59,27 +75,38 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   let attempts = 0
   let isSpoilt = false
   const server = await localServer((request) => {
-    const asked = call.exchanges.find(({ asks }) => asks.test(request.line))
+    const asked = [...call.exchanges, ...(call.provides ?? [])].find(({ asks }) => asks.test(request.line))
     if (asked === undefined) return notFound
     const isChosen = isSpoilt && asked === exchange
     return (isChosen ? trouble.replies[attempts++] : undefined) ?? wholeReply(asked.reply)
   })
-  const url = baseUrl?.(server) ?? server.url
-  const own = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key, MODELGATE_POLL_INTERVAL: '1' }
+  const own = {
+    HOME: home,
+    MODELGATE_BASE_URL: server.url,
+    MODELGATE_API_KEY: key,
+    MODELGATE_POLL_INTERVAL: '1',
+  }
   for (const argv of call.before ?? []) {
     expect(await startProgram(argv, { home, cwd, env: own }).passWaits()).toBe(0)
   }
   const done = server.requests.length
   isSpoilt = true
+  const other =
+    connection && (await localServer(Array(maxConnections).fill(connection), { tls, verify: false }))
+  const spoilt = other ?? server
+  if (lookup !== undefined) replaceLookup(lookup)
+  writeFiles(cwd, trouble.files ?? {})
+  const known = new Set(pathsIn(cwd))
+  const url = (await baseUrl?.(spoilt)) ?? spoilt.url
   const run = startProgram([...call.argv, ...more], {
     home,
     cwd,
     ...(call.how === 'chat' && terminal()),
     ...trouble.context,
-    env: { ...own, ...env },
+    env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
   })
   if (stepMs !== undefined) {
-    await advanceUntilSettled(run.clock, stepMs, run.exitCode, () => server.isEndless)
+    await advanceUntilSettled(run.clock, stepMs, run.exitCode, () => spoilt.isEndless)
   }
   const exit = await run.passWaits()
   const { stdout, stderr } = run.context
@@ -92,8 +119,8 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     stdout: stdout.text,
     stderr: stderr.text,
     error: errorIn(stderr.text),
-    files: filesIn(cwd, call),
-    attempts,
+    files: filesIn(cwd, known),
+    attempts: other?.connections ?? attempts,
     waits: run.clock.waits,
     home,
   }
@@ -136,16 +163,29 @@ function errorIn(stderr: string): ErrorDocument['error'] | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ErrorDocument).error
 }
 
-function filesIn(folder: string, { files = {} }: Call): Record<string, Buffer> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
+function pathsIn(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => !entry.isDirectory(),
   )
-  const paths = entries.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+  return entries.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+}
+
+function filesIn(folder: string, known: ReadonlySet<string>): Record<string, Buffer> {
+  const paths = pathsIn(folder)
   const own = paths.filter((path) => !path.startsWith('.modelgate/') && !path.startsWith('modelgate.lock'))
   expect(paths.filter((path) => path.endsWith('.mgpart'))).toEqual([])
   return Object.fromEntries(
-    own.filter((path) => !Object.hasOwn(files, path)).map((path) => [path, readFileSync(join(folder, path))]),
+    own.filter((path) => !known.has(path)).map((path) => [path, readFileSync(join(folder, path))]),
   )
+}
+
+/** More than any call opens. */
+const maxConnections = 40
+
+/** For the rest of the test. The system's own is looked up at each connection. */
+function replaceLookup(lookup: LookupFunction): void {
+  const spy = vi.spyOn(dns, 'lookup').mockImplementation(lookup as never)
+  onTestFinished(() => spy.mockRestore())
 }
 
 /** A request that came whole, and was not refused, may have been billed. */

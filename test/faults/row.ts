@@ -24,7 +24,10 @@ export interface FaultVariant {
   readonly replies?: (exchange: Exchange, call: Call) => readonly ServerReply[]
   /** What else is different about the call. */
   readonly trouble?: (exchange: Exchange, call: Call) => Partial<Trouble>
+  /** A poll is a look-up unless it is told by itself. */
   readonly expects: Partial<Record<Role, Expected>>
+  /** Tried at one exchange of each role only: the others read such replies in the same way. */
+  readonly isSampled?: true
 }
 
 /** What a user and a script see. */
@@ -37,6 +40,8 @@ export interface Expected {
   readonly error?: Partial<ErrorDocument['error']>
   /** Requests of the exchange. One unless told. */
   readonly attempts?: number
+  /** Pauses between them, in milliseconds. */
+  readonly waits?: readonly number[]
   /**
    * Of the whole result: all of it, what had come of a streamed text, the beginning of a file under the name of a damaged
    * one, nothing, or another text in its place.
@@ -63,15 +68,24 @@ export interface FaultCase {
 
 /** Every fault at every exchange of every call that it applies to. */
 export function casesOf(rows: readonly FaultRow[], calls: readonly Call[]): readonly FaultCase[] {
-  return rows.flatMap((row) =>
-    row.tried.flatMap((variant) =>
-      calls.flatMap((call) =>
-        call.exchanges.flatMap((exchange) => {
-          const expected = variant.expects[exchange.role]
-          const isMeant = expected !== undefined && (variant.where?.(call, exchange) ?? true)
-          return isMeant ? [{ row, variant, call, exchange, expected }] : []
-        }),
-      ),
-    ),
+  return rows.flatMap((row) => row.tried.flatMap((variant) => casesOfVariant(row, variant, calls)))
+}
+
+function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Call[]): readonly FaultCase[] {
+  const { expects, where, isSampled } = variant
+  const cases = calls.flatMap((call) =>
+    call.exchanges.flatMap((exchange) => {
+      const { role } = exchange
+      const expected = expects[role] ?? (role === 'poll' ? expects['look-up'] : undefined)
+      const isMeant = expected !== undefined && (where?.(call, exchange) ?? true)
+      return isMeant ? [{ row, variant, call, exchange, expected }] : []
+    }),
   )
+  return isSampled ? onePerRole(cases) : cases
+}
+
+/** The first of each role. */
+export function onePerRole(cases: readonly FaultCase[]): readonly FaultCase[] {
+  const seen = new Set<Role>()
+  return cases.filter(({ exchange: { role } }) => !seen.has(role) && seen.add(role))
 }

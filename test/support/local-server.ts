@@ -18,6 +18,8 @@ export interface LocalServer {
   /** `http://127.0.0.1:…`, or https. */
   readonly url: string
   readonly port: number
+  /** How many there have been, also of those on which no TLS came about. */
+  readonly connections: number
   /** One for each connection, in order. */
   readonly requests: readonly ReceivedRequest[]
   /** How many replies have been played to their last step, or given up because the client had gone. */
@@ -34,9 +36,16 @@ export interface LocalServer {
 /** Says what a connection gets, once the head of its request has come. */
 export type ChooseReply = (request: ReceivedRequest) => ServerReply
 
+export interface ServerTls {
+  readonly key: string
+  readonly cert: string
+  /** Whether clients need a certificate, too. */
+  readonly requestCert?: boolean
+}
+
 export interface LocalServerOptions {
   /** Speaks TLS with this key and certificate (PEM). */
-  readonly tls?: { readonly key: string; readonly cert: string }
+  readonly tls?: ServerTls | undefined
   /**
    * Whether the end of the test checks that there were exactly as many connections as replies. Off only where
    * the number of connections is what the test itself looks at.
@@ -80,6 +89,7 @@ export async function localServer(
   // Connections whose TLS handshake fails never get as far as `accept`.
   const connections = new Set<Socket>()
   server.on('connection', (socket: Socket) => connections.add(socket))
+  server.on('tlsClientError', () => {})
   const port = await listen(server)
   onTestFinished(async () => {
     for (const socket of [...sockets, ...connections]) socket.destroy()
@@ -93,6 +103,9 @@ export async function localServer(
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     port,
     requests,
+    get connections() {
+      return connections.size
+    },
     get played() {
       return played
     },

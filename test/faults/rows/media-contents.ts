@@ -47,7 +47,9 @@ export const mediaContents: readonly FaultRow[] = [
         name: `${name}, in an event`,
         where: (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
         replies: (exchange) => [
-          streamOf(exchange, () => event({ type: 'image_generation.completed', b64_json })),
+          streamOf(exchange, (_, index) =>
+            index === 0 ? event({ type: 'image_generation.completed', b64_json }) : [],
+          ),
         ],
         expects: { creation: all },
       })),
