@@ -168,10 +168,11 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       if (ending) return
       ending = true
       const inLine = pieces.length === 0
+      const isFieldCut = lines.length > 0 && 'data'.startsWith(lines.toString())
       // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.
       lines.push('\n\n')
       if (done) return
-      if (bare !== undefined && bare.pendingLength > 0) throw truncated()
+      if (isFieldCut || (bare !== undefined && bare.pendingLength > 0)) throw truncated()
       if (pieces.length > 0) throw inLine || isUnclosed(pieces.join('')) ? truncated() : malformed()
     },
     get done() {
@@ -251,6 +252,8 @@ export function createLineBuffer(onLines: (text: string) => void) {
     get length() {
       return held.length
     },
+    /** What is held back. */
+    toString: () => held.toString(),
     /** Whether the line that is held back is a comment. */
     get inComment() {
       return inComment && held.length > 0

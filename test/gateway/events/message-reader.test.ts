@@ -126,6 +126,15 @@ test.for([
   for (const size of [1, 100]) expect(outcomeOf(inPieces(reply, size)).messages).toEqual([message])
 })
 
+test.each(['d', 'da', 'dat', 'data'])('a stream that ends in the field name %s was cut', (rest) => {
+  expect(outcomeOf([Buffer.from(rest)]).error).toBe('stream_truncated')
+  expect(outcomeOf([Buffer.from(`data: {"a":1}\n\n${rest}`)])).toEqual({
+    messages: [{ a: 1 }],
+    done: false,
+    error: 'stream_truncated',
+  })
+})
+
 test('takes comments, also those passed on as data, and empty events for no messages', () => {
   expect(outcomeOf([Buffer.from(': PING\n\ndata: : PING\n\ndata:\n\n')])).toMatchObject({ messages: [] })
 })
