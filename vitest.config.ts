@@ -18,6 +18,8 @@ export default defineConfig({
       { extends: true, test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [slow] } },
       // Loops of kills, whole videos, other encoders and much memory: `npm run test:slow`.
       { extends: true, test: { name: 'slow', include: [slow] } },
+      // Started by `npm run fuzz`.
+      { extends: true, test: { name: 'fuzz', include: ['test/fuzz/round.fuzz.ts'] } },
     ],
     pool: 'forks',
     // A worker loads the program once for all of its test files; a test puts back what it changes of the process.

@@ -1,9 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { normaliseBaseUrl } from '../../src/config/base-url.ts'
-import { UsageError } from '../../src/errors.ts'
 import { endpointUrl } from '../../src/gateway/url.ts'
-import { anyText } from '../support/any-text.ts'
 import { failureOf } from '../support/config-place.ts'
 
 test.each([
@@ -100,44 +98,3 @@ test('any address that is accepted leads to its own host, whatever its ending', 
     ),
   )
 })
-
-test('no text makes anything but a plain http address or a UsageError', () => {
-  const almostUrl = fc
-    .tuple(
-      fc.constantFrom('http', 'https', 'HTTPS', 'ws', ''),
-      fc.constantFrom('://', ':', '//', ':\\\\'),
-      fc.string(),
-    )
-    .map((parts) => parts.join(''))
-  const webUrl = fc
-    .tuple(
-      fc.constantFrom('http://', 'https://'),
-      fc.domain(),
-      fc.array(anyText({ maxLength: 9 })),
-      anyText(),
-    )
-    .map(([scheme, domain, path, query]) => {
-      const segments = path.map((segment) => `/${encodeURIComponent(segment)}`).join('')
-      return `${scheme}${domain}${segments}${query === '' ? '' : `?${encodeURIComponent(query)}`}`
-    })
-  fc.assert(
-    fc.property(fc.oneof(almostUrl, webUrl, anyText()), (text) => {
-      const url = acceptedOrRefused(text)
-      expect(url === undefined || isPlain(url)).toBe(true)
-    }),
-  )
-})
-
-function acceptedOrRefused(text: string): URL | undefined {
-  try {
-    return normaliseBaseUrl(text, 'flag --base-url')
-  } catch (error) {
-    if (error instanceof UsageError) return undefined
-    throw error
-  }
-}
-
-function isPlain(url: URL): boolean {
-  const bare = url.username + url.password + url.search + url.hash === ''
-  return bare && /^https?:$/.test(url.protocol) && !/\/(v1|v1beta)?$/.test(url.pathname.replace(/^\/$/, ''))
-}

@@ -1,10 +1,6 @@
-import { writeFileSync } from 'node:fs'
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { settingNames, settingTable } from '../../src/config/setting-table.ts'
-import { anyText } from '../support/any-text.ts'
 import { configPlace } from '../support/config-place.ts'
 
 const prototypes = [Object.prototype, Array.prototype, Function.prototype, String.prototype]
@@ -25,66 +21,6 @@ function messageOf(error: unknown): string {
   // Not the error itself: its message may be as long as the file.
   throw new Error(String(error).slice(0, 500))
 }
-
-const names = fc.constantFrom(
-  ...settingNames.map((name) => settingTable[name].file),
-  'profiles',
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'polluted',
-  '$import',
-  '<<',
-)
-const { tree } = fc.letrec((tie) => ({
-  tree: fc.oneof({ maxDepth: 4 }, fc.jsonValue({ maxDepth: 1 }), tie('list'), tie('mapping')),
-  list: fc.array(tie('tree'), { maxLength: 3 }),
-  // From entries, because an object literal would lose `__proto__`.
-  mapping: fc
-    .array(fc.tuple(fc.oneof(names, fc.string()), tie('tree')), { maxLength: 5 })
-    .map((entries) => Object.fromEntries(entries)),
-}))
-const json = tree.map((value) => JSON.stringify(value))
-const yamlPiece = fc.constantFrom(
-  '- ',
-  ': ',
-  '\n',
-  '  ',
-  '&a ',
-  '*a',
-  '{',
-  '}',
-  '[',
-  ']',
-  ',',
-  '"',
-  "'",
-  '|',
-  '>',
-  '!!x ',
-  '%',
-  '---\n',
-  '? ',
-  '#',
-)
-const yaml = fc
-  .array(fc.oneof(yamlPiece, names, fc.string({ maxLength: 5 })), { maxLength: 30 })
-  .map((parts) => parts.join(''))
-
-test.each(['.modelgaterc.json', '.modelgaterc.yaml', '.modelgaterc'])(
-  'no content of %s does more than be refused',
-  async (name) => {
-    const place = configPlace({ files: { [`project/${name}`]: '' } })
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(json, yaml, anyText()), async (content) => {
-        writeFileSync(`${place.project}/${name}`, content)
-        expect(await outcome(() => resolveSettings(place.context))).toEqual(sane)
-      }),
-      { numRuns: 300 },
-    )
-  },
-)
 
 const levels = 'abcdefghijklmnopqrstuvwxyz'.split('')
 const bombs: Record<string, string> = {

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ContractError } from '../../src/errors.ts'
 import { createBase64Decoder } from '../../src/gateway/base64.ts'
@@ -18,56 +17,6 @@ async function decode(pieces: Iterable<Uint8Array>): Promise<Buffer | string> {
     throw error
   }
 }
-
-/** Cuts bytes at places given as fractions. */
-function cutAt(bytes: Uint8Array, fractions: readonly number[]): Uint8Array[] {
-  const places = [0, ...fractions.map((part) => Math.floor(part * bytes.length)).toSorted((a, b) => a - b)]
-  return [...places, bytes.length].slice(1).map((to, at) => bytes.subarray(places[at], to))
-}
-
-const fraction = fc.double({ min: 0, max: 1, noNaN: true })
-const cuts = fc.array(fraction, { maxLength: 8 })
-
-/** The ways in which the same bytes are written (fault E34). */
-const spellings: readonly (readonly [string, (text: string) => string])[] = [
-  ['as it should be', (text) => text],
-  ['without padding', (text) => text.replaceAll('=', '')],
-  ['for URLs', (text) => text.replaceAll('+', '-').replaceAll('/', '_')],
-  ['in lines', (text) => text.replaceAll(/.{4}/g, '$&\r\n')],
-  ['with blanks everywhere', (text) => [...text].join(' \t') + '\n'],
-]
-
-test.for(spellings)('decodes any bytes in any pieces: %s', async ([, spell]) => {
-  await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), cuts, async (bytes, places) => {
-      const text = Buffer.from(spell(Buffer.from(bytes).toString('base64')))
-      expect(await decode(cutAt(text, places))).toEqual(Buffer.from(bytes))
-    }),
-    { numRuns: 2_000 },
-  )
-})
-
-test('refuses a character that is none, wherever it stands', async () => {
-  const good = Buffer.from('abcdefgh'.repeat(8)).toString('base64')
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 0, max: good.length }),
-      fc
-        .integer({ min: 0, max: 255 })
-        .filter((byte) => !/[\w+/\-=\t\n\f\r ]/.test(String.fromCharCode(byte))),
-      cuts,
-      async (at, byte, places) => {
-        const text = Buffer.concat([
-          Buffer.from(good.slice(0, at)),
-          Buffer.of(byte),
-          Buffer.from(good.slice(at)),
-        ])
-        expect(await decode(cutAt(text, places))).toBe('bad_base64')
-      },
-    ),
-    { numRuns: 2_000 },
-  )
-})
 
 test.for([
   '=',

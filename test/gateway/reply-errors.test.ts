@@ -1,8 +1,6 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readErrorBody, replyError, type ErrorBody } from '../../src/gateway/reply-errors.ts'
 import { prototypes } from './hostile-values.ts'
-import { anyText } from '../support/any-text.ts'
 
 test.for([
   [{ error: { message: 'No.', code: 'moderation_blocked' } }, true],
@@ -175,36 +173,8 @@ test('shows no more of a message than 4 KiB', () => {
   }
 })
 
-test('reads anything without failing, and reaches no prototype', () => {
+test('reads what is nested deep, and what is named after the prototype', () => {
   const before = prototypes()
-  const key = fc.constantFrom(
-    'error',
-    'message',
-    'details',
-    'code',
-    '__proto__',
-    'detail',
-    'errors',
-    'metadata',
-    'raw',
-  )
-  const value = fc.letrec((tie) => ({
-    any: fc.oneof(
-      { depthSize: 'small' },
-      fc.string(),
-      fc.constantFrom(null, 1, true),
-      fc.array(tie('any')),
-      fc.dictionary(key, tie('any')),
-    ),
-  })).any
-  fc.assert(
-    fc.property(value, (body) => void readErrorBody(JSON.stringify(body))),
-    { numRuns: 2_000 },
-  )
-  fc.assert(
-    fc.property(anyText(), (body) => void readErrorBody(body)),
-    { numRuns: 2_000 },
-  )
   readErrorBody('{"__proto__":{"message":"x"},"error":{"__proto__":{"polluted":1}}}')
   readErrorBody('['.repeat(100_000))
   readErrorBody('{"error":'.repeat(100_000) + '1' + '}'.repeat(100_000))

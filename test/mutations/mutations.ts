@@ -172,21 +172,21 @@ export const mutations: readonly Mutation[] = [
     file: 'src/gateway/base64.ts',
     before: `      await flush()\n      return total`,
     after: `      return total`,
-    tests: ['test/gateway/base64.test.ts'],
+    tests: ['test/gateway/base64.test.ts', 'test/fuzz/targets.test.ts'],
   },
   {
     name: 'base64-end-in-a-full-block',
     file: 'src/gateway/base64.ts',
     before: `if (used + rest.length > blockBytes) await flush()`,
     after: ``,
-    tests: ['test/gateway/base64.test.ts'],
+    tests: ['test/gateway/base64.test.ts', 'test/fuzz/targets.test.ts'],
   },
   {
     name: 'base64-without-limit',
     file: 'src/gateway/base64.ts',
     before: `if (total > maxBytes) throw imageTooLarge()`,
     after: ``,
-    tests: ['test/gateway/base64.test.ts'],
+    tests: ['test/gateway/base64.test.ts', 'test/fuzz/targets.test.ts'],
   },
   {
     name: 'download-limit',
@@ -249,7 +249,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/redact/forms.ts',
     before: `, bytes.toString('base64url').slice(start, end)]`,
     after: `]`,
-    tests: ['test/output/redact.test.ts', 'test/output/redact-hostile.test.ts'],
+    tests: ['test/output/redact.test.ts', 'test/output/redact-hostile.test.ts', 'test/fuzz/targets.test.ts'],
   },
   {
     name: 'debug-key-headers',

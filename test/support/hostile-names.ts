@@ -134,3 +134,14 @@ export const hostileNames: readonly string[] = [
   '-'.repeat(5000),
   '\u0301'.repeat(5000),
 ]
+
+/** A name that every system takes: no folder, not hidden, no option, no device, whole characters. */
+export function isSafeName(name: string, mostBytes: number): boolean {
+  return (
+    /^[\p{L}\p{N}_][\p{L}\p{N}\p{M}._-]*$/u.test(name) &&
+    !/[.-]$/.test(name) &&
+    !/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$)/i.test(name) &&
+    Buffer.byteLength(name) <= mostBytes &&
+    name.isWellFormed()
+  )
+}

@@ -1,3 +1,19 @@
+/** The code points that must never reach a terminal, from and to; written without the expression under test. */
+export const controlRanges = [
+  [0x00, 0x08],
+  [0x0b, 0x1f],
+  [0x7f, 0x9f],
+  [0x202a, 0x202e],
+  [0x2066, 0x2069],
+  [0xe0000, 0xe007f],
+] as const
+
+/** Those of them that are in a text. */
+export function controlsIn(text: string): number[] {
+  const codes = Array.from(text, (character) => character.codePointAt(0)!)
+  return codes.filter((code) => controlRanges.some(([first, last]) => code >= first && code <= last))
+}
+
 /** Sequences that do something to some terminal: known attacks, and every kind of control string, whole and cut. */
 export function terminalAttacks(): string[] {
   const escape = '\u001b'

@@ -1,7 +1,5 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
-import { anyText } from '../../support/any-text.ts'
 import { inPieces } from '../../support/server-replies.ts'
 import { outcomeOf } from './outcome.ts'
 
@@ -146,40 +144,4 @@ test('can be told of the end more than once', () => {
   reader.end()
   reader.end()
   expect(messages).toEqual([1])
-})
-
-/** Pieces that framings are made of, so that random replies get past the first character. */
-const shard = fc.oneof(
-  fc.constantFrom(
-    'data: ',
-    'data:',
-    'event: ',
-    ': ',
-    '\n',
-    '\r',
-    '\r\n',
-    '\n\n',
-    '[DONE]',
-    '\uFEFF',
-    '<title>',
-  ),
-  fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', '{"a":1}', '[{},', 'null', '{"error":', '\u2028', '😀'),
-  fc.json(),
-  anyText(),
-)
-
-test('fails on hostile bytes only with errors of ours, and alike however they are cut', () => {
-  const reply = fc.oneof(
-    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-    fc.array(shard, { maxLength: 20 }).map((shards) => Buffer.from(shards.join(''))),
-  )
-  fc.assert(
-    fc.property(reply, fc.integer({ min: 1, max: 20 }), (bytes, size) => {
-      const whole = outcomeOf([bytes])
-      const pieces: Uint8Array[] = []
-      for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))
-      expect(outcomeOf(pieces)).toEqual(whole)
-    }),
-    { numRuns: 10_000 },
-  )
 })

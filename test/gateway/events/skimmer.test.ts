@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
 import { type FastPath, patternOf } from '../../../src/gateway/events/message-shape.ts'
@@ -21,64 +20,6 @@ function fastPathTo(take: (value: unknown) => void): FastPath {
 const usual = (n: number | string) => `data: {"n":"${n}"}\n\n`
 /** So many have to come before the next is taken. */
 const first = [1, 2, 3, 4, 5, 6, 7, 8].map(usual).join('')
-
-/** What comes of a stream in pieces: the values in order, however they were read, and the failure at the end. */
-function readStream(pieces: readonly Buffer[], skims: boolean): { values: unknown[]; end: unknown } {
-  const values: unknown[] = []
-  const onMessage = (value: unknown) => void values.push(value)
-  const reader = createMessageReader({ fastPath: skims ? fastPathTo(onMessage) : undefined, onMessage })
-  try {
-    for (const piece of [Buffer.from(first), ...pieces]) reader.push(piece)
-    reader.end()
-    return { values, end: reader.done }
-  } catch (error) {
-    return { values, end: (error as Error).message }
-  }
-}
-
-function cut(text: string, at: readonly number[]): Buffer[] {
-  const bytes = Buffer.from(text)
-  const places = [0, ...at.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]
-  return places.slice(1).map((place, index) => bytes.subarray(places[index], place))
-}
-
-const event = fc.constantFrom(
-  'data: {"n":"1"}',
-  'data:{"n":"2"}',
-  'event: some.name\ndata: {"n":"3"}',
-  'event: some.name\r\ndata: {"n":"4"}',
-  'id: 7\ndata: {"n":"5"}',
-  'data: {"n":"6","more":[1]}',
-  'event: error\ndata: {"n":"0"}',
-  'data: {"n":"a\\nb"}',
-  'data: {"n":\ndata: 7}',
-  // A message that a relay cut over two events (quirk 5).
-  'data: {"half":\n\ndata: {"n":8}}',
-  'data: {"half":"\n\ndata: {\\"n\\":9}"}',
-  // JSON without `data:` in the middle.
-  '{"bare":\ndata: {"n":1}',
-  '{"bare":2}',
-  ': a comment',
-  'data: : a comment',
-  'data: [DONE]',
-  'data: it broke',
-  '',
-)
-const ending = fc.constantFrom('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\r\r', '\n', '\r\n', '')
-
-test('a stream says the same whether its usual events are skimmed or parsed, however it is cut', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(event, ending), { maxLength: 8 }),
-      fc.array(fc.nat(400), { maxLength: 6 }),
-      (events, places) => {
-        const pieces = cut(events.flat().join(''), places)
-        expect(readStream(pieces, true)).toEqual(readStream(pieces, false))
-      },
-    ),
-    { numRuns: 2_000 },
-  )
-})
 
 test('messages like earlier ones never reach the parser', () => {
   const parsed: unknown[] = []

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -278,17 +278,5 @@ describe('on disk', () => {
       }),
       { numRuns: 400 },
     )
-  })
-
-  test('rubbish is never taken for a journal', async () => {
-    const project = sampleProject()
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
-        writeRun(project, first, Buffer.from(bytes))
-        const history = await readHistory(project)
-        expect(facts(history)).toMatchObject({ results: [], intents: [], unfinished: null })
-      }),
-    )
-    expect(readdirSync(join(project.stateFolder, 'runs'))).toEqual([`${first}.jsonl`])
   })
 })

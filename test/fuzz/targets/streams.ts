@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import * as fc from 'fast-check'
+import { createLineBuffer } from '../../../src/gateway/events/event-reader.ts'
+import { createJsonValueSplitter } from '../../../src/gateway/events/json-reader.ts'
+import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
+import { type FastPath, patternOf } from '../../../src/gateway/events/message-shape.ts'
+import { createContentDecoder } from '../../../src/gateway/generate-content/decoder.ts'
+import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
+import { decode } from '../../gateway/decode.ts'
+import { outcomeOf } from '../../gateway/events/outcome.ts'
+import { hostileValue } from '../../gateway/hostile-values.ts'
+import { anyText } from '../../support/any-text.ts'
+import { cutAt, cutText, places, textOf } from '../arbitraries.ts'
+import { target } from '../target.ts'
+
+/** Pieces that framings are made of, so that random replies get past the first character. */
+const framing = [
+  ['data: ', 'data:', 'event: ', ': ', '\n', '\r', '\r\n', '\n\n', '[DONE]', '\uFEFF', '<title>'],
+  ['{', '}', '[', ']', '"', '\\', ',', '{"a":1}', '[{},', 'null', '{"error":', '\u2028', '😀'],
+].flat()
+const reply = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  textOf(framing, fc.json(), anyText()).map((text) => Buffer.from(text)),
+)
+
+const eventStream = target({
+  name: 'event-stream',
+  promises: 'any bytes are read alike however they are cut, and fail only with errors of the program',
+  cost: 'cheap',
+  input: fc.tuple(reply, places),
+  check([bytes, cuts]) {
+    assert.deepEqual(outcomeOf(cutAt(bytes, cuts)), outcomeOf([bytes]))
+  },
+})
+
+/** Takes messages with an `n`, and nothing else that matters. */
+function fastPathTo(take: (value: unknown) => void): FastPath {
+  return {
+    shapeOf(_, json) {
+      const pattern = patternOf(json, (path) => (path === 'n' ? 'text' : 'any'))
+      if (pattern === undefined) return undefined
+      return {
+        pattern,
+        joins: false,
+        take: (_text, event) => take(JSON.parse(event.slice(event.indexOf('{')))),
+      }
+    },
+  }
+}
+
+/** So many have to come before the next is taken. */
+const first = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `data: {"n":"${n}"}\n\n`).join('')
+
+/** What comes of a stream in pieces: the values in order, however they were read, and the failure at the end. */
+function readStream(pieces: readonly Uint8Array[], skims: boolean): { values: unknown[]; end: unknown } {
+  const values: unknown[] = []
+  const onMessage = (value: unknown) => void values.push(value)
+  const reader = createMessageReader({ fastPath: skims ? fastPathTo(onMessage) : undefined, onMessage })
+  try {
+    for (const piece of [Buffer.from(first), ...pieces]) reader.push(piece)
+    reader.end()
+    return { values, end: reader.done }
+  } catch (error) {
+    return { values, end: (error as Error).message }
+  }
+}
+
+const event = fc.constantFrom(
+  'data: {"n":"1"}',
+  'data:{"n":"2"}',
+  'event: some.name\ndata: {"n":"3"}',
+  'event: some.name\r\ndata: {"n":"4"}',
+  'id: 7\ndata: {"n":"5"}',
+  'data: {"n":"6","more":[1]}',
+  'event: error\ndata: {"n":"0"}',
+  'data: {"n":"a\\nb"}',
+  'data: {"n":\ndata: 7}',
+  // A message that a relay cut over two events (quirk 5).
+  'data: {"half":\n\ndata: {"n":8}}',
+  'data: {"half":"\n\ndata: {\\"n\\":9}"}',
+  // JSON without `data:` in the middle.
+  '{"bare":\ndata: {"n":1}',
+  '{"bare":2}',
+  ': a comment',
+  'data: : a comment',
+  'data: [DONE]',
+  'data: it broke',
+  '',
+)
+const ending = fc.constantFrom('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\r\r', '\n', '\r\n', '')
+
+const skimmedStream = target({
+  name: 'skimmed-stream',
+  promises: 'a stream says the same whether its usual events are skimmed or parsed, however it is cut',
+  cost: 'cheap',
+  input: fc.tuple(
+    fc.array(fc.tuple(event, ending), { maxLength: 8 }).map((events) => events.flat().join('')),
+    fc.array(fc.nat(400), { maxLength: 6 }),
+  ),
+  check([text, cuts]) {
+    const pieces = cutAt(Buffer.from(text), cuts)
+    assert.deepEqual(readStream(pieces, true), readStream(pieces, false))
+  },
+})
+
+const lines = target({
+  name: 'lines',
+  promises: 'every character is passed on once, in order, and only in whole lines',
+  cost: 'cheap',
+  input: fc.array(fc.string({ unit: fc.constantFrom('a', '\n', '\r', '😀') })),
+  check(pieces) {
+    let passed = ''
+    const buffer = createLineBuffer((text) => {
+      assert.ok(/[\r\n]$/.test(text))
+      passed += text
+    })
+    for (const text of pieces) buffer.push(text)
+    const all = pieces.join('')
+    assert.ok(all.startsWith(passed))
+    assert.ok(!/[\r\n]/.test(all.slice(passed.length)))
+    assert.equal(buffer.length, all.length - passed.length)
+  },
+})
+
+const jsonValues = target({
+  name: 'json-values',
+  promises: 'the objects of any JSON values are found, in any arrangement and however cut',
+  cost: 'moderate',
+  input: fc.tuple(
+    fc.array(fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true }), { maxLength: 6 }),
+    fc.constantFrom('', '\n', ',', ' ,\r\n', '\u001e'),
+    fc.nat(4),
+    places,
+  ),
+  check([objects, join, indent, cuts]) {
+    const texts = objects.map((value) => JSON.stringify(value, null, indent))
+    const values: string[] = []
+    const strays: string[] = []
+    const splitter = createJsonValueSplitter(
+      (text) => values.push(text),
+      (text) => strays.push(text),
+    )
+    for (const piece of cutText(texts.join(join), cuts)) splitter.feed(piece)
+    assert.deepEqual(
+      { values, strays, pending: splitter.pendingLength },
+      {
+        values: texts,
+        strays: [],
+        pending: 0,
+      },
+    )
+  },
+})
+
+const messages = fc.array(hostileValue, { maxLength: 4 })
+
+const responseEvents = target({
+  name: 'response-events',
+  promises: 'any JSON as events of a response is decoded, or refused with an error of the program',
+  cost: 'cheap',
+  input: messages,
+  check: (values) => void decode(createResponseDecoder, values),
+})
+
+const contentChunks = target({
+  name: 'content-chunks',
+  promises: 'any JSON as chunks of generated content is decoded, or refused with an error of the program',
+  cost: 'cheap',
+  input: messages,
+  check: (values) => void decode(createContentDecoder, values),
+})
+
+export const streamTargets = [eventStream, skimmedStream, lines, jsonValues, responseEvents, contentChunks]
