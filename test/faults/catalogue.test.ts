@@ -57,6 +57,7 @@ function isSingle(call: Call): boolean {
 
 function leftBy({ call, expected: { leaves } }: FaultCase, end: CallEnd): Call['leaves'] {
   if (leaves === 'all') return call.leaves
+  if (leaves === 'files') return { stdout: '', files: call.leaves.files }
   if (leaves === 'damaged') {
     const begun = Object.entries(call.leaves.files).map(([name, bytes]) => {
       const damaged = name.replace('.', '.damaged.')

@@ -4,6 +4,7 @@ import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, vi } from 'vitest'
+import { Interrupted } from '../../src/errors.ts'
 import type { ErrorDocument } from '../../src/events/documents.ts'
 import { advanceUntilSettled } from '../gateway/test-gateway.ts'
 import { startProgram } from '../program/start-program.ts'
@@ -59,6 +60,11 @@ export interface Trouble {
   readonly context?: TestOverrides
   /** Once the gateway has fallen silent, time passes in steps of so many milliseconds; else only the program's own pauses do. */
   readonly stepMs?: number
+  /** Sent once the gateway has fallen silent. */
+  readonly signal?: 'hangup' | 'interrupt' | 'terminate'
+  /** What every write to a stream comes to. */
+  readonly stdoutFails?: Error
+  readonly stderrFails?: Error
 }
 
 /**
@@ -96,7 +102,7 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   const spoilt = other ?? server
   if (lookup !== undefined) replaceLookup(lookup)
   writeFiles(cwd, trouble.files ?? {})
-  const known = new Set(pathsIn(cwd))
+  const known = contentsOf(cwd)
   const url = (await baseUrl?.(spoilt)) ?? spoilt.url
   const run = startProgram([...call.argv, ...more], {
     home,
@@ -105,6 +111,12 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     ...trouble.context,
     env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
   })
+  if (trouble.stdoutFails !== undefined) run.context.stdout.fail(trouble.stdoutFails)
+  if (trouble.stderrFails !== undefined) run.context.stderr.fail(trouble.stderrFails)
+  if (trouble.signal !== undefined) {
+    await run.until(() => spoilt.isEndless)
+    run.context.abort(new Interrupted(trouble.signal))
+  }
   if (stepMs !== undefined) {
     await advanceUntilSettled(run.clock, stepMs, run.exitCode, () => spoilt.isEndless)
   }
@@ -119,7 +131,7 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     stdout: stdout.text,
     stderr: stderr.text,
     error: errorIn(stderr.text),
-    files: filesIn(cwd, known),
+    files: filesIn(cwd, known, call),
     attempts: other?.connections ?? attempts,
     waits: run.clock.waits,
     home,
@@ -170,13 +182,23 @@ function pathsIn(folder: string): string[] {
   return entries.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
 }
 
-function filesIn(folder: string, known: ReadonlySet<string>): Record<string, Buffer> {
-  const paths = pathsIn(folder)
-  const own = paths.filter((path) => !path.startsWith('.modelgate/') && !path.startsWith('modelgate.lock'))
-  expect(paths.filter((path) => path.endsWith('.mgpart'))).toEqual([])
-  return Object.fromEntries(
-    own.filter((path) => !known.has(path)).map((path) => [path, readFileSync(join(folder, path))]),
-  )
+/** Every file of a folder but a run's own, by path. */
+function contentsOf(folder: string): ReadonlyMap<string, Buffer> {
+  const own = pathsIn(folder).filter((path) => !/^(?:\.modelgate\/|modelgate\.lock)/.test(path))
+  return new Map(own.map((path) => [path, readFileSync(join(folder, path))]))
+}
+
+/** What is new in a folder, or is no longer what it was; what the call itself is about may change. */
+function filesIn(
+  folder: string,
+  known: ReadonlyMap<string, Buffer>,
+  { files = {} }: Call,
+): Record<string, Buffer> {
+  expect(pathsIn(folder).filter((path) => path.endsWith('.mgpart'))).toEqual([])
+  const now = [...contentsOf(folder)]
+  const isChanged = ([path, bytes]: readonly [string, Buffer]) =>
+    !Object.hasOwn(files, path) && known.get(path)?.equals(bytes) !== true
+  return Object.fromEntries(now.filter(isChanged))
 }
 
 /** More than any call opens. */

@@ -44,9 +44,9 @@ export interface Expected {
   readonly waits?: readonly number[]
   /**
    * Of the whole result: all of it, what had come of a streamed text, the beginning of a file under the name of a damaged
-   * one, nothing, or another text in its place.
+   * one, the files without a word on standard output, nothing, or another text in its place.
    */
-  readonly leaves: 'all' | 'begun' | 'damaged' | 'nothing' | { readonly text: string }
+  readonly leaves: 'all' | 'begun' | 'damaged' | 'files' | 'nothing' | { readonly text: string }
 }
 
 /** A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). */

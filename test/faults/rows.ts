@@ -6,6 +6,7 @@ import { downloads } from './rows/downloads.ts'
 import { eventFraming } from './rows/event-framing.ts'
 import { beforeTheHeaders } from './rows/before-the-headers.ts'
 import { streamContents } from './rows/stream-contents.ts'
+import { localSide } from './rows/local-side.ts'
 
 /** All rows, in the order of docs/faults.md. */
 export const faultRows: readonly FaultRow[] = [
@@ -16,4 +17,5 @@ export const faultRows: readonly FaultRow[] = [
   ...mediaContents,
   ...longJobs,
   ...downloads,
+  ...localSide,
 ]
