@@ -131,6 +131,8 @@ function validation(check: CheckAnswer<string> | undefined, signal: AbortSignal)
   }
 }
 
+type Questions = Pick<typeof Library, 'input' | 'password' | 'confirm' | 'select' | 'search'>
+
 interface Streams {
   readonly input?: NodeJS.ReadStream
   readonly output?: NodeJS.WriteStream
@@ -144,7 +146,7 @@ interface Streams {
  */
 async function ask<Value>(
   { stdin, stderr, signal }: Context,
-  question: (library: typeof Library, streams: Streams, over: AbortSignal) => Promise<Value>,
+  question: (library: Questions, streams: Streams, over: AbortSignal) => Promise<Value>,
 ): Promise<Value | undefined> {
   const [ended, over] = [new AbortController(), new AbortController()]
   const streams = {
@@ -158,8 +160,9 @@ async function ask<Value>(
   const onEnd = () => ended.abort()
   for (const name of endings) stdin.stream?.once(name, onEnd)
   try {
-    // Large and rarely needed.
-    const library = await import('@inquirer/prompts')
+    // Large and rarely needed. The kinds of question that have no name here stay out of the bundle.
+    const { input, password, confirm, select, search } = await import('@inquirer/prompts')
+    const library = { input, password, confirm, select, search }
     return await question(library, streams, AbortSignal.any([over.signal, streams.signal]))
   } catch (error) {
     if (signal.aborted) throw signal.reason
