@@ -1,9 +1,9 @@
 /**
  * Packs an executable with its licences, completions and man page into the archive of a release, and prints its path:
  * `npm run archive -- [--executable FILE] [--platform linux-x64] [--out FOLDER]`. The same files give the same bytes on
- * every machine.
+ * every machine. The executable's bill of materials goes beside it.
  */
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { constants, crc32, deflateRawSync, gzipSync } from 'node:zlib'
@@ -42,6 +42,8 @@ writeFileSync(
   path,
   isWindows ? zip(entries()) : gzipSync(tar(entries()), { level: constants.Z_BEST_COMPRESSION }),
 )
+// A scanner finds it beside the archive, without unpacking anything.
+copyFileSync(join(dirname(executable), 'modelgate.cdx.json'), join(out, `${folder}.cdx.json`))
 console.log(path)
 
 function ownPlatform(): string {

@@ -1,6 +1,7 @@
 /**
- * Builds the program as one file that needs no Node, for the machine that runs this: dist-executable/modelgate, and the
- * licences of all that is in it. `npm run executable`; on macOS, `-- --identity NAME` signs with a certificate.
+ * Builds the program as one file that needs no Node, for the machine that runs this: dist-executable/modelgate, the
+ * licences of all that is in it, and its bill of materials. `npm run executable`; on macOS, `-- --identity NAME` signs
+ * with a certificate.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Script } from 'node:vm'
 import { build, type OutputAsset, type OutputChunk } from 'rolldown'
+import { billOfMaterials } from './bill-of-materials.build.ts'
 import { warmUp } from './executable/warm-up.ts'
 import { bundle, completionBundle, filesOf } from './rolldown.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
@@ -171,6 +173,8 @@ try {
   mkdirSync(dirname(target), { recursive: true })
   assemble(files, { folder: join(work, 'second'), target, start: loader, codeOf: codeFrom(code) })
   writeFileSync(join(root, 'dist-executable/THIRD-PARTY-NOTICES'), notices(files))
+  const bill = billOfMaterials(filesOf(files), { node: process.versions })
+  writeFileSync(join(root, 'dist-executable/modelgate.cdx.json'), bill)
 } finally {
   rmSync(work, { recursive: true, force: true })
 }

@@ -4,6 +4,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
+import { billOfMaterials } from './bill-of-materials.build.ts'
 import { embeddedText } from './embedded-text.build.ts'
 import { helpPage } from './help-page.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
@@ -279,7 +280,9 @@ export function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[
 
 if (import.meta.main) {
   // Through the API rather than the command line, which prints a table of chunks before every `npm start`.
-  const { output } = await build(bundle)
-  await build(completionBundle)
-  writeFileSync(new URL('THIRD-PARTY-NOTICES', import.meta.url), thirdPartyNotices(filesOf(output)))
+  const program = await build(bundle)
+  const completion = await build(completionBundle)
+  const files = filesOf([...program.output, ...completion.output])
+  writeFileSync(new URL('THIRD-PARTY-NOTICES', import.meta.url), thirdPartyNotices(files))
+  writeFileSync(new URL('modelgate.cdx.json', import.meta.url), billOfMaterials(files))
 }

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** A work that the bundle contains, and what its licence asks to be stated. */
-interface Work {
+export interface Work {
   /** Name and version. */
   readonly title: string
   /** An SPDX expression. */
@@ -108,6 +108,35 @@ interface Manifest {
   readonly version: string
   readonly license?: string
   readonly author?: string | { readonly name: string; readonly email?: string }
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+/** A package of which the bundle contains something. */
+export interface BundledPackage {
+  /** Its folder. */
+  readonly root: string
+  readonly manifest: Manifest
+  /** Those of its files that are in the bundle. */
+  readonly files: readonly string[]
+  /** What it contains of other works. */
+  readonly parts: readonly Work[]
+}
+
+/** The packages that files belong to. @param files absolute paths; those outside node_modules are passed over */
+export function bundledPackages(files: readonly string[]): BundledPackage[] {
+  const folders = new Map<string, string[]>()
+  for (const file of files) {
+    const [root] = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []
+    if (root !== undefined) folders.set(root, [...(folders.get(root) ?? []), file])
+  }
+  return [...folders].map(([root, files]) => {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+    const { name, version } = manifest
+    const parts = contents[name] ?? contents[`${name}@${version}`]
+    if (parts === undefined && files.some((file) => file.endsWith('.wasm')))
+      throw new Error(`What is compiled into ${name} ${version}? Add it to contents.`)
+    return { root, manifest, files, parts: parts ?? [] }
+  })
 }
 
 /**
@@ -116,30 +145,20 @@ interface Manifest {
  * @throws {Error} for a package without a licence, or with compiled code of which `contents` does not say what it is
  */
 export function thirdPartyNotices(files: readonly string[]): string {
-  const packages = new Map<string, string[]>()
-  for (const file of files) {
-    const [root] = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []
-    if (root !== undefined) packages.set(root, [...(packages.get(root) ?? []), file])
-  }
-  const works = [...packages].flatMap(([root, files]) => worksOf(root, files))
+  const works = bundledPackages(files).flatMap(worksOf)
   return write([...new Map(works.map((work) => [work.title, work])).values()].sort(byTitle))
 }
 
-function worksOf(root: string, files: readonly string[]): readonly Work[] {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+function worksOf({ root, manifest, files, parts }: BundledPackage): readonly Work[] {
   const { name, version, license } = manifest
   const title = `${name} ${version}`
   if (license === undefined) throw new Error(`${title} does not say what its licence is.`)
-  const parts = contents[name] ?? contents[`${name}@${version}`]
-  const isCompiled = files.some((file) => file.endsWith('.wasm'))
-  if (parts === undefined && isCompiled)
-    throw new Error(`What is compiled into ${title}? Add it to contents.`)
   const texts = licenceTexts(root, files)
-  if (texts.length > 0) return [{ title, license, notices: [], text: texts.join('\n\n') }, ...(parts ?? [])]
+  if (texts.length > 0) return [{ title, license, notices: [], text: texts.join('\n\n') }, ...parts]
   const text = standardTexts[license]
   if (text === undefined)
     throw new Error(`${title} has no licence file, and ${license} no standard text here.`)
-  return [{ title, license, notices: [`Copyright (c) ${authorOf(manifest)}`], text }, ...(parts ?? [])]
+  return [{ title, license, notices: [`Copyright (c) ${authorOf(manifest)}`], text }, ...parts]
 }
 
 /** The licence files of a package's root, and of each folder below it that holds one of the files. */

@@ -72,6 +72,14 @@ test('the same files give the same bytes', () => {
   expect(readFileSync(pack('linux-x64'))).toEqual(readFileSync(pack('linux-x64')))
 })
 
+test.each([
+  ['linux-x64', '.tar.gz'],
+  ['windows-x64', '.zip'],
+])('the bill of materials of %s lies beside the archive', (platform, ending) => {
+  const bill = pack(platform).replace(ending, '.cdx.json')
+  expect(readFileSync(bill, 'utf8')).toBe('{"bomFormat":"CycloneDX"}\n')
+})
+
 test('a platform that no release is made for is refused', () => {
   expect(() => pack('linux-riscv64')).toThrow('No release is made for linux-riscv64.')
 })

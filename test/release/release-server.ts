@@ -15,7 +15,11 @@ export const { version } = JSON.parse(readFileSync(new URL('package.json', proje
 /** Packs a program that says a version, with all that belongs to it, by `archive.build.ts`. @returns the archive */
 export function packProgram(script: string, platform: string, folder = temporaryFolder()): string {
   const name = platform.startsWith('windows') ? 'modelgate.exe' : 'modelgate'
-  writeFiles(folder, { [name]: script, 'THIRD-PARTY-NOTICES': 'Node and others\n' })
+  writeFiles(folder, {
+    [name]: script,
+    'THIRD-PARTY-NOTICES': 'Node and others\n',
+    'modelgate.cdx.json': '{"bomFormat":"CycloneDX"}\n',
+  })
   const args = [
     'archive.build.ts',
     '--executable',

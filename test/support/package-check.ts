@@ -5,7 +5,8 @@ import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
-import { bundle } from '../../rolldown.build.ts'
+import { billOfMaterials } from '../../bill-of-materials.build.ts'
+import { bundle, completionBundle, filesOf } from '../../rolldown.build.ts'
 import { noticeProblems, type PackageManifest } from './notice-problems.ts'
 import { runProgram } from './run-program.ts'
 import { sourceFacts } from './source-facts.ts'
@@ -98,7 +99,10 @@ function checkImports(dist: string): void {
 
 /** Bundles once more, to learn from the bundler itself whose code the package holds. */
 async function checkNotices(path: string): Promise<void> {
-  const { output } = await build({ ...bundle, write: false })
+  const builds = await Promise.all(
+    [bundle, completionBundle].map((options) => build({ ...options, write: false })),
+  )
+  const output = builds.flatMap((built) => built.output)
   const files = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : file.originalFileNames))
   const roots = files.flatMap((file) => /.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
   const packages = [...new Set(roots)].map(
@@ -106,6 +110,8 @@ async function checkNotices(path: string): Promise<void> {
   )
   assert(packages.length > 20, 'the bundler names the packages')
   assert.deepEqual(noticeProblems(readFileSync(path, 'utf8'), packages), [], 'wrong in THIRD-PARTY-NOTICES')
+  const bill = readFileSync(join(root, 'modelgate.cdx.json'), 'utf8')
+  assert.equal(bill, billOfMaterials(filesOf(output)), 'another build has another bill of materials')
 }
 
 function checkRuns(): void {
