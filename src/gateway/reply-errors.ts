@@ -132,13 +132,13 @@ function requestIdIn(message: string | undefined): string | undefined {
   return message === undefined ? undefined : /\(request id: ([\w-]{4,80})\)/i.exec(message)?.[1]
 }
 
-/** An error code of the gateway as one of ours, in snake_case; undefined for a number, which says nothing. */
+/** An error code of the gateway as one of ours, in snake_case; undefined for one of digits alone, which says nothing. */
 export function errorCode(code: string | undefined): string | undefined {
   const word = code
     ?.toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
-  return word && !/^\d+$/.test(word) ? word.slice(0, 60) : undefined
+  return word && /[a-z]/.test(word.slice(0, 60)) ? word.slice(0, 60) : undefined
 }
 
 /**

@@ -117,6 +117,7 @@ test.for([
   [400, { error: { code: 'Context-Length.Exceeded!' } }, 'context_length_exceeded'],
   [400, { error: { code: 400 } }, 'http_400'],
   [400, { error: { code: '错误' } }, 'http_400'],
+  [400, { error: { code: '4.0 / 2' } }, 'http_400'],
   [401, {}, 'key_refused'],
   [500, '', 'http_500'],
 ] as const)('HTTP %i with %j has the code %s', ([status, body, code]) => {
