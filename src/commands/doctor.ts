@@ -55,9 +55,10 @@ export function registerDoctor(command: Command, context: Context): void {
 
 /** @throws AlreadyReported with the exit code of the first check that failed */
 async function examine(context: Context, options: CommonOptions): Promise<void> {
-  const { json, jsonl, sandbox, profile } = options
+  const { json, jsonl, sandbox } = options
   const settings = await usableSettings(context, options)
-  const running = sandbox ? await startOwnSandbox(context, settings) : undefined
+  // With problems in the configuration nothing is asked, whatever the address.
+  const running = sandbox && settings !== undefined ? await startOwnSandbox(context, settings) : undefined
   const gate = createGate(context)
   // What is asked goes to an address, also where that is the sandbox.
   const { sandbox: _, ...asked } = options
@@ -75,7 +76,7 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
   output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
   const checks: Check[] = []
   try {
-    for await (const [name, finding] of findings(checkup, profile)) {
+    for await (const [name, finding] of findings(checkup)) {
       const check = withoutHome(context, { name, ...finding })
       checks.push(check)
       output?.event({ type: 'check-end', check })
@@ -95,14 +96,11 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
 }
 
 /** The checks in their order; each may depend on what those before it have found. */
-async function* findings(
-  checkup: Checkup,
-  profile: string | undefined,
-): AsyncGenerator<readonly [name: string, finding: Finding]> {
+async function* findings(checkup: Checkup): AsyncGenerator<readonly [name: string, finding: Finding]> {
   const { context } = checkup
   yield ['Node', checkNode(context)]
   yield ['terminal', await checkTerminal(context)]
-  yield ['configuration', await checkConfiguration(context, profile)]
+  yield ['configuration', await checkConfiguration(checkup)]
   yield ['state', await checkState(context, checkup.settings)]
   yield ['base URL', checkBaseUrl(checkup)]
   const { finding: proxy, route } = checkProxy(checkup)
@@ -141,14 +139,14 @@ async function usableSettings(context: Context, options: CommonOptions): Promise
   }
 }
 
-async function startOwnSandbox(context: Context, settings: Settings | undefined) {
+async function startOwnSandbox(context: Context, settings: Settings) {
   const { startSandbox } = await import('../sandbox/start-sandbox.ts')
   return await startSandbox({
     clock: context.clock,
     platform: context.platform,
     latency: 'natural',
     folder: sandboxFolder(context),
-    ...(settings === undefined ? {} : { families: settings.families.value }),
+    families: settings.families.value,
   })
 }
 

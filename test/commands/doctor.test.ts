@@ -237,15 +237,27 @@ test(
   },
 )
 
+test.each([[[]], [['--sandbox']]])(
+  'a flag that cannot be used is a problem, with %j beside it',
+  async (more) => {
+    expect(await findings({}, configPlace(), ['--timeout', 'soon', ...more])).toMatchObject({
+      code: 2,
+      configuration: expect.stringMatching(/^failed: .*--timeout/) as string,
+      'base URL': 'skipped: the configuration has problems',
+    })
+  },
+)
+
 test('files: a configuration with problems, keys that others can read, a folder that cannot be written', async () => {
   const broken = configPlace({ user: 'timout: 5\n' })
-  expect(await findings({}, broken)).toMatchObject({
-    code: 2,
-    configuration:
-      'failed: ~/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?',
-    'base URL': 'skipped: the configuration has problems',
-    key: 'skipped: the configuration has problems',
-  })
+  for (const words of [[], ['--sandbox']])
+    expect(await findings({}, broken, words)).toMatchObject({
+      code: 2,
+      configuration:
+        'failed: ~/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?',
+      'base URL': 'skipped: the configuration has problems',
+      key: 'skipped: the configuration has problems',
+    })
   const open = configPlace({
     credentials: { profiles: { default: { api_key: key } } },
     credentialsMode: 0o644,

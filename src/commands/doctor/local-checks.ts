@@ -8,7 +8,7 @@ import { nearestName } from '../../nearest-name.ts'
 import { hasHyperlinks } from '../../output/markdown/hyperlinks.ts'
 import { chooseProtocol, hasTrueColour } from '../../output/preview/detect-protocol.ts'
 import { environmentRows } from '../help/topics.ts'
-import { failedBy, ok, skipped, warning, type Finding } from './checkup.ts'
+import { failedBy, ok, skipped, warning, type Finding, type Checkup } from './checkup.ts'
 
 /** A version below these does not start the program. */
 const supported = 'supported are 22.22.2, 24.15.0, 26 and newer'
@@ -54,10 +54,10 @@ function speaksUtf8({ env, platform }: Context): boolean {
   return platform === 'win32' || platform === 'darwin' || /utf-?8/i.test(locale)
 }
 
-/** The files that are read, and variables that nothing reads. */
-export async function checkConfiguration(context: Context, profile: string | undefined): Promise<Finding> {
+/** The flags, the files that are read, and variables that nothing reads. */
+export async function checkConfiguration({ context, options }: Checkup): Promise<Finding> {
   try {
-    const settings = await resolveSettings(context, { profile })
+    const settings = await resolveSettings(context, options)
     const [user, project] = [await findUserFile(context), await findProjectFile(context)]
     const files = [
       ...(user === undefined ? [] : [`user file ${user.path}`]),
