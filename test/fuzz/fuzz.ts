@@ -71,7 +71,8 @@ async function runRound(round: Round): Promise<void> {
     pulse = now
     isStuck = pulse !== undefined && performance.now() - lastBeat > longestRunMs
     if (isStuck) break
-    if (performance.now() > until && asked.path === undefined) return fuzzing.kill()
+    // A slice ends by itself; those after it have to be ended.
+    if (performance.now() > until + 5_000 && asked.path === undefined) return fuzzing.kill()
   }
   if (isStuck) fuzzing.kill()
   else if (fuzzing.status === 0) return

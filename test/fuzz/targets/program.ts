@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import type { CommandNode } from '../../../src/commands/completion/tree.ts'
+import type { Clock } from '../../../src/context.ts'
+import { Interrupted } from '../../../src/errors.ts'
+import { main } from '../../../src/main.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { closedPort } from '../../support/local-server.ts'
+import { programTree } from '../../support/program-tree.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { target } from '../target.ts'
+
+/** Every command that does something itself; `config edit` would start an editor. */
+function leaves(node: CommandNode): CommandNode[] {
+  const below = node.children.flatMap(leaves)
+  return (below.length === 0 || node.argument !== undefined ? [node, ...below] : below).filter(
+    ({ path }) => path !== 'config edit',
+  )
+}
+
+const tree = await programTree()
+const commands = leaves(tree)
+
+/** No absolute path is among them, and none that leads further up than the home of the run. */
+const files = [
+  'a.png',
+  'a.yaml',
+  'data.csv',
+  'deep/a.txt',
+  '../a.txt',
+  'gone.json',
+  '-',
+  '.',
+  '@a.txt',
+  '@gone',
+]
+const values = [
+  ['', ' ', '0', '-1', '1', '2', '1e9', '1e999', 'NaN', '1.5', '0x10', 'true', 'null', '9'.repeat(400)],
+  [
+    '{}',
+    '[]',
+    '{',
+    '"',
+    '{"a":1}',
+    '{"__proto__":{"polluted":1}}',
+    '[[[[',
+    '{"type":"object"}',
+    'a=b',
+    'a.b=1',
+  ],
+  ['__proto__', 'constructor', '__proto__.polluted=1', 'constructor.prototype.polluted=1', 'toString'],
+  ['\u0000', '\u001b[2J', '\u202e', '\ud800', '😀', 'x'.repeat(5_000), '%s%n', '${id}', '$(id)', '`id`'],
+  [
+    'http://127.0.0.1:1',
+    'https://user:pass@host',
+    'data:,x',
+    'gpt-image-2',
+    'models/x',
+    'models/../x',
+    '1024x1024',
+  ],
+  ['--', '-', '---', '-o', '--json', '--help', '--version', '--sandbox', 'sandbox:fewer', 'sandbox:refuse'],
+].flat()
+const value = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...values) },
+  { weight: 3, arbitrary: fc.constantFrom(...files) },
+  { weight: 2, arbitrary: fc.string().map((text) => text.replaceAll(/[/\\~]/g, '_')) },
+)
+
+/** A flag of the command, with a value that it knows or any other; or a word. */
+function wordsFor({ flags, argument }: CommandNode): fc.Arbitrary<string[]> {
+  const known = [...flags, ...tree.flags].flatMap((flag) =>
+    flag.names.map((name) => ({
+      name,
+      words: flag.value?.words ?? [],
+      takesValue: flag.value !== undefined,
+    })),
+  )
+  const flag = fc.constantFrom(...known).chain(({ name, words, takesValue }) => {
+    const right = words.length === 0 ? value : fc.oneof(fc.constantFrom(...words), value)
+    const pair = right.map((text) => (name.startsWith('--') ? [`${name}=${text}`] : [name, text]))
+    return takesValue
+      ? fc.oneof(
+          pair,
+          right.map((text) => [name, text]),
+          fc.constant([name]),
+        )
+      : fc.constant([name])
+  })
+  const word = fc
+    .oneof(value, fc.constantFrom('Hi', 'A hill', '1', ...(argument?.words ?? [])))
+    .map((text) => [text])
+  return fc
+    .array(fc.oneof({ weight: 3, arbitrary: flag }, word), { maxLength: 6 })
+    .map((parts) => parts.flat())
+}
+
+const argumentVector = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .constantFrom(...commands)
+      .chain((command) => wordsFor(command).map((words) => [...command.path.split(' '), ...words])),
+  },
+  { weight: 1, arbitrary: fc.array(value, { maxLength: 5 }) },
+)
+
+const port = closedPort()
+
+const program = target({
+  name: 'arguments',
+  promises: 'any words on a command line end in a documented exit code that is no bug, without a stack trace',
+  cost: 'dear',
+  input: fc.record({
+    argv: argumentVector,
+    stdin: fc.constantFrom('', 'Hi', '{"a":1}', '\u0000\u00ff', '\ufeff'),
+    isTerminal: fc.boolean(),
+    sandbox: fc.boolean(),
+  }),
+  async check({ argv, stdin, isTerminal, sandbox }, folder) {
+    const home = join(folder, 'home')
+    const cwd = join(home, 'project')
+    mkdirSync(cwd, { recursive: true })
+    writeFiles(cwd, { 'a.txt': 'Hi', 'data.csv': 'id\na\n', 'a.yaml': 'version: 1\njobs: {}\n' })
+    const context = testContext({
+      home,
+      cwd,
+      stdin,
+      terminal: isTerminal,
+      clock: impatientClock(),
+      env: {
+        MODELGATE_BASE_URL: `http://127.0.0.1:${await port}`,
+        MODELGATE_API_KEY: 'key-0123456789',
+        MODELGATE_STATE_DIR: join(home, 'state'),
+        MODELGATE_CONFIG_DIR: join(home, 'config'),
+      },
+    })
+    const words = sandbox && !/^(config|auth|log)/.test(argv[0] ?? '') ? [...argv, '--sandbox'] : argv
+    // What only a signal ends gets one when it has begun.
+    const stop = setInterval(() => context.abort(new Interrupted('interrupt')), 2_000)
+    const code = await main(words, context).finally(() => clearInterval(stop))
+    const told = `${JSON.stringify(words)} ended with ${code}:\n${context.stderr.text}`
+    assert.ok(exitCodes.has(code), told)
+    if (!words.includes('--debug')) assert.ok(!/^\s+at .+:\d+:\d+\)?$/m.test(context.stderr.text), told)
+  },
+})
+
+/** Those of docs/exit-codes.md but 1, which is a bug. */
+const exitCodes = new Set([0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 129, 130, 143])
+
+/** A clock on which every pause is over at once, and no limit is ever reached. */
+function impatientClock() {
+  const clock = fakeClock()
+  const timer: Clock['timer'] = (ms, callback, label) => {
+    if (label !== 'sleep') return clock.timer(ms, callback, label)
+    const immediate = setImmediate(callback)
+    return { cancel: () => clearImmediate(immediate) }
+  }
+  return { ...clock, timer }
+}
+
+export const programTargets = [program]
