@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { RequestProblem, type Envelope } from './request-problem.ts'
 
 /** The only key that is rejected, for testing rejections. */
@@ -27,16 +27,21 @@ export function authenticate(headers: IncomingHttpHeaders, query: URLSearchParam
 }
 
 /**
- * Rejects requests from web pages: a page of another site could reach a server on loopback directly (`Origin`) or
- * through a host name that resolves to it (DNS rebinding, `Host`). Replies have no CORS headers either.
- * @throws RequestProblem 403
+ * Rejects requests from web pages: a page of another site could reach a server on loopback directly (`Origin`)
+ * or through a host name that resolves to it (DNS rebinding,
+ * `Host`). Replies have no CORS headers either.
+ * @throws RequestProblem 403; 400 for more than one `Host` (RFC 9112, section 3.2)
  */
-export function assertLocal(headers: IncomingHttpHeaders): void {
-  if (headers.origin !== undefined) {
-    throw new RequestProblem(403, 'The sandbox does not answer web pages (the request has an Origin header).')
-  }
+export function assertLocal({ headers, headersDistinct }: IncomingMessage): void {
+  if (headers.origin !== undefined) throw fromPage('an Origin header')
+  if ((headersDistinct['host'] ?? []).length > 1)
+    throw new RequestProblem(400, 'The request has more than one Host header.')
   const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()
   if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
     throw new RequestProblem(403, 'The sandbox answers only as 127.0.0.1 or localhost.')
   }
+}
+
+function fromPage(sign: string): RequestProblem {
+  return new RequestProblem(403, `The sandbox does not answer web pages (the request has ${sign}).`)
 }

@@ -150,7 +150,7 @@ async function decide(arrival: Arrival, server: ServerContext): Promise<Decision
     release = await largeBodies()
   }
   try {
-    assertLocal(incoming.headers)
+    assertLocal(incoming)
     if (incoming.method === 'OPTIONS' && arrival.allowed.length > 0) {
       return { fault, reply: wholeReply([], undefined, { headers: allow(arrival) }) }
     }
@@ -275,9 +275,9 @@ function unexpected(error: unknown): RequestProblem {
 }
 
 /** The statistics, for tests in other processes. */
-function statsReply({ headers }: IncomingMessage, { log, recordings }: ServerContext): Reply {
+function statsReply(incoming: IncomingMessage, { log, recordings }: ServerContext): Reply {
   try {
-    assertLocal(headers)
+    assertLocal(incoming)
     return jsonReply({ ...log.stats(), recordings: recordings() })
   } catch (error) {
     return problemReply('openai', error as RequestProblem)
