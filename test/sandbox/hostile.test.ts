@@ -1,10 +1,13 @@
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { call, generate, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
 
+const known = (headers: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
 const MiB = 1024 * 1024
 const many = <Value>(count: number, value: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => value(at))
@@ -185,6 +188,63 @@ test.for(['https://example.com', 'http://example.com', 'http://localhost:3000', 
     const stats = await call(sandbox, '/sandbox/stats', undefined, { headers: { origin } })
     expect(stats.status).toBe(403)
     expect(sandbox.created()).toBe(0)
+  },
+)
+
+test.for([
+  ['cross-site', 'empty', 403],
+  ['same-site', 'script', 403],
+  ['cross-site', 'iframe', 403],
+  ['cross-site', undefined, 403],
+  // A page that shows a picture or a video by its address, and the user who opens one.
+  ['cross-site', 'image', 200],
+  ['same-site', 'video', 200],
+  ['none', 'document', 200],
+  ['same-origin', 'empty', 200],
+] as const)(
+  'a browser that fetches for a page of %s, as %s, gets %d',
+  async ([site, destination, status]) => {
+    const sandbox = await runningSandbox()
+    const headers = { 'sec-fetch-site': site, 'sec-fetch-dest': destination }
+    // Not by `fetch`, which has these headers of its own.
+    const seen = await Promise.all(
+      ['/v1/models', '/sandbox/stats'].map(async (path) => {
+        const { hostname, port } = new URL(sandbox.url)
+        const asked = request({
+          hostname,
+          port,
+          path,
+          headers: { authorization: 'Bearer x', ...known(headers) },
+        })
+        asked.end()
+        const [response] = (await once(asked, 'response')) as [IncomingMessage]
+        response.resume()
+        return [
+          response.statusCode,
+          Object.keys(response.headers).filter((name) => name.startsWith('access-')),
+        ]
+      }),
+    )
+    expect(seen).toEqual([
+      [status, []],
+      [status, []],
+    ])
+  },
+)
+
+test.for(['/v1/responses', '/sandbox/stats', '/v1/nothing', '*'])(
+  'a preflight of a page for %s is refused',
+  async (path) => {
+    const sandbox = await runningSandbox()
+    const { hostname, port } = new URL(sandbox.url)
+    const asks = { 'access-control-request-method': 'POST', 'access-control-request-private-network': 'true' }
+    const headers = { origin: 'https://example.com', ...asks }
+    const asked = request({ hostname, port, path, method: 'OPTIONS', headers })
+    asked.end()
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    expect(response.statusCode).toBe(403)
+    expect(Object.keys(response.headers).join()).not.toContain('access-control')
   },
 )
 

@@ -26,14 +26,20 @@ export function authenticate(headers: IncomingHttpHeaders, query: URLSearchParam
   if (key === refusedKey) throw refusal('Incorrect API key provided.', 'API_KEY_INVALID', 'invalid_api_key')
 }
 
+/** What a page may show of other sites; its address alone tells nothing, and has a signature or a key. */
+const shown = new Set(['document', 'image', 'video'])
+
 /**
- * Rejects requests from web pages: a page of another site could reach a server on loopback directly (`Origin`)
- * or through a host name that resolves to it (DNS rebinding,
+ * Rejects requests from web pages: a page of another site could reach a server on loopback directly (`Origin`, or
+ * `Sec-Fetch-Site` where a browser sends no origin) or through a host name that resolves to it (DNS rebinding,
  * `Host`). Replies have no CORS headers either.
  * @throws RequestProblem 403; 400 for more than one `Host` (RFC 9112, section 3.2)
  */
 export function assertLocal({ headers, headersDistinct }: IncomingMessage): void {
   if (headers.origin !== undefined) throw fromPage('an Origin header')
+  const { 'sec-fetch-site': site = 'none', 'sec-fetch-dest': destination } = headers
+  if (!['none', 'same-origin'].includes(String(site)) && !shown.has(String(destination)))
+    throw fromPage('the Sec-Fetch-Site of another page')
   if ((headersDistinct['host'] ?? []).length > 1)
     throw new RequestProblem(400, 'The request has more than one Host header.')
   const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()
