@@ -64,6 +64,9 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
+/** How long the headers of a request may take to arrive, and all of it. */
+const [headersMs, requestMs] = [60_000, 300_000]
+
 /** Maximum number of different requests whose repetitions are counted. */
 const keptRepetitions = 10_000
 
@@ -96,8 +99,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const own = createRouter(context, options.folder)
   recorded = options.recordings && (await openRecordings(options.recordings, own))
   const router = recorded === undefined ? own : { find: recorded.find, methods: () => [] }
-  // A stalled fault may outlast any timeout of the server's own.
-  const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, noDelay: true })
+  // A fault that leaves a body unread may outlast the timeout of slow requests.
+  const leavesUnread = options.faults?.some(({ at }) => at === 'before-body') === true
+  const requestTimeout = leavesUnread ? 0 : requestMs
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headersMs,
+    requestTimeout,
+    noDelay: true,
+  })
   server.on('request', (incoming, outgoing) => {
     // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
     handleRequest(incoming, outgoing, router, context).catch(() => outgoing.destroy())
