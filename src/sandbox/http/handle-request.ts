@@ -87,7 +87,7 @@ export async function handleRequest(
   const connection = { outgoing, clock, pace: () => 0, signal }
   if ((method === 'GET' || method === 'HEAD') && rawPath === statsPath)
     return deliver(connection, statsReply(incoming, server))
-  const path = rawPath.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')
+  const path = copyOf(rawPath.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?'))
   const { record, number } = log.open(method, path, clock.monotonic())
   const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1))
   const match = router.find(method, rawPath)
@@ -204,12 +204,19 @@ function assertShort(model: string | undefined): void {
 }
 
 function targetOf({ handler, params }: Match, incoming: IncomingMessage): FaultTarget {
-  assertShort(params['model'])
+  const { model } = params
+  assertShort(model)
+  const key = keyOf(incoming)?.slice(0, maxNameLength)
   return {
     endpoint: handler.endpoint,
-    model: params['model'],
-    idempotencyKey: keyOf(incoming)?.slice(0, maxNameLength),
+    model: model === undefined ? undefined : copyOf(model),
+    idempotencyKey: key === undefined ? undefined : copyOf(key),
   }
+}
+
+/** A part of a text that is kept longer: the engine's own would keep all of the text, an address of 100,000 bytes. */
+function copyOf(part: string): string {
+  return Buffer.from(part).toString()
 }
 
 /**
