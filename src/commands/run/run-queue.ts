@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
 import { queueNamespace } from '../../pipeline/queue/open-documents.ts'
+import { readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
 import type { OpenQueue, QueueCall, RunOptions } from '../../pipeline/run/run-call.ts'
 import { openShared, readShared, type SharedPlaces } from './shared-places.ts'
 import type { RunFlags } from './run-flags.ts'
@@ -35,7 +36,9 @@ export async function readQueue(
     })
   }
   // What only looks at how things stand opens none.
-  if (options.mode !== 'run') return { words: [], callFor: () => notOpened }
+  if (options.mode !== 'run') {
+    return { words: wordsFor(flags, readQueueUrl(settings.queue.value)), callFor: () => notOpened }
+  }
   if (options.shard !== null) {
     throw new UsageError('--shard and a queue exclude each other: the queue shares the work out by itself.', {
       code: 'invalid_request',
@@ -43,9 +46,17 @@ export async function readQueue(
     })
   }
   const places = await readShared(settings)
-  const given = flags.queue === undefined ? [] : ['--queue', places.queue.shown]
-  const words = [...given, ...(flags.store === undefined ? [] : ['--store', places.store])]
-  return { words, callFor: (gate) => callFor(context, flags, settings, places, gate) }
+  return {
+    words: wordsFor(flags, places.queue),
+    callFor: (gate) => callFor(context, flags, settings, places, gate),
+  }
+}
+
+function wordsFor({ queue, store }: RunFlags, { shown }: QueueUrl): readonly string[] {
+  return [
+    ...(queue === undefined ? [] : ['--queue', shown]),
+    ...(store === undefined ? [] : ['--store', store]),
+  ]
 }
 
 const notOpened: QueueCall = {
@@ -74,6 +85,7 @@ function callFor(
           documents,
           store,
           sender,
+          shown: places.queue.shown,
           async close() {
             await Promise.allSettled([sender.close(), shared.close()])
           },

@@ -32,6 +32,8 @@ export interface OpenIntent extends Attempt {
   readonly cost: Amount | null
   /** The identity of the queue that it was given to; null for a request of this machine alone. */
   readonly queue: string | null
+  /** Where that queue is; null where the journal does not say so. */
+  readonly queueAt: string | null
 }
 
 export type RemoteJob = Pick<Extract<JournalEvent, { type: 'job' }>, 'id' | 'kind'>
@@ -50,7 +52,7 @@ export interface Spent {
 interface KeyHistory {
   readonly result: RecordedResult | null
   /** A request that may have been sent, and of which nothing more is known than its job. */
-  readonly open: { readonly job: RemoteJob | null; readonly queue: string | null } | null
+  readonly open: ({ readonly job: RemoteJob | null } & Pick<OpenIntent, 'queue' | 'queueAt'>) | null
   /** Whether it was discarded, and has no result since. */
   readonly isDiscarded: boolean
 }
@@ -113,9 +115,20 @@ export function createHistory(problems: readonly string[] = []): History {
         remade.clear()
         return
       case 'intent': {
-        const { instance, key, variant, idempotency_key: idempotencyKey, creates, cost, queue = null } = event
+        const { instance, key, variant, idempotency_key: idempotencyKey, creates, cost } = event
+        const { queue = null, queue_at: queueAt = null } = event
         const estimate = cost === null ? null : amountOf(cost)
-        const intent = { instance, key, variant, run, idempotencyKey, creates, cost: estimate, queue }
+        const intent = {
+          instance,
+          key,
+          variant,
+          run,
+          idempotencyKey,
+          creates,
+          cost: estimate,
+          queue,
+          queueAt,
+        }
         intents.set(key, intent)
         if (cost !== null) costs.set(key, cost)
         failures.delete(key)
@@ -174,7 +187,8 @@ export function createHistory(problems: readonly string[] = []): History {
     of(key) {
       const result = results.get(key) ?? null
       const job = jobs.get(key) ?? null
-      const open = intents.has(key) || job !== null ? { job, queue: intents.get(key)?.queue ?? null } : null
+      const { queue = null, queueAt = null } = intents.get(key) ?? {}
+      const open = intents.has(key) || job !== null ? { job, queue, queueAt } : null
       const isDiscarded = discarded.has(key)
       return result === null && open === null && !isDiscarded ? undefined : { result, open, isDiscarded }
     },

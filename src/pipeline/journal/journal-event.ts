@@ -27,6 +27,8 @@ export type JournalEvent =
       readonly cost: number | null
       /** The identity of the queue that it is given to; left out for a request that this process makes itself. */
       readonly queue?: string
+      /** Where that queue is, without user and password: for messages. */
+      readonly queue_at?: string
     }
   /** The remote job, as soon as its id is known. */
   | {

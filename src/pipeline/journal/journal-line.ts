@@ -40,6 +40,7 @@ const fields: Readonly<Record<JournalEvent['type'], Readonly<Record<string, Chec
     creates: isCount,
     cost: orNull(isNumber),
     queue: orNothing(isText),
+    queue_at: orNothing(isText),
   },
   job: { key: isText, id: isText, kind: isText },
   result: { ...attempt, result: isResult, rejected: orNull(isTexts) },

@@ -28,10 +28,12 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   const obstacles = world.forced.force ? [] : await obstaclesOf(instance, outputs, world)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
   const base = { ...subject.base, key: keys[0]! }
-  const unknown = variants.flatMap(({ found }) => (found.kind === 'unknown' ? found : []))
-  if (unknown.length > 0) {
-    const reason = unknown.some(({ wasQueued }) => wasQueued) ? queued : sent
-    return { ...base, state: 'unknown', reasons: [reason] }
+  const elsewhere = variants.flatMap(({ found }) => (found.kind === 'elsewhere' ? found : []))[0]
+  if (elsewhere !== undefined) {
+    return { ...base, state: 'unknown', reasons: [givenTo(elsewhere.queueAt)], isElsewhere: true }
+  }
+  if (variants.some(({ found }) => found.kind === 'unknown')) {
+    return { ...base, state: 'unknown', reasons: [sent] }
   }
   if (result !== null && outputs !== null) {
     const wasRejected = Boolean(world.history.of(keys[0]!)?.result?.rejected)
@@ -43,8 +45,10 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
 }
 
 const sent = 'A request was sent, and its outcome is not known.'
-const queued =
-  'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'
+const givenTo = (queueAt: string | null) =>
+  queueAt === null
+    ? 'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'
+    : `A request was given to the queue at ${queueAt}: run it with that one to know its outcome.`
 
 /** The candidate that the manifest picks, or that was picked of these keys; null while none is. */
 function pickedVariant({ instance, world }: Subject, { keys }: InstanceKeys): number | null {

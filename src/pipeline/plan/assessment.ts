@@ -23,6 +23,8 @@ export interface Assessment {
   readonly fields: Readonly<Record<string, string>> | null
   /** Why, each a sentence: the fields that changed, the files that differ, the asserts that failed. */
   readonly reasons: readonly string[]
+  /** Whether its outcome is known to a queue that is not the one asked. */
+  readonly isElsewhere?: boolean
   /** What to generate; empty in every state but `new`, `stale`, and `awaiting` with candidates that are missing. */
   readonly toMake: readonly Variant[]
   /** The locked block that belongs to it, by its key or its name. */

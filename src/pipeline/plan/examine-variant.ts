@@ -8,8 +8,10 @@ export type VariantState =
   /** Its bytes are there, and it holds its asserts: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
-  /** A request was sent, or given to a queue that is not asked, and nobody knows what became of it. */
-  | { readonly kind: 'unknown'; readonly wasQueued: boolean }
+  /** A request was sent, and nobody knows what became of it. */
+  | { readonly kind: 'unknown' }
+  /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
+  | { readonly kind: 'elsewhere'; readonly queueAt: string | null }
   /** To be generated, or gone on with. */
   | { readonly kind: 'missing'; readonly reasons: readonly string[] }
 
@@ -20,10 +22,10 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
   const { result: recorded = null, open = null } = history.of(key) ?? {}
   if (open !== null) {
     if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
-    if (inQueue.has(key)) return { kind: 'missing', reasons: ['It was given to the queue before.'] }
-    return instance.onUnknown === 'retry' || isSentAgain
-      ? { kind: 'missing', reasons: [] }
-      : { kind: 'unknown', wasQueued: open.queue !== null }
+    if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
+    if (isSentAgain) return { kind: 'missing', reasons: [] }
+    if (open.queue !== null && open.queue !== world.queue) return { kind: 'elsewhere', queueAt: open.queueAt }
+    return instance.onUnknown === 'retry' ? { kind: 'missing', reasons: [] } : { kind: 'unknown' }
   }
   for (const result of await knownResults(key, world)) {
     const files = await findResult(key, result, world)

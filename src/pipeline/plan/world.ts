@@ -33,6 +33,8 @@ export interface WorldParts {
   readonly isSentAgain: boolean
   /** Keys of requests that were given to the queue of this run: it tells what has become of them. */
   readonly inQueue: ReadonlySet<string>
+  /** The identity of the queue that is asked; null where none is. */
+  readonly queue: string | null
   /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
   readonly now: number
 }

@@ -49,6 +49,7 @@ export async function beginRun(
   const world = project.world({
     lock,
     inQueue,
+    queue: queue?.documents.identity ?? null,
     forced: { regenerate, force: options.force },
     isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
   })

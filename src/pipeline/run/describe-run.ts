@@ -44,7 +44,11 @@ export function runDocument(
     instances,
     states: countStates(ends.map(({ assessment }) => assessment)),
     cost: estimateOf(sumOfMoney(ends.map(({ cost }) => cost))),
-    left: whatIsLeft(instances, { next: call.next, generating: call.generating, again }),
+    left: whatIsLeft(
+      instances,
+      { next: call.next, generating: call.generating, again },
+      new Set(ends.flatMap(({ assessment }) => (assessment.isElsewhere ? [assessment.instance.id] : []))),
+    ),
     ...facts,
   }
 }

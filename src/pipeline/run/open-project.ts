@@ -30,7 +30,7 @@ export interface OpenProject {
   /** Aborted when another process has taken the manifest over; undefined without ownership. */
   readonly lost: AbortSignal | undefined
   /** What the states of the instances depend on: by default the lock on the disk, and nothing that the user forces. */
-  world(parts?: Partial<Pick<WorldParts, 'lock' | 'forced' | 'isSentAgain' | 'inQueue'>>): World
+  world(parts?: Partial<Pick<WorldParts, 'lock' | 'forced' | 'isSentAgain' | 'inQueue' | 'queue'>>): World
   /** Gives back the ownership, and ends what checks asserts. */
   close(): Promise<void>
 }
@@ -81,6 +81,7 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
           forced: { regenerate: new Set(), force: false },
           isSentAgain: false,
           inQueue: new Set(),
+          queue: null,
           now: context.clock.now(),
           ...parts,
         }),

@@ -100,6 +100,7 @@ async function recordIntent(
     creates,
     cost: cost === null ? null : amountNumber(cost),
     queue: queue.documents.identity,
+    queue_at: queue.shown,
   })
 }
 

@@ -40,6 +40,8 @@ export interface OpenQueue {
   readonly documents: DocumentStore
   readonly sender: Sender
   readonly store: SharedStore
+  /** Where the queue is, without user and password. */
+  readonly shown: string
   close(): Promise<void>
 }
 

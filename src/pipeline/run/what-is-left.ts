@@ -6,7 +6,7 @@ const maxNamed = 20
 /** The words of a command for the same manifest, as `ManifestCall.next` makes them. */
 type Next = (...words: string[]) => readonly string[]
 
-type Group = RunRemainder['state']
+type Group = RunRemainder['state'] | 'elsewhere'
 
 interface Remedy {
   /** What it means, for several of them. */
@@ -25,6 +25,12 @@ const madeByRun = { message: 'Run it to bring it up to date.', commands: runThem
 
 /** What can be done about each, the worst first. */
 const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
+  // A command would have to name the queue and the store that its machines share.
+  elsewhere: {
+    message:
+      'Given to a queue, whose workers may be at it or have made it: run it with --queue and that one. Only if that queue is gone for good, make it again with --regenerate.',
+    commands: () => [],
+  },
   unknown: {
     message:
       'Sent, but the outcome is not known: it may have been billed. Look at the gateway first, then make it again.',
@@ -72,9 +78,16 @@ interface Commands {
   readonly again: readonly string[] | null
 }
 
-/** What a run leaves to the user, a group for each state, the worst first. */
-export function whatIsLeft(instances: readonly RunInstance[], commands: Commands): RunRemainder[] {
-  const groups = Map.groupBy(instances, groupOf)
+/**
+ * What a run leaves to the user, a group for each state, the worst first.
+ * @param elsewhere ids of those that a queue has which is not the one asked
+ */
+export function whatIsLeft(
+  instances: readonly RunInstance[],
+  commands: Commands,
+  elsewhere: ReadonlySet<string> = new Set(),
+): RunRemainder[] {
+  const groups = Map.groupBy(instances, (one) => (elsewhere.has(one.instance) ? 'elsewhere' : groupOf(one)))
   return order.flatMap((state) => {
     const members = groups.get(state)
     if (members === undefined) return []
@@ -111,7 +124,7 @@ function remainder(
     !isRunAgain && instances.length > named.length && own.some((words) => words.includes(named.at(-1)!))
   const cut = isCut ? ` The command names the first ${maxNamed} of ${instances.length}.` : ''
   return {
-    state,
+    state: state === 'elsewhere' ? 'unknown' : state,
     instances,
     message: `${message}${cut}`,
     commands: own.map((words) => next(...(runs.has(state) ? generating : []), ...words)),

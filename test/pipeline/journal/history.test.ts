@@ -74,6 +74,7 @@ describe('a key', () => {
       creates: 2,
       cost: 250_000_000_000_000_000n,
       queue: null,
+      queueAt: null,
     })
     for (const end of [
       result('a'),
@@ -119,7 +120,7 @@ describe('a key', () => {
   })
 
   test('is open with its job, also where the line of its intent is lost', () => {
-    const open = { job: null, queue: null }
+    const open = { job: null, queue: null, queueAt: null }
     expect(after(intent('a')).of('a')).toEqual({ result: null, open, isDiscarded: false })
     expect(after(remoteJob('a')).of('a')?.open).toEqual({ ...open, job: { id: 'job-a', kind: 'video' } })
     expect(after().of('a')).toBeUndefined()
@@ -128,11 +129,11 @@ describe('a key', () => {
 
 test('an intent tells the queue that it was given to', async () => {
   const project = sampleProject()
-  writeRun(project, first, [begin(first), intent('a', { queue: 'q1' }), intent('b')])
+  writeRun(project, first, [begin(first), intent('a', { queue: 'q1', queue_at: 'redis://one' }), intent('b')])
   const history = await readHistory(project)
   expect([history.of('a')?.open, history.of('b')?.open]).toEqual([
-    { job: null, queue: 'q1' },
-    { job: null, queue: null },
+    { job: null, queue: 'q1', queueAt: 'redis://one' },
+    { job: null, queue: null, queueAt: null },
   ])
   // The queue counts what it was given.
   expect(history.usedOutside('q1')).toEqual({ creates: 1, cost: 0n })

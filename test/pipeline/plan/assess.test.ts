@@ -278,12 +278,23 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'a request that may be repeated was given to a queue that is not asked',
+    arrange(world) {
+      world.define('hero', { onUnknown: 'retry' })
+      return sendRequest(world, undefined, 'a queue')
+    },
+    state: 'unknown',
+    reasons: [
+      'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.',
+    ],
+  },
+  {
     name: 'a request was given to the queue of this run',
     async arrange(world) {
       world.inQueue.add(await sendRequest(world, undefined, 'a queue'))
     },
     state: 'new',
-    reasons: ['It was given to the queue before.'],
+    reasons: ['It is with the queue.'],
     toMake: [1],
   },
   {

@@ -132,6 +132,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     return createWorld({
       isSentAgain: false,
       inQueue,
+      queue: null,
       manifest,
       lock,
       history,

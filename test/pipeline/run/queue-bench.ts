@@ -39,7 +39,7 @@ export async function queueBench({ fault }: { readonly fault?: Faults } = {}) {
     worker: ['modelgate', 'run', 'worker', '--queue', 'redis://queue', '--store', 'store'],
     async open() {
       opened++
-      return { documents, sender, store, close: async () => {} }
+      return { documents, sender, store, shown: 'redis://queue', close: async () => {} }
     },
   }
 

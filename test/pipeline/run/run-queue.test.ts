@@ -213,13 +213,32 @@ test('requests of a queue whose data was lost are of unknown outcome, and not ma
   const { exit, told, document } = await bench.run({}, { queue: after.call })
   expect([exit, told[0], bench.sandbox.created()]).toEqual(['unknown', 'boats[one]: unknown', 0])
   expect(document!.instances[0]!.reasons).toEqual([
-    'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.',
+    'A request was given to the queue at redis://queue: run it with that one to know its outcome.',
   ])
+  expect(document!.left).toMatchObject([{ state: 'unknown', commands: [] }])
   // The same without a queue; and the right one still makes them.
   expect((await bench.run()).exit).toBe('unknown')
   before.work(bench.sandbox.url)
   expect((await bench.run({}, { queue: before.call })).told).toEqual(all)
   expect(bench.sandbox.created()).toBe(3)
+})
+
+test('texts that workers are at are not asked for once more without the queue', async () => {
+  const texts = `version: 1
+jobs:
+  one:
+    respond: { model: text-a, input: "Name a boat" }
+    out: one.txt
+`
+  const bench = await runBench({ 'modelgate.yaml': texts })
+  const queue = await queueBench()
+  await bench.run({ detach: true }, { queue: queue.call })
+  const { exit, document } = await bench.run()
+  expect([exit, bench.sandbox.created()]).toEqual(['unknown', 0])
+  expect(document!.instances[0]!.reasons).toEqual([
+    'A request was given to the queue at redis://queue: run it with that one to know its outcome.',
+  ])
+  expect((await bench.run({ regenerate: ['one'] })).exit).toBe('ok')
 })
 
 test('a look at how things stand opens no queue', async () => {
