@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { ModelgateError } from '../../src/errors.ts'
 import { ExchangeError, type ExchangeFault, type Stage } from '../../src/gateway/exchange-error.ts'
 import {
+  judgeFailure,
   mayRepeatAnswered,
   mayRepeatBroken,
   waitBefore,
@@ -44,14 +46,20 @@ test('repeats what was handed over only when it reads, or when told so', () => {
   }
 })
 
-test.for(['certificate', 'tls', 'proxy', 'protocol', 'limit', 'source', 'deadline'] as const)(
-  'never repeats after a fault that would come again: %s',
-  (fault) => {
-    for (const stage of ['connect', 'send', 'wait'] as const) {
-      for (const kind of kinds) expect(broken(stage, fault, kind, always)).toBe(false)
-    }
-  },
-)
+test.for([
+  'certificate',
+  'client_certificate',
+  'tls',
+  'proxy',
+  'protocol',
+  'limit',
+  'source',
+  'deadline',
+] as const)('never repeats after a fault that would come again: %s', (fault) => {
+  for (const stage of ['connect', 'send', 'wait'] as const) {
+    for (const kind of kinds) expect(broken(stage, fault, kind, always)).toBe(false)
+  }
+})
 
 test.for([408, 425, 429, 503, 522, 529])('repeats after a refusal: %i', (status) => {
   for (const kind of kinds) {
@@ -99,6 +107,40 @@ test('the gateway has its way with x-should-retry, but not against --retry never
 test('does not wait for a spent quota, nor for a model that nobody serves', () => {
   expect(answered(429, 'text', always, {}, '{"error":{"code":"insufficient_quota"}}')).toBe(false)
   expect(answered(503, 'text', always, {}, '{"error":{"code":"model_not_found"}}')).toBe(false)
+})
+
+test('does not repeat a refused key or refused content, whose statuses are those of busy gateways', () => {
+  const body = '{"error":{"code":"content_filter"}}'
+  for (const kind of ['text', 'create'] as const) expect(answered(503, kind, always, {}, body)).toBe(false)
+  const key = new ModelgateError('key', 'key_refused', 'No.', { httpStatus: 429 })
+  for (const kind of kinds) expect(mayRepeatAnswered(key, {}, kind, always)).toBe(false)
+})
+
+test('an error without a status is not repeated', () => {
+  const error = new ModelgateError('later', 'x', 'No.')
+  for (const kind of kinds) expect(mayRepeatAnswered(error, {}, kind, always)).toBe(false)
+})
+
+describe('the hint at --retry always', () => {
+  const unknown = new ModelgateError('unknown', 'x', 'No.', { hint: 'Wait.' })
+  const onlyAlways = ({ mode }: RetryPolicy) => mode === 'always'
+  const hinted = 'Check your usage before you run it again; --retry always repeats such requests.'
+
+  test('is given where only that mode would repeat a request whose outcome is unknown', () => {
+    const { error, repeatable } = judgeFailure(unknown, safe, onlyAlways)
+    expect([error.facts.hint, repeatable]).toEqual([hinted, false])
+  })
+
+  test.for([
+    ['the request is repeated anyway', unknown, safe, () => true, true],
+    ['no mode would repeat it', unknown, safe, () => false, false],
+    ['no retries are allowed', unknown, { ...safe, maxRetries: 0 }, onlyAlways, false],
+    ['the outcome is known', new ModelgateError('later', 'x', 'No.'), safe, onlyAlways, false],
+  ] as const)('is not given where %s', ([, error, policy, mayRepeat, repeatable]) => {
+    const failure = judgeFailure(error, policy, mayRepeat)
+    expect(failure.error).toBe(error)
+    expect(failure.repeatable).toBe(repeatable)
+  })
 })
 
 test.for([
