@@ -167,8 +167,10 @@ function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d{1,15}(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
 }
 
+/** A date in any of HTTP's three forms. That of C, `Thu Jan  1 00:00:30 2026`, does not say that it is in UTC. */
 function httpDate(text: string | undefined): number | undefined {
   // Only what looks like a date: Date.parse reads a year out of "-5".
-  const time = text !== undefined && /^\w{3},? /.test(text.trim()) ? Date.parse(text) : Number.NaN
+  const isDate = text !== undefined && /^\w{3,9},? /.test(text.trim())
+  const time = isDate ? Date.parse(text.includes(',') ? text : `${text} UTC`) : Number.NaN
   return Number.isNaN(time) ? undefined : time
 }

@@ -1,5 +1,13 @@
-import { expect, test } from 'vitest'
+import process from 'node:process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitHint } from '../../src/gateway/status-error.ts'
+
+const { TZ } = process.env
+beforeAll(() => void (process.env['TZ'] = 'America/New_York'))
+afterAll(() => {
+  if (TZ === undefined) delete process.env['TZ']
+  else process.env['TZ'] = TZ
+})
 
 const now = Date.UTC(2026, 0, 1)
 const date = (seconds: number) => new Date(now + seconds * 1000).toUTCString()
@@ -9,6 +17,7 @@ test.for([
   ['seconds', { 'retry-after': '2' }, 2],
   ['no seconds at all', { 'retry-after': '0' }, 0],
   ['a fraction', { 'retry-after': ' 1.5 ' }, 1.5],
+  ['a fraction of several digits', { 'retry-after': '1.25' }, 1.25],
   ['a day', { 'retry-after': '86400' }, 86_400],
   ['far too many seconds', { 'retry-after': '999999999999' }, 999_999_999_999],
   ['negative seconds', { 'retry-after': '-5' }, undefined],
@@ -19,6 +28,17 @@ test.for([
   ['two headers', { 'retry-after': '1, 2' }, undefined],
   ['hexadecimal', { 'retry-after': '0x10' }, undefined],
   ['a date', { 'retry-after': date(30) }, 30],
+  ['a date after spaces', { 'retry-after': `  ${date(30)}` }, 30],
+  [
+    'a date in the form of C, which is in Greenwich time, too',
+    { 'retry-after': 'Thu Jan  1 00:00:30 2026' },
+    30,
+  ],
+  [
+    'a day of the week that is inside of a text',
+    { 'retry-after': 'on Thu, 01 Jan 2026 00:00:30 GMT' },
+    undefined,
+  ],
   ['a date gone by', { 'retry-after': date(-30) }, 0],
   ['a date, with a clock a day ahead of ours', { 'retry-after': date(86_430), date: date(86_400) }, 30],
   ['a date, with a clock a day behind ours', { 'retry-after': date(-86_370), date: date(-86_400) }, 30],
