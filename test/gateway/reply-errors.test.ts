@@ -1,5 +1,18 @@
 import { expect, test } from 'vitest'
-import { readErrorBody, replyError, type ErrorBody } from '../../src/gateway/reply-errors.ts'
+import type { ModelgateError } from '../../src/errors.ts'
+import {
+  errorCode,
+  htmlReply,
+  malformed,
+  plainFailure,
+  readErrorBody,
+  replyError,
+  stalledError,
+  tooLarge,
+  tooManyLines,
+  truncated,
+  type ErrorBody,
+} from '../../src/gateway/reply-errors.ts'
 import { prototypes } from './hostile-values.ts'
 
 test.for([
@@ -179,4 +192,143 @@ test('reads what is nested deep, and what is named after the prototype', () => {
   readErrorBody('['.repeat(100_000))
   readErrorBody('{"error":'.repeat(100_000) + '1' + '}'.repeat(100_000))
   expect(prototypes()).toEqual(before)
+})
+
+test.each([
+  // What another envelope calls its code counts too, and "error" alone says nothing.
+  [{ message: 'No.', type: 'error', error: { code: 'busy' } }, ['busy']],
+  [{ error: { message: 'No.', type: 'error' }, code: 'outer_code' }, ['outer_code']],
+  [
+    {
+      error: { message: 'No.', code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } },
+    },
+    ['content_filter', 'ResponsibleAIPolicyViolation'],
+  ],
+  [{ error: { message: 'No.', details: [{ reason: 'A' }, { reason: 'B' }] } }, ['A', 'B']],
+  [{ error: { message: 'No.', details: [] } }, []],
+])('the codes of %j are %j', (value, words) => {
+  expect(readErrorBody(JSON.stringify(value)).words).toEqual(words)
+})
+
+test.each([
+  [{ detail: [{ message: ' One. ' }, { msg: 'Two.' }, 'Three.', 4] }, 'One.; Two.; Three.'],
+  [{ errors: [{ message: 'One.' }] }, 'One.'],
+  [{ detail: [{}] }, undefined],
+])('the message of %j is %j', (value, message) => {
+  expect(readErrorBody(JSON.stringify(value)).message).toBe(message)
+})
+
+test.each([
+  ['503a', '503a'],
+  ['e404', 'e404'],
+])('a code that has digits in it is one: %s', (code, found) => {
+  expect(readErrorBody(JSON.stringify({ error: { type: 'x', code } })).code).toBe(found)
+  expect(errorCode(code)).toBe(found)
+})
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['503', undefined],
+  ['--Bad -- Gateway!!', 'bad_gateway'],
+  ['x'.repeat(61), 'x'.repeat(60)],
+])('the code %j is %j here', (code, own) => {
+  expect(errorCode(code)).toBe(own)
+})
+
+test('of an HTML page no more than its title is told, and of that 200 characters', () => {
+  const title = 'x'.repeat(201)
+  expect(readErrorBody(`<html><title lang="en">${title}</title>`).message).toBe(
+    `an HTML page, "${'x'.repeat(200)}"`,
+  )
+  expect(readErrorBody('  <html>').message).toBe('an HTML page')
+})
+
+test.each([
+  [{ details: [{ retryDelay: '48.25s' }] }, 48.25],
+  [{ details: [{ retryDelay: '5seconds' }] }, undefined],
+  [{ message: 'Please retry in 48.25s.' }, 48.25],
+  [{}, undefined],
+])('the wait that %j asks for is %s seconds', (error, seconds) => {
+  expect(readErrorBody(JSON.stringify({ error })).retryAfterS).toBe(seconds)
+})
+
+test.each([
+  [{ error: { message: 'No.', code: 'Server-Error' } }, 'server_error', 'The gateway reported an error: No.'],
+  [{ error: { code: 'server_error' } }, 'server_error', 'The gateway reported an error: server_error'],
+  [{ error: {} }, 'error_in_reply', 'The gateway reported an error: no reason given'],
+])('a reply that holds %j failed', (value, code, message) => {
+  expect(replyError(value)).toMatchObject({
+    exitCode: 9,
+    code,
+    message,
+    facts: { phase: 'stream', billed: 'maybe' },
+  })
+})
+
+test.each<[string, ModelgateError, object]>([
+  [
+    'plain text in a stream',
+    plainFailure(`upstream died ${'x'.repeat(400)}`),
+    {
+      exitCode: 9,
+      code: 'stream_error',
+      message: `The gateway aborted the reply: upstream died ${'x'.repeat(386)}`,
+    },
+  ],
+  [
+    'a page of a proxy',
+    htmlReply('<title>Log in</title>'),
+    {
+      exitCode: 8,
+      code: 'html_reply',
+      message: 'The gateway answered with an HTML page, "Log in".',
+      facts: { hint: 'Check the base URL (--base-url): a proxy or a web site answers there.' },
+    },
+  ],
+  [
+    'a message above the limit',
+    tooLarge(64 * 1024 * 1024),
+    {
+      exitCode: 8,
+      code: 'message_too_large',
+      message: 'A single message of the reply is larger than 64 MiB.',
+    },
+  ],
+  [
+    'an event of too many lines',
+    tooManyLines(),
+    {
+      exitCode: 8,
+      code: 'message_too_large',
+      message: 'A single event of the reply has more than 4194304 lines of data.',
+    },
+  ],
+  [
+    'a message that is no JSON',
+    malformed(),
+    { exitCode: 8, code: 'malformed_message', message: 'A message of the reply is not valid JSON.' },
+  ],
+  [
+    'an end that is too early',
+    truncated(),
+    {
+      exitCode: 7,
+      code: 'stream_truncated',
+      message: 'The reply was cut off in the middle.',
+      facts: { phase: 'stream', billed: 'maybe', hint: 'Check your usage before you run it again.' },
+    },
+  ],
+  [
+    'a reply without progress',
+    stalledError(300),
+    {
+      exitCode: 7,
+      code: 'stream_stalled',
+      message: 'The reply made no progress for 300 s.',
+      facts: { phase: 'stream', billed: 'maybe', hint: 'Allow more time with --progress-timeout.' },
+    },
+  ],
+])('%s has its own error', (_, error, expected) => {
+  expect(error).toMatchObject(expected)
 })

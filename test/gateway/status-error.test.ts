@@ -97,6 +97,43 @@ test.for([
   expect(error(status, body).exitCode).toBe(4)
 })
 
+test.each([
+  'insufficient_quota',
+  'insufficient_user_quota',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  'credits_exhausted',
+  'QUOTA_EXCEEDED',
+])('no waiting restores what %s has spent', (code) => {
+  expect(error(429, { error: { message: 'No.', code } }).exitCode).toBe(4)
+})
+
+test.each(['api_key_invalid', 'invalid_api_key', 'api_key_expired', 'invalid_authentication'])(
+  'the code %s names a bad key with HTTP 400 only',
+  (code) => {
+    expect(error(400, { error: { message: 'No.', code } }).exitCode).toBe(3)
+    expect(error(404, { error: { message: 'No.', code } }).exitCode).toBe(4)
+  },
+)
+
+test.each([
+  'Incorrect apikey.',
+  'A missing API-key.',
+  'Wrong api key.',
+  'Bad API key.',
+  'Expired API key.',
+  'The API-key is invalid.',
+  'Your apikey expired.',
+])('the message %j is about the key', (message) => {
+  expect(error(400, { error: { message } }).exitCode).toBe(3)
+})
+
+test('a model that nobody serves is an answer with 503 only', () => {
+  const body = { error: { message: 'No.', code: 'model_not_found' } }
+  expect(error(503, body).exitCode).toBe(4)
+  expect(error(429, body).exitCode).toBe(5)
+})
+
 test('a rate limit is no spent quota', () => {
   const body = {
     error: {
@@ -166,6 +203,47 @@ test.for([
   expect(message).not.toContain('secret')
 })
 
+test.for([
+  [401, 'text', 'The gateway refused the key (HTTP 401).'],
+  [429, 'text', 'The gateway cannot answer now (HTTP 429).'],
+  [400, 'text', 'The gateway rejected the request (HTTP 400).'],
+  [500, 'create', 'The gateway failed, but may have done the work anyway (HTTP 500).'],
+  [500, 'text', 'The gateway failed, but may have done the work anyway (HTTP 500).'],
+  [500, 'read', 'The gateway cannot answer now (HTTP 500).'],
+  [505, 'read', 'The gateway cannot answer now (HTTP 505).'],
+] as const)('HTTP %i to a request of the kind %s is told so: %s', ([status, kind, message]) => {
+  const { facts, ...rest } = error(status, '', {}, kind)
+  expect(error(status, '', {}, kind).message).toBe(message)
+  expect({ ...rest, ...facts }).toMatchObject({ phase: 'reply' })
+})
+
+test.for([
+  [429, undefined, 'Run it again later.'],
+  [500, undefined, 'Check your usage before you run it again.'],
+  [413, undefined, 'Send less: a shorter prompt or smaller attachments.'],
+  [404, 'The server is out of order.', undefined],
+  [400, 'Not found.', undefined],
+] as const)('HTTP %i with the message %j hints: %s', ([status, message, hint]) => {
+  expect(error(status, message === undefined ? '' : { error: { message } }).facts.hint).toBe(hint)
+})
+
+test.for([
+  [100, 'unexpected_status', 'The gateway answered with HTTP 100.', undefined],
+  [199, 'unexpected_status', 'The gateway answered with HTTP 199.', undefined],
+  [600, 'unexpected_status', 'The gateway answered with HTTP 600.', undefined],
+  [
+    300,
+    'unexpected_redirect',
+    'The gateway answered with a redirect (HTTP 300) to nowhere; it is not followed, so that neither key nor prompt goes elsewhere.',
+    'Set the address it points to as the base URL (--base-url), if you trust it.',
+  ],
+] as const)('HTTP %i breaks the contract: %s', ([status, code, message, hint]) => {
+  const unexpected = error(status)
+  expect(unexpected).toMatchObject({ exitCode: 8, code, message, facts: { httpStatus: status } })
+  expect(unexpected.facts.hint).toBe(hint)
+  expect(unexpected.facts.billed).toBe(hint === undefined ? 'maybe' : 'no')
+})
+
 test('tells how long to wait', () => {
   expect(error(429, '', { 'retry-after': '7.2' })).toMatchObject({
     facts: { retryAfterS: 7.2, hint: 'Run it again in 8 s.' },
@@ -179,6 +257,14 @@ test.for([
   ],
   [
     { message: "Previous response with id 'x' not found.", code: 'previous_response_not_found' },
+    'Check previous_response_id: the gateway does not find what it names.',
+  ],
+  [
+    { message: 'The previous response is unknown.' },
+    'Check previous_response_id: the gateway does not find what it names.',
+  ],
+  [
+    { message: 'Unknown.', code: 'previous_response_not_found' },
     'Check previous_response_id: the gateway does not find what it names.',
   ],
   [
