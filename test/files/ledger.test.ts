@@ -126,6 +126,76 @@ test('without a state folder nothing can be counted; to give back is then no fai
   await ledger.correct('x', { amount: '1', currency: 'USD' })
 })
 
+test('what is missing is told, and that nothing was billed', async () => {
+  const none = openLedger(undefined, fakeClock())
+  await expect(none.add(text, false)).rejects.toMatchObject({
+    message: 'Nothing can be counted: there is no home folder.',
+    facts: { billed: 'no', hint: 'Set HOME, XDG_STATE_HOME or MODELGATE_STATE_DIR.' },
+  })
+  expect(() => none.createdBefore(0)).toThrow('there is no home folder')
+  expect(none.creationOf('resp_1')).toBeUndefined()
+  const { ledger, state, file } = place()
+  const own = await ledger.add(text, false)
+  rmSync(file)
+  expect(() => ledger.createdBefore(0, own)).toThrow(
+    expect.objectContaining({
+      message: `What was counted in "${join(state, 'ledger')}" is gone: somebody has changed the files there.`,
+      facts: { phase: 'output', billed: 'no', hint: 'Run it again.' },
+    }),
+  )
+})
+
+test('whoever asks for all of it reads on, and finds what was added and what is gone', async () => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  expect(total(ledger)).toBe(3)
+  await ledger.add(some(4), false)
+  expect(total(ledger)).toBe(7)
+  rmSync(file)
+  // Only an own line that is missing shows that the file is another one.
+  expect(total(ledger, await ledger.add(some(1), false))).toBe(0)
+})
+
+test('a secret that was given in place of a model is taken out', async () => {
+  const { state, clock, file } = place()
+  const ledger = openLedger(state, clock, (json) => json.replace('sk-secret', '<hidden>'))
+  await ledger.add({ ...text, model: 'sk-secret' }, false)
+  expect(readFileSync(file, 'utf8')).toContain('"model":"<hidden>"')
+})
+
+test('the job of a creation is looked for in all months, and told only with an id', async () => {
+  const { ledger, clock, file } = place()
+  const id = await ledger.add(some(1), false)
+  await ledger.noteJob(id, 'resp_1')
+  await ledger.noteJob(id, 'a"b')
+  await clock.advance(31 * 86_400_000)
+  await ledger.add(some(1), false)
+  expect(ledger.creationOf('resp_1')).toBe(id)
+  expect(ledger.creationOf('a"b')).toBe(id)
+  // A later line of the same job is damaged: the one before it in another month still counts.
+  appendFileSync(file.replace('11.jsonl', '12.jsonl'), '{"job":"resp_1"}\n')
+  expect(ledger.creationOf('resp_1')).toBe(id)
+  appendFileSync(file.replace('11.jsonl', '12.jsonl'), '{"id":"x","job":"resp_1"\n')
+  expect(ledger.creationOf('resp_1')).toBe(id)
+})
+
+test('a correction is of an entry that is there, and says how much', async () => {
+  const { ledger, file } = place()
+  const id = await ledger.add({ ...some(1), amount: '2', currency: 'USD' }, false)
+  await ledger.correct('gone', { amount: '9', currency: 'USD' })
+  appendFileSync(file, `{"time":"2026-11-22T12:00:00.000Z","id":"${id}","amount":7,"currency":"EUR"}\n`)
+  expect(ledger.createdBefore(0)).toEqual([{ id, count: 1, amount: '2', currency: 'USD' }])
+})
+
+test('the files of other months are not read where they cannot count', async () => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  // It could not be read as a file.
+  mkdirSync(file.replace('11.jsonl', '10.jsonl'))
+  expect(total(ledger, undefined, Date.UTC(2026, 10, 1))).toBe(3)
+  expect(await failureOf(() => total(ledger, undefined, Date.UTC(2026, 9, 31)))).toMatch(/^10 /)
+})
+
 test('a file where the folder should be is told as such', async () => {
   const { ledger, state } = place()
   mkdirSync(state)

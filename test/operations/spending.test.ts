@@ -1,9 +1,13 @@
-import { expect, test } from 'vitest'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
+import type { TextDocument } from '../../src/events/text.ts'
 import { openLedger } from '../../src/files/ledger.ts'
 import { createSpending } from '../../src/operations/spending.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 
 const image = (count: number) => ({ model: 'm', count, of: 'image' }) as const
 
@@ -48,4 +52,220 @@ test('the tasks of a worker share its limit, also at the same time, whatever a g
   first.value(new ModelgateError('unknown', 'outcome_status', 'You were not charged.', { billed: 'maybe' }))
   await expect(other.admit(image(2))).rejects.toMatchObject({ code: 'creations_limit' })
   await other.admit(image(1))
+})
+
+/** A ledger of a folder of its own, and what its lines say without time and id. */
+function place(parts: Partial<Parameters<typeof createSpending>[0]> = {}) {
+  const folder = temporaryFolder()
+  const warnings: string[] = []
+  let chance = 0
+  const random = () => (chance = (chance + 0.618_033_988_75) % 1)
+  const clock = fakeClock({ random })
+  const ledger = openLedger(folder, clock)
+  const lines = () => {
+    const file = join(folder, 'ledger/2026-01.jsonl')
+    const written = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+    return written.map((line) => {
+      const { time: _time, id: _id, ...fields } = JSON.parse(line) as Record<string, unknown>
+      return fields
+    })
+  }
+  const warn = (message: string) => warnings.push(message)
+  const limits = undefined
+  const spending = createSpending({ ledger, prices: {}, isSandbox: false, limits, warn, ...parts })
+  return { spending, ledger, lines, warnings }
+}
+
+const noLimit = { since: 0, sinceText: '1970-01-01 00:00' }
+const prices = {
+  m: { currency: 'USD', image: 0.25 },
+  writer: { currency: 'EUR', input: 1_000_000, output: 2_000_000 },
+}
+const notSent = new ModelgateError('notSent', 'not_sent_dns', 'No such host.', { billed: 'no' })
+
+describe('a creation', () => {
+  test('is counted without limits and prices, too', async () => {
+    const { spending, lines } = place()
+    await spending.admit(image(2))
+    expect(lines()).toEqual([{ count: 2, of: 'image', model: 'm', amount: null, currency: null }])
+  })
+
+  test('is counted with what it is thought to cost', async () => {
+    const { spending, lines } = place({ prices })
+    await spending.admit(image(2))
+    await spending.admit({ ...image(1), model: 'unknown' })
+    expect(lines()).toEqual([
+      { count: 2, of: 'image', model: 'm', amount: '0.5', currency: 'USD' },
+      { count: 1, of: 'image', model: 'unknown', amount: null, currency: null },
+    ])
+  })
+
+  test('of the sandbox is not counted, needs no price, and costs nothing', async () => {
+    const { spending, lines } = place({ prices, isSandbox: true, limits: { ...noLimit, cost: 0n, all: 0 } })
+    const failed = await spending.admit({ ...image(2), model: 'unknown' })
+    failed(notSent)
+    expect(lines()).toEqual([])
+  })
+
+  test('is given back when it was not accepted, and only then', async () => {
+    const { spending, lines } = place()
+    for (const error of [
+      notSent,
+      new ModelgateError('unknown', 'outcome_reset', 'Lost.', { billed: 'maybe' }),
+      new ModelgateError('unknown', 'outcome_reset', 'You were not charged.', { billed: 'maybe' }),
+      new TypeError('No.'),
+    ]) {
+      const failed = await spending.admit(image(1))
+      failed(error)
+    }
+    const creation = { count: 1, of: 'image', model: 'm', amount: null, currency: null }
+    await until(() => lines().length === 5)
+    expect(lines().filter(({ given_back }) => given_back === true)).toHaveLength(1)
+    expect(lines().filter(({ count }) => count === 1)).toEqual([creation, creation, creation, creation])
+  })
+
+  test('goes on without limits where it cannot be counted, and is not sent with one', async () => {
+    const ledger = openLedger(undefined, fakeClock())
+    await place({ ledger }).spending.admit(image(1))
+    await place({ ledger, limits: { ...noLimit, own: 5 } }).spending.admit(image(1))
+    const { spending } = place({ ledger, limits: { ...noLimit, all: 5 } })
+    await expect(spending.admit(image(1))).rejects.toMatchObject({
+      exitCode: 10,
+      message:
+        'What is created cannot be counted, so nothing was sent: Nothing can be counted: there is no home folder.',
+    })
+  })
+})
+
+describe('a limit', () => {
+  test('of all commands is held against the ledger, and what exceeds it is given back', async () => {
+    const own = { created: 0 }
+    const { spending, lines, ledger } = place({ own, limits: { ...noLimit, all: 3 } })
+    await spending.admit(image(2))
+    await expect(spending.admit(image(2))).rejects.toMatchObject({ code: 'creations_limit', exitCode: 15 })
+    expect(own.created).toBe(2)
+    expect(lines().at(-1)).toEqual({ given_back: true })
+    expect(ledger.createdBefore(0).map(({ count }) => count)).toEqual([2])
+    await spending.admit(image(1))
+  })
+
+  test('on the cost needs a price', async () => {
+    const { spending, lines } = place({ prices, limits: { ...noLimit, cost: 0n } })
+    await expect(spending.admit({ ...image(2), model: 'other' })).rejects.toMatchObject({
+      code: 'price_unknown',
+    })
+    await expect(spending.admit(image(2))).rejects.toMatchObject({ code: 'cost_limit' })
+    expect(lines()).toMatchObject([{ amount: '0.5' }, { given_back: true }])
+  })
+
+  test('on the cost warns of what its estimate leaves out', async () => {
+    const { spending, warnings } = place({ prices, limits: { ...noLimit, cost: 10n ** 21n } })
+    await spending.admit({ model: 'writer', count: 1, of: 'text', body: 'four' })
+    expect(warnings).toEqual([
+      'The estimate for --max-cost leaves out how many tokens will be generated, which nobody knows yet.',
+    ])
+  })
+})
+
+describe('the cost of a document', () => {
+  const answer = (fields: object) =>
+    ({
+      finish_reason: 'stop',
+      model: 'writer',
+      state: null,
+      cost: null,
+      ...fields,
+    }) as unknown as TextDocument
+  const usage = { input_tokens: 2, output_tokens: 1, cached_tokens: 0 }
+  const text = { model: 'writer', count: 1, of: 'text', body: 'four', maxOutputTokens: 2 } as const
+
+  test('is not known without prices, and documents without that field have none', async () => {
+    const document = answer({ usage })
+    expect(await place().spending.withCost(document)).toBe(document)
+    const other = { id: 'x' } as unknown as TextDocument
+    expect(await place({ prices }).spending.withCost(other)).toBe(other)
+  })
+
+  test('is estimated from its tokens, and corrects what was expected', async () => {
+    const { spending, lines } = place({ prices })
+    await spending.admit(text)
+    expect(await spending.withCost(answer({ usage }))).toEqual({
+      ...answer({ usage }),
+      cost: { amount: 4, currency: 'EUR', estimate: true, reason: null },
+    })
+    expect(lines()).toEqual([
+      { count: 1, of: 'text', model: 'writer', amount: '5', currency: 'EUR' },
+      { amount: '4', currency: 'EUR' },
+    ])
+  })
+
+  test('that was expected is not written again', async () => {
+    const { spending, lines } = place({ prices })
+    await spending.admit(text)
+    await spending.withCost(answer({ usage: { ...usage, input_tokens: 1, output_tokens: 2 } }))
+    expect(lines()).toHaveLength(1)
+  })
+
+  test('that is not known says why, and corrects nothing', async () => {
+    const { spending, lines } = place({ prices })
+    await spending.admit(text)
+    expect((await spending.withCost(answer({ usage: null }))).cost).toEqual({
+      amount: null,
+      currency: null,
+      estimate: true,
+      reason: 'the gateway reported no token counts',
+    })
+    expect(lines()).toHaveLength(1)
+  })
+
+  test('of what was not accepted corrects nothing', async () => {
+    const { spending, lines } = place({ prices })
+    const failed = await spending.admit(text)
+    failed(notSent)
+    await spending.withCost(answer({ usage }))
+    await until(() => lines().length === 2)
+    expect(lines().at(-1)).toEqual({ given_back: true })
+  })
+
+  test('of an answer that is generated in the background is corrected by the command that fetches it', async () => {
+    const first = place({ prices })
+    await first.spending.admit(text)
+    const running = answer({ id: 'resp_1', usage: null, state: 'queued' })
+    expect(await first.spending.withCost(running)).toBe(running)
+    expect(first.lines().at(-1)).toEqual({ job: 'resp_1' })
+    const second = place({ prices, ledger: first.ledger })
+    const done = answer({ id: 'resp_1', usage })
+    expect((await second.spending.withCost(done)).cost).toMatchObject({ amount: 4 })
+    expect(first.lines().at(-1)).toEqual({ amount: '4', currency: 'EUR' })
+    expect(first.ledger.createdBefore(0)).toMatchObject([{ count: 1, amount: '4' }])
+  })
+
+  test('of an answer without an id, or that this command did not ask for, is noted nowhere', async () => {
+    const { spending, lines } = place({ prices })
+    const running = answer({ id: null, usage: null, state: 'queued' })
+    expect(await spending.withCost(answer({ id: 'resp_2', usage: null, state: 'queued' }))).toMatchObject({
+      cost: null,
+    })
+    await spending.admit(text)
+    expect(await spending.withCost(running)).toBe(running)
+    expect(lines()).toHaveLength(1)
+  })
+
+  test('of the sandbox is nothing, and tells what it would be', async () => {
+    const { spending, lines } = place({ prices, isSandbox: true })
+    await spending.admit(text)
+    expect((await spending.withCost(answer({ id: 'resp_1', usage }))).cost).toEqual({
+      amount: 0,
+      currency: 'EUR',
+      estimate: true,
+      reason: 'the sandbox costs nothing; by your prices it would be about 4.00 EUR',
+    })
+    expect((await spending.withCost(answer({ id: 'resp_1', usage: null }))).cost).toEqual({
+      amount: 0,
+      currency: null,
+      estimate: true,
+      reason: 'the sandbox costs nothing',
+    })
+    expect(lines()).toEqual([])
+  })
 })
