@@ -111,8 +111,7 @@ function newRun(newest: string | undefined, clock: Clock): string {
 
 /** When a run began, in milliseconds since 1970, by the clock of its machine. */
 export function timeOf(run: string): number {
-  const parts = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!.slice(1)
-  const [year = '', month = '', day = '', hour = '', minute = '', second = '', ms = ''] = parts
+  const [, year, month, day, hour, minute, second, ms] = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!
   // A name that holds no time, such as a month of 99, is not ours.
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
 }

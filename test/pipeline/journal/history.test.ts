@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -46,6 +46,28 @@ test('of many lines that cannot be read the first are named', async () => {
   const { problems } = await readHistory(project)
   expect(problems).toHaveLength(6)
   expect(problems.at(-1)).toBe(`995 more lines of "${path}" cannot be read.`)
+})
+
+test('five lines that cannot be read are all named', async () => {
+  const project = sampleProject()
+  writeRun(project, '20261122T120000000-00000000', Buffer.from('x\n'.repeat(5)))
+  expect((await readHistory(project)).problems).toHaveLength(5)
+})
+
+test('only files that have the name of a journal are read', async () => {
+  const project = sampleProject()
+  for (const name of [`${first}.jsonl.new`, `x${first}.jsonl`, `${first}.json`]) {
+    const path = writeRun(project, first, [begin(first), intent('a')])
+    renameSync(path, join(path, '..', name))
+  }
+  expect(facts(await readHistory(project))).toMatchObject({ intents: [], unfinished: null })
+})
+
+test('an empty journal is that of no run', async () => {
+  const project = sampleProject()
+  writeRun(project, first, [begin(first), intent('a')])
+  writeRun(project, second, [])
+  expect((await readHistory(project)).unfinished).toMatchObject({ run: first })
 })
 
 test('where nothing was run, nothing is known', async () => {
@@ -138,6 +160,62 @@ test('an intent tells the queue that it was given to', async () => {
   // The queue counts what it was given.
   expect(history.usedOutside('q1')).toEqual({ creates: 1, cost: 0n })
   expect(history.usedOutside('q2')).toEqual({ creates: 2, cost: 0n })
+})
+
+describe('what else is known of requests', () => {
+  const discard = { type: 'discard', key: 'a' } as const
+  const release = { type: 'release', key: 'a', reason: 'refused' } as const
+  const keysOf = ({ settled }: History) => [...settled]
+
+  test('of a request that ended in any way nothing is to be fetched any more', () => {
+    for (const last of [result('a'), failure('a'), release, discard]) {
+      expect(keysOf(told([begin(first), intent('a'), intent('b'), last]))).toEqual(['idempotent-a'])
+      expect(keysOf(told([begin(first), last]))).toEqual([])
+    }
+  })
+
+  test('what it was estimated to cost stays known, until another estimate', () => {
+    const events = [intent('a', { cost: 0.25 }), result('a'), intent('b', { cost: 1 }), intent('c')]
+    const history = told([begin(first), ...events])
+    expect([...history.costs]).toEqual([
+      ['a', 0.25],
+      ['b', 1],
+    ])
+    history.note(intent('a'))
+    expect(history.costs.get('a')).toBe(0.25)
+    history.note(intent('a', { cost: 0.5 }))
+    expect(history.costs.get('a')).toBe(0.5)
+    expect(history.intents.get('a')?.cost).toBe(500_000_000_000_000_000n)
+    expect(history.intents.get('c')?.cost).toBeNull()
+  })
+
+  test('made again is what this run has discarded and then has a result of', () => {
+    const history = told([begin(first), result('a'), result('b'), discard])
+    expect([...history.remade]).toEqual([])
+    history.note(result('a'))
+    history.note(result('b'))
+    expect([...history.remade]).toEqual(['a'])
+    history.note(begin(second))
+    expect([...history.remade]).toEqual([])
+  })
+
+  test('a failure is over with a result or a discard, and its request is no longer under way', () => {
+    expect([...told([begin(first), failure('a'), result('a')]).failures.keys()]).toEqual([])
+    const discarded = told([begin(first), intent('a'), remoteJob('a'), failure('a'), discard])
+    expect(facts(discarded)).toMatchObject({ failures: [], intents: [], jobs: [] })
+    expect(facts(told([begin(first), intent('a'), remoteJob('a'), discard]))).toMatchObject({
+      intents: [],
+      jobs: [],
+    })
+  })
+
+  test('what is released, although nothing was sent, changes nothing', () => {
+    expect(told([begin(first), intent('b'), release]).unfinished?.used.creates).toBe(1)
+  })
+
+  test('no run is unfinished before one has begun', () => {
+    expect(told([intent('a')]).unfinished).toBeNull()
+  })
 })
 
 describe('the budget of a run', () => {
