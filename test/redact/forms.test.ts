@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { formsOf, spellings } from '../../src/redact/forms.ts'
+
+test.each([
+  // As it is, in JSON, in JSON inside JSON, and with the slashes of PHP.
+  ['ab/cd', ['ab/cd', String.raw`ab\/cd`, 'ab%2Fcd']],
+  ['a"b', ['a"b', String.raw`a\"b`, String.raw`a\\\"b`, String.raw`a\u0022b`, 'a%22b']],
+  [
+    "a<&>'+`b",
+    [
+      "a<&>'+`b",
+      String.raw`a\u003c\u0026\u003e'+` + '`b',
+      String.raw`a\u003c\u0026\u003e\u0027\u002b\u0060b`,
+      "a%3C%26%3E'%2B%60b",
+      "a%3C&%3E'+%60b",
+      'a%3C%26%3E%27%2B%60b',
+      'a%3c&%3e%27+`b',
+      "a%3c&%3e'+%60b",
+    ],
+  ],
+  ['a#?^{}b', ['a#?^{}b', 'a%23%3F%5E%7B%7Db', 'a#?%5E%7B%7Db', 'a%23?^{}b', 'a%23%3f%5e%7b%7db']],
+  ['a b', ['a b', 'a%20b', 'a+b']],
+  ['plain', ['plain']],
+])('the spellings of %j', (text, expected) => {
+  expect(spellings(text)).toEqual(expected)
+})
+
+test('a key is looked for in hexadecimal and in base64 at any offset', () => {
+  const key = 'Key~0123456789?'
+  const forms = formsOf(key)
+  expect(forms).toContain(key)
+  expect(forms).toContain('4b65797e303132333435363738393f')
+  for (const before of ['', 'x', 'xx']) {
+    for (const alphabet of ['base64', 'base64url'] as const) {
+      const encoded = Buffer.from(`${before}${key}yyy`).toString(alphabet)
+      expect(forms.filter((form) => encoded.includes(form))).not.toEqual([])
+    }
+  }
+  expect(forms.filter((form) => form.includes('='))).toEqual([])
+  expect(new Set(forms).size).toBe(forms.length)
+})
+
+// base64 of the text, without the characters that other bytes share.
+test('the base64 of a key, letter for letter', () => {
+  expect(formsOf('>>>???').toSorted()).toEqual(
+    ['3e3e3e3f3f3f', 'Pj4+Pz8/', 'Pj4-Pz8_', '4+Pj8/P', '4-Pj8_P', '+Pj4/Pz', '-Pj4_Pz', 'Pj4%2BPz8%2F']
+      .concat([
+        '4%2BPj8%2FP',
+        '%2BPj4%2FPz',
+        String.raw`Pj4+Pz8\/`,
+        String.raw`4+Pj8\/P`,
+        String.raw`+Pj4\/Pz`,
+      ])
+      .concat([String.raw`Pj4\u002bPz8/`, String.raw`4\u002bPj8/P`, String.raw`\u002bPj4/Pz`])
+      .toSorted(),
+  )
+})
+
+test.each([
+  // Too short to be told from words in a text, but not in their encodings.
+  ['a-short', false, true],
+  ['a-key-of', true, true],
+  ['sixsix', false, true],
+  ['five5', false, false],
+  ['', false, false],
+])('of %j, as it is: %s; encoded: %s', (secret, isPlain, isEncoded) => {
+  const forms = formsOf(secret)
+  expect(forms.includes(secret)).toBe(isPlain)
+  expect(forms.includes(Buffer.from(secret).toString('hex'))).toBe(isEncoded)
+})
+
+test('half a character has a form that can be written', () => {
+  expect(formsOf('key-\ud800-0123')).toContain('key-\ufffd-0123')
+})
