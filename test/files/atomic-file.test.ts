@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { chmod, mkdir, readFile, readdir, rename, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
+import { withFsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -199,4 +202,148 @@ test('waiting for the reader of a named pipe ends with the signal', async () => 
   while (context.clock.pendingTimers === 0) await context.clock.advance(0)
   context.abort(new Interrupted('interrupt'))
   await expect(opening).rejects.toMatchObject({ exitCode: 130 })
+})
+
+test('messages name the path, and what to do', async () => {
+  const folder = temporaryFolder()
+  await mkdir(join(folder, 'sub'))
+  await expect(save(folder, 'sub', 'x')).rejects.toMatchObject({
+    message: '"sub" cannot be written: it is a folder.',
+    facts: { hint: 'Name a file in it: sub/NAME' },
+  })
+  const server = createServer().listen(join(folder, 'socket'))
+  await once(server, 'listening')
+  await expect(save(folder, 'socket', 'x', force)).rejects.toMatchObject({
+    code: 'not_a_file',
+    message: '"socket" cannot be written: it is not a regular file.',
+    facts: { hint: 'Name another file.' },
+  })
+  server.close()
+})
+
+test('a link that leads back to itself is one that exists, and may be replaced', async () => {
+  const folder = temporaryFolder()
+  await symlink('loop', join(folder, 'loop'))
+  await expect(save(folder, 'loop', 'x')).rejects.toMatchObject({ code: 'file_exists' })
+  await save(folder, 'loop', 'x', force)
+  expect(await readFile(join(folder, 'loop'), 'utf8')).toBe('x')
+  await symlink('ring', join(folder, 'ring'))
+  await expect(save(folder, 'ring/a', 'x', force)).rejects.toMatchObject({ exitCode: 10 })
+})
+
+test('a taken name has spare ones, also where it was taken meanwhile', async () => {
+  const folder = temporaryFolder()
+  const spare = { force: false, spareName: (count: number) => `a-${count}` }
+  await writeFile(join(folder, 'a'), 'old')
+  expect(await save(folder, 'a', 'one', spare)).toMatchObject({ path: 'a-2' })
+  await mkdir(join(folder, 'sub'))
+  const file = await openAtomicFile(testContext({ cwd: folder }), 'sub/a', spare)
+  await writeFile(join(folder, 'sub/a'), 'old')
+  await writeFile(join(folder, 'sub/a-2'), 'old')
+  expect(await file.commit()).toMatchObject({ path: 'sub/a-3' })
+  expect((await readdir(folder)).toSorted()).toEqual(['a', 'a-2', 'sub'])
+})
+
+test('incomplete content is called damaged, and replaces nothing, not even with force', async () => {
+  const folder = temporaryFolder()
+  for (const path of ['a.damaged.png', 'a-2.damaged.png', 'a.png']) await writeFile(join(folder, path), 'old')
+  const file = await openAtomicFile(testContext({ cwd: folder }), './a.png', force)
+  await file.write('half')
+  const { path } = await file.commitDamaged()
+  expect(path).toBe('a.damaged-2.png')
+  expect(await readFile(join(folder, path), 'utf8')).toBe('half')
+  expect(await readFile(join(folder, 'a.damaged.png'), 'utf8')).toBe('old')
+  expect(await readFile(join(folder, 'a.png'), 'utf8')).toBe('old')
+})
+
+test('permissions may be given, and are kept to while it is written', async () => {
+  const folder = temporaryFolder()
+  const file = await openAtomicFile(testContext({ cwd: folder }), 'a', { force: false, mode: 0o640 })
+  const [temporary] = await readdir(folder)
+  expect((await stat(join(folder, temporary!))).mode & 0o777).toBe(0o600)
+  await file.commit()
+  expect((await stat(join(folder, 'a'))).mode & 0o777).toBe(0o640)
+})
+
+test('only names that are wholly those of temporary files are removed', async () => {
+  const folder = temporaryFolder()
+  const context = testContext({ cwd: folder })
+  const old = context.clock.now() / 1000 - 1e6
+  const kept = [
+    'x.old.0123456789abcdef.mgpart',
+    '.old.0123456789abcdef.mgpart.txt',
+    '.0123456789abcdef.mgpart',
+  ]
+  for (const name of kept) {
+    await writeFile(join(folder, name), '')
+    await utimes(join(folder, name), old, old)
+  }
+  await mkdir(join(folder, '.folder.0123456789abcdef.mgpart'))
+  await utimes(join(folder, '.folder.0123456789abcdef.mgpart'), old, old)
+  await (await openAtomicFile(context, 'a', keep)).discard()
+  expect((await readdir(folder)).toSorted()).toEqual([...kept, '.folder.0123456789abcdef.mgpart'].toSorted())
+})
+
+describe('a file system', () => {
+  const failing = (step: string, code: string, count = Infinity) => {
+    let calls = 0
+    return async (name: string, call: () => Promise<unknown>) => {
+      if (name !== step || ++calls > count) return await call()
+      throw Object.assign(new Error('injected'), { code })
+    }
+  }
+
+  test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
+    'that knows no permissions (%s) holds the file all the same',
+    async (code) => {
+      const folder = temporaryFolder()
+      await withFsHook(failing('handle.chmod', code), () => save(folder, 'a', 'x'))
+      expect(await readFile(join(folder, 'a'), 'utf8')).toBe('x')
+    },
+  )
+
+  test('that fails to set permissions is told, and nothing is left', async () => {
+    const folder = temporaryFolder()
+    for (const count of [1, Infinity]) {
+      const saving = withFsHook(failing('handle.chmod', 'EIO', count), () => save(folder, 'a', 'x'))
+      await expect(saving).rejects.toMatchObject({ exitCode: 10 })
+      expect(await readdir(folder)).toEqual([])
+    }
+  })
+
+  test.each(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EISDIR'])(
+    'without hard links (%s) holds the file, and no other is overwritten',
+    async (code) => {
+      const folder = temporaryFolder()
+      await withFsHook(failing('link', code), () => save(folder, 'a', 'x'))
+      expect(await readFile(join(folder, 'a'), 'utf8')).toBe('x')
+      const context = testContext({ cwd: folder })
+      const saving = withFsHook(failing('link', code), async () => {
+        const file = await openAtomicFile(context, 'b', keep)
+        await writeFile(join(folder, 'b'), 'old')
+        await file.commit()
+      })
+      await expect(saving).rejects.toMatchObject({ code: 'file_exists' })
+      expect(await readFile(join(folder, 'b'), 'utf8')).toBe('old')
+      expect((await readdir(folder)).toSorted()).toEqual(['a', 'b'])
+    },
+  )
+
+  test('that refuses a link for another reason is told', async () => {
+    const folder = temporaryFolder()
+    const saving = withFsHook(failing('link', 'EROFS'), () => save(folder, 'a', 'x'))
+    await expect(saving).rejects.toMatchObject({ exitCode: 10, code: 'read_only' })
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test('that takes the name but not the file leaves no empty one', async () => {
+    const folder = temporaryFolder()
+    const hook = async (name: string, call: () => Promise<unknown>) => {
+      if (name === 'link') throw Object.assign(new Error('injected'), { code: 'EPERM' })
+      if (name === 'rename') throw Object.assign(new Error('injected'), { code: 'EIO' })
+      return await call()
+    }
+    await expect(withFsHook(hook, () => save(folder, 'a', 'x'))).rejects.toMatchObject({ exitCode: 10 })
+    expect(await readdir(folder)).toEqual([])
+  })
 })
