@@ -34,7 +34,7 @@ export type Change =
   | { readonly what: 'repeat'; readonly at: number; readonly length: number }
   | { readonly what: 'insert'; readonly at: number; readonly text: string }
 
-const at = fc.nat(4_000)
+const at = fc.nat(65_536)
 
 /** @param words what is put in */
 export function changes(words: readonly string[]): fc.Arbitrary<Change[]> {

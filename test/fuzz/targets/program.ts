@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import type { CommandNode } from '../../../src/commands/completion/tree.ts'
@@ -10,7 +10,10 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { closedPort } from '../../support/local-server.ts'
 import { programTree } from '../../support/program-tree.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
+import { maskPng } from '../../support/test-images.ts'
 import { testContext } from '../../support/test-context.ts'
+import { changed, changes } from '../arbitraries.ts'
+import { goldenCalls, goldenReplies, play, serve } from '../golden-replies.ts'
 import { target } from '../target.ts'
 
 /** Every command that does something itself; `config edit` would start an editor. */
@@ -109,6 +112,7 @@ const argumentVector = fc.oneof(
 )
 
 const port = closedPort()
+const picture = await maskPng(64)
 
 const program = target({
   name: 'arguments',
@@ -121,32 +125,56 @@ const program = target({
     sandbox: fc.boolean(),
   }),
   async check({ argv, stdin, isTerminal, sandbox }, folder) {
-    const home = join(folder, 'home')
-    const cwd = join(home, 'project')
-    mkdirSync(cwd, { recursive: true })
-    writeFiles(cwd, { 'a.txt': 'Hi', 'data.csv': 'id\na\n', 'a.yaml': 'version: 1\njobs: {}\n' })
-    const context = testContext({
-      home,
-      cwd,
-      stdin,
-      terminal: isTerminal,
-      clock: impatientClock(),
-      env: {
-        MODELGATE_BASE_URL: `http://127.0.0.1:${await port}`,
-        MODELGATE_API_KEY: 'key-0123456789',
-        MODELGATE_STATE_DIR: join(home, 'state'),
-        MODELGATE_CONFIG_DIR: join(home, 'config'),
-      },
-    })
-    const words = sandbox && !/^(config|auth|log)/.test(argv[0] ?? '') ? [...argv, '--sandbox'] : argv
-    // What only a signal ends gets one when it has begun.
-    const stop = setInterval(() => context.abort(new Interrupted('interrupt')), 2_000)
-    const code = await main(words, context).finally(() => clearInterval(stop))
-    const told = `${JSON.stringify(words)} ended with ${code}:\n${context.stderr.text}`
-    assert.ok(exitCodes.has(code), told)
-    if (!words.includes('--debug')) assert.ok(!/^\s+at .+:\d+:\d+\)?$/m.test(context.stderr.text), told)
+    const isOffline = /^(config|auth|log)/.test(argv[0] ?? '')
+    const words = sandbox && !isOffline ? [...argv, '--sandbox'] : argv
+    await callProgram({ argv: words, stdin, isTerminal }, folder, `http://127.0.0.1:${await port}`)
   },
 })
+
+interface ProgramCall {
+  readonly argv: readonly string[]
+  readonly stdin: string
+  readonly isTerminal: boolean
+}
+
+/** Runs the whole program, and checks what holds for every call. */
+async function callProgram(
+  { argv, stdin, isTerminal }: ProgramCall,
+  home: string,
+  gateway: string,
+): Promise<number> {
+  const cwd = join(home, 'project')
+  writeFiles(cwd, {
+    'a.txt': 'Hi',
+    'data.csv': 'id\na\n',
+    'a.yaml': 'version: 1\njobs: {}\n',
+    'a.png': picture,
+  })
+  const context = testContext({
+    home,
+    cwd,
+    stdin,
+    terminal: isTerminal,
+    clock: impatientClock(),
+    env: {
+      MODELGATE_BASE_URL: gateway,
+      MODELGATE_API_KEY: 'key-0123456789',
+      MODELGATE_STATE_DIR: join(home, 'state'),
+      MODELGATE_CONFIG_DIR: join(home, 'config'),
+    },
+  })
+  // What only a signal ends gets one when it has begun.
+  const stop = setInterval(() => context.abort(new Interrupted('interrupt')), 2_000)
+  const code = await main(argv, context).finally(() => clearInterval(stop))
+  const told = `${JSON.stringify(argv)} ended with ${code}:\n${context.stderr.text}`
+  assert.ok(exitCodes.has(code), told)
+  if (!argv.includes('--debug')) assert.ok(!/^\s+at .+:\d+:\d+\)?$/m.test(context.stderr.text), told)
+  const left = readdirSync(cwd, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.mgpart'),
+  )
+  assert.deepEqual(left, [], told)
+  return code
+}
 
 /** Those of docs/exit-codes.md but 1, which is a bug. */
 const exitCodes = new Set([0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 129, 130, 143])
@@ -162,4 +190,108 @@ function impatientClock() {
   return { ...clock, timer }
 }
 
-export const programTargets = [program]
+const replyWords = [
+  [
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    ',',
+    ':',
+    '\\',
+    '\n',
+    '\n\n',
+    'data: ',
+    'data: [DONE]\n\n',
+    'event: error\n',
+    '<html>',
+  ],
+  [
+    '"__proto__":{"polluted":1},',
+    '"constructor":{"prototype":{"polluted":1}},',
+    '"error":{"message":"No."},',
+  ],
+  [
+    'null',
+    'true',
+    '-1',
+    '0',
+    '1e999',
+    '"x"',
+    '[]',
+    '{}',
+    '\u0000',
+    '\u001b]0;x\u0007',
+    '\u202e',
+    '\\ud800',
+    '😀',
+    'é',
+  ],
+  [
+    '"status":"failed",',
+    '"status":"what",',
+    '"type":"error",',
+    '"url":"http://10.0.0.1/a",',
+    '"url":"file:///a",',
+  ],
+  [
+    '"id":"../../x",',
+    '"b64_json":"AAAA",',
+    '"index":1e9,',
+    '"output_index":-1,',
+    '"progress":-5,',
+    '"data":[],',
+  ],
+].flat()
+
+/** What the sandbox answers to each call, asked for once. */
+const goldens = new Map<string, ReturnType<typeof goldenReplies>>()
+
+const changedReplies = target({
+  name: 'changed-replies',
+  promises:
+    'a reply that is changed anywhere ends in a documented exit code that is no bug, and leaves nothing half',
+  cost: 'dear',
+  input: fc.record({
+    name: fc.constantFrom(...Object.keys(goldenCalls)),
+    which: fc.nat(3),
+    list: fc.oneof({ weight: 9, arbitrary: changes(replyWords) }, fc.constant([])),
+    status: fc.oneof(
+      { weight: 9, arbitrary: fc.constant(undefined) },
+      fc.constantFrom(201, 202, 204, 206, 302, 304, 400, 401, 404, 418, 429, 500, 503),
+    ),
+    isTerminal: fc.boolean(),
+  }),
+  async check({ name, which, list, status, isTerminal }, folder) {
+    const call = { argv: goldenCalls[name]!, stdin: '', isTerminal }
+    if (!goldens.has(name))
+      goldens.set(
+        name,
+        goldenReplies((url) => callProgram(call, folder, url)),
+      )
+    const replies = await goldens.get(name)!
+    let asked = 0
+    const server = await serve((_, __, response) => {
+      const golden = replies[asked]
+      const isChanged = asked++ === which % replies.length
+      // What is asked for once more is not there: else a job would be looked up for ever.
+      if (golden === undefined) return play(gone, server.url, response)
+      if (!isChanged) return play(golden, server.url, response)
+      play(
+        { ...golden, status: status ?? golden.status, body: changed(golden.body, list) },
+        server.url,
+        response,
+      )
+    })
+    try {
+      await callProgram(call, folder, server.url)
+    } finally {
+      await server.close()
+    }
+  },
+})
+
+const gone = { status: 404, type: 'application/json', body: Buffer.from('{"error":{"message":"Gone."}}') }
+
+export const programTargets = [program, changedReplies]
