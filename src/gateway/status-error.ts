@@ -2,7 +2,7 @@ import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '.
 import { checkUsage, errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
 import { changeContent, isContentRefusal } from './content-refusal.ts'
 import { requestIdOf, type ReplyHeaders } from './exchange.ts'
-import { failedStatus, refusedStatus, type RequestKind } from './retry.ts'
+import { refusedStatus, type RequestKind } from './retry.ts'
 
 const badKeyWords = new Set([
   'api_key_invalid',
@@ -47,7 +47,7 @@ export function statusError(
     hint: hintFor(exit, status, body, retryAfterS),
   }
   const code = codeOf(exit, body) ?? `http_${status}`
-  return new ModelgateError(exit, code, `${headline(exit, kind)} (HTTP ${status}${detail(body)}`, facts)
+  return new ModelgateError(exit, code, `${headline(exit)} (HTTP ${status}${detail(body)}`, facts)
 }
 
 function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
@@ -63,7 +63,6 @@ function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
   // Relays answer 503 when no channel serves the model (wire notes, "Status codes"): waiting does not help.
   if (status === 503 && words.includes('model_not_found')) return 'rejected'
   if (refusedStatus.has(status)) return 'later'
-  if (failedStatus.has(status)) return kind === 'read' ? 'later' : 'unknown'
   if (status === 501 || status < 500) return 'rejected'
   return kind === 'read' ? 'later' : 'unknown'
 }
@@ -83,12 +82,12 @@ function isRefusedContent(status: number, { message, words }: ErrorBody): boolea
   return isContentRefusal({ message: refusedContentStatus.has(status) ? message : undefined, words })
 }
 
-function headline(exit: ExitName, kind: RequestKind): string {
+function headline(exit: ExitName): string {
   if (exit === 'key') return 'The gateway refused the key'
   if (exit === 'later') return 'The gateway cannot answer now'
   if (exit === 'rejected') return 'The gateway rejected the request'
   if (exit === 'failed') return 'The gateway refused the content'
-  return kind === 'read' ? 'The gateway failed' : 'The gateway failed, but may have done the work anyway'
+  return 'The gateway failed, but may have done the work anyway'
 }
 
 function detail({ message, param }: ErrorBody): string {

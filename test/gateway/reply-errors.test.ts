@@ -213,6 +213,7 @@ test.each([
 test.each([
   [{ detail: [{ message: ' One. ' }, { msg: 'Two.' }, 'Three.', 4] }, 'One.; Two.; Three.'],
   [{ errors: [{ message: 'One.' }] }, 'One.'],
+  [{ error: { code: 'busy' }, message: 'One.' }, 'One.'],
   [{ detail: [{}] }, undefined],
 ])('the message of %j is %j', (value, message) => {
   expect(readErrorBody(JSON.stringify(value)).message).toBe(message)

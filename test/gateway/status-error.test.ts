@@ -170,6 +170,9 @@ test('says what the gateway said, and of which parameter', () => {
   expect(error(400, named).message).toBe(
     'The gateway rejected the request (HTTP 400): temperature is too high.',
   )
+  expect(error(400, { error: { message: 'Too high.' } }).message).toBe(
+    'The gateway rejected the request (HTTP 400): Too high.',
+  )
   expect(error(400).message).toBe('The gateway rejected the request (HTTP 400).')
 })
 
