@@ -54,14 +54,17 @@ const resultFields: ReadonlySet<string> = new Set([
   'jobs',
   'videos',
   'instances',
+  // Of a worker.
+  'done',
+  'created',
 ])
 
 /** Whether anything worth keeping has arrived. */
 function hasContent(document: OutputDocument): boolean {
-  return Object.entries(document).some(
-    ([name, value]) =>
-      resultFields.has(name) && ((value as { readonly length: number } | null)?.length ?? 0) > 0,
-  )
+  return Object.entries(document).some(([name, value]) => {
+    const size = typeof value === 'number' ? value : (value as { readonly length: number } | null)?.length
+    return resultFields.has(name) && (size ?? 0) > 0
+  })
 }
 
 /**
