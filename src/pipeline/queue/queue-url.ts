@@ -27,7 +27,16 @@ const hint =
  * @throws UsageError
  */
 export function readQueueUrl(text: string): QueueUrl {
-  if (!URL.canParse(text.trim())) throw new UsageError('The address of the queue is not a URL.', { hint })
+  if (!URL.canParse(text.trim())) {
+    const port = /:(\d{1,9})(?:\/[^@]*)?$/.exec(text.trim())?.[1]
+    const isPort = Number(port) > 65_535
+    throw new UsageError(
+      isPort
+        ? 'The port in the address of the queue is higher than 65535.'
+        : 'The address of the queue is not a URL.',
+      { hint },
+    )
+  }
   const url = new URL(text.trim())
   const [kind, scheme] = protocols.get(url.protocol) ?? []
   if (kind === undefined || scheme === undefined) {
@@ -90,10 +99,18 @@ export function reasonOf(error: unknown, { href }: QueueUrl): string {
     return reasonOf(error.errors[0], { href } as QueueUrl)
   const message = error instanceof Error ? error.message : String(error)
   const { username, password, search } = new URL(href)
-  const secrets = [username, password, search.slice(1), ...new URLSearchParams(search).values()]
+  const secrets = [password, search.slice(1), ...new URLSearchParams(search).values()]
   const forms = secrets.flatMap((secret) => [secret, decoded(secret)]).filter((form) => form.length > 0)
-  const clean = forms.reduce((text, form) => text.replaceAll(form, '***'), message.split('\n')[0]!.trim())
+  const shown = forms.reduce((text, form) => text.replaceAll(form, '***'), message.split('\n')[0]!.trim())
+  // A user is often called as something else is: only the word is theirs.
+  const clean = [username, decoded(username)].reduce((text, name) => withoutWord(text, name), shown)
   return clean === '' ? 'the connection was lost.' : clean.replace(/[.!?]?$/, '.')
+}
+
+function withoutWord(text: string, word: string): string {
+  if (word === '') return text
+  const literal = word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return text.replaceAll(new RegExp(`(?<![\\w-])${literal}(?![\\w-])`, 'g'), '***')
 }
 
 /** The passwords in the address of a queue, as they are written there and without percent signs. */

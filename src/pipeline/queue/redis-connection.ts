@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Redis, ReplyError, type RedisOptions } from 'ioredis'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { ServerLost } from './document-server.ts'
@@ -13,8 +14,10 @@ export function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMappi
     username: decodeURIComponent(username),
     password: decodeURIComponent(password),
     db: Number(pathname.slice(1)),
-    // Certificates are checked whatever the environment says.
-    ...(protocol === 'rediss:' ? { tls: { rejectUnauthorized: true, servername: host } } : {}),
+    // Certificates are checked whatever the environment says. An address is no server name (RFC 6066, section 3).
+    ...(protocol === 'rediss:' && {
+      tls: { rejectUnauthorized: true, ...(isIP(host) === 0 && { servername: host }) },
+    }),
     protocol: 2,
     lazyConnect: true,
     connectTimeout: 10_000,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { redisOptions } from '../../../src/pipeline/queue/redis-connection.ts'
 import { passwordsOf, readQueueUrl, reasonOf } from '../../../src/pipeline/queue/queue-url.ts'
 
 test.each([
@@ -19,6 +20,8 @@ test('the other names of a protocol are the client’s own', () => {
 
 test.each([
   ['secret', 'The address of the queue is not a URL.'],
+  ['redis://h:99999', 'The port in the address of the queue is higher than 65535.'],
+  ['redis://me:secret@h:65536/1', 'The port in the address of the queue is higher than 65535.'],
   ['https://me:secret@example.com', 'A queue cannot be at a URL with https://.'],
   ['redis:secret', 'The address of the queue names no host.'],
   ['redis://h/secret', 'The path in the address of the queue is not the number of a database of Redis.'],
@@ -42,11 +45,28 @@ describe('the reason of an error', () => {
     expect(reasonOf(error, url)).toBe('bad *** (***) of *** with ***.')
   })
 
+  test('has a user as a word, and what else is called so in part', () => {
+    const own = readQueueUrl('postgres://post@h/d')
+    expect(reasonOf(new Error('post may not read postgres, says post-office'), own)).toBe(
+      '*** may not read postgres, says post-office.',
+    )
+  })
+
   test('of several addresses is that of the first', () => {
     expect(reasonOf(new AggregateError([new Error('connect ECONNREFUSED ::1:5432')]), url)).toBe(
       'connect ECONNREFUSED ::1:5432.',
     )
   })
+})
+
+test('a certificate is asked for by a name, never by an address', () => {
+  expect(redisOptions(readQueueUrl('rediss://cache.example')).tls).toEqual({
+    rejectUnauthorized: true,
+    servername: 'cache.example',
+  })
+  for (const host of ['127.0.0.1', '[::1]']) {
+    expect(redisOptions(readQueueUrl(`rediss://${host}`)).tls).toEqual({ rejectUnauthorized: true })
+  }
 })
 
 test('the passwords of an address are known as they are written and as they are meant', () => {
