@@ -1,6 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { amountFrom, amountNumber, amountOf, amountText, shownAmount, times } from '../../src/cost/amount.ts'
+import {
+  amountFrom,
+  amountNumber,
+  amountOf,
+  amountText,
+  shownAmount,
+  times,
+  sumOfMoney,
+} from '../../src/cost/amount.ts'
 
 test.each<[string, string]>([
   ['0', '0'],
@@ -54,4 +62,12 @@ test.each([
   ['0.000000000000000003', '0.000000000000000003'],
 ])('%s is shown as %s', (amount, shown) => {
   expect(shownAmount(amountFrom(amount)!)).toBe(shown)
+})
+
+test('what is known of several costs is added up, and nothing is not 0', () => {
+  const money = (price: number) => ({ amount: amountOf(price), currency: 'USD' })
+  expect(sumOfMoney([])).toBeNull()
+  expect(sumOfMoney([null, null])).toBeNull()
+  expect(sumOfMoney([null, money(0.1), null, money(0.2)])).toEqual(money(0.3))
+  expect(sumOfMoney([money(0)])).toEqual(money(0))
 })

@@ -1,4 +1,14 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -273,4 +283,21 @@ test('a file that somebody has replaced is read from its beginning', async () =>
   expect(total(ledger)).toBe(10)
   writeFileSync(file, readFileSync(file, 'utf8').split('\n').slice(3).join('\n'))
   expect(total(ledger, await ledger.add(some(1), false))).toBe(4)
+})
+
+test('reading leaves no file open', { skip: !existsSync('/proc/self/fd') }, async () => {
+  const { ledger, file } = place()
+  // A descriptor that is gone again was that of the folder.
+  const open = () =>
+    readdirSync('/proc/self/fd').filter((descriptor) => {
+      try {
+        return readlinkSync(join('/proc/self/fd', descriptor)) === file
+      } catch {
+        return false
+      }
+    })
+  await ledger.add(some(1), false)
+  total(ledger)
+  ledger.creationOf('resp_1')
+  expect(open()).toEqual([])
 })
