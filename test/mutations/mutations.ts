@@ -448,13 +448,6 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/commands/completion/live-values.test.ts'],
   },
   {
-    name: 'next-of-another-hint',
-    file: 'src/errors.ts',
-    before: `changed.hint === undefined ? {} : { next: undefined }`,
-    after: `{}`,
-    tests: ['test/program/next-command.test.ts'],
-  },
-  {
     name: 'same-call-of-a-piped-prompt',
     file: 'src/commands/shared/call/run-operation.ts',
     before: `return isLost ? error : `,
