@@ -1,4 +1,4 @@
-import { open, readFile, readlink, stat, utimes } from 'node:fs/promises'
+import { open, readFile, readlink, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Context, FileHost, Processes } from '../../context.ts'
 import { systemCode } from '../../files/file-error.ts'
@@ -52,17 +52,22 @@ export async function isLiving(
   return own.started === null || (await startOf(owner.process)) === owner.started
 }
 
-/** The file appears under its name with all that it holds. */
+/** The file appears under its name with all that it holds, or not at all. @throws the error of the system */
 export async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
   const temporary = `${path}.new`
   const handle = await open(temporary, 'wx', 0o600)
   try {
-    await handle.writeFile(`${JSON.stringify(record)}\n`)
-  } finally {
-    await handle.close()
+    try {
+      await handle.writeFile(`${JSON.stringify(record)}\n`)
+    } finally {
+      await handle.close()
+    }
+    await touch(temporary, host.clock.now())
+    await renameFile(host, temporary, path)
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
   }
-  await touch(temporary, host.clock.now())
-  await renameFile(host, temporary, path)
 }
 
 /** @returns undefined when it is gone */

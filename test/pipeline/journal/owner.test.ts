@@ -12,6 +12,7 @@ import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { failureOf } from '../../support/config-place.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
+import { withFsFault } from '../../support/fs-faults.ts'
 import { until } from '../../support/until.ts'
 import { sampleProject } from './journal-samples.ts'
 
@@ -111,6 +112,15 @@ test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused'
   else spawnSync('mkfifo', [path])
   const failure = await failureOf(() => takeOwnership(project, testOwner()))
   expect(failure).toContain(`10 ${what === 'folder' ? 'is_folder' : 'not_a_file'} (input)\n"${path}" `)
+})
+
+test('an owner whose file the disk refuses leaves nothing of it', async () => {
+  const project = sampleProject()
+  const take = async () => (await takeOwnership(project, testOwner())).release()
+  const { steps } = await withFsFault({ step: -1, fault: 'ENOSPC' }, take)
+  const refused = withFsFault({ step: steps.indexOf('rename'), fault: 'ENOSPC' }, () => failureOf(take))
+  expect((await refused).value).toContain('10 no_space')
+  expect(ownerFiles(project)).toEqual([])
 })
 
 test('an owner whose clock is ahead is named, with its file', async () => {
