@@ -4,13 +4,19 @@ import { DeadlinePassed } from './exchange-error.ts'
 /** How often within a limit a watchdog polls `hasMoved`; silence is noticed later by at most this fraction of the limit. */
 const pollsPerLimit = 12
 
-/** Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch. */
+/**
+ * Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch.
+ *
+ * A process that was suspended, or busy, for longer than the limit finds its timer over before it has looked at what came
+ * meanwhile: it gets to look before the time counts (fault F19).
+ */
 export function createWatchdog(clock: Clock) {
   let timer: Timer | undefined
   let limit = 0
   let touched = 0
   let expire = () => {}
   let moved: (() => boolean) | undefined
+  let hasLooked = false
 
   const arm = (left: number) => {
     timer = clock.timer(moved === undefined ? left : Math.min(left, Math.ceil(limit / pollsPerLimit)), check)
@@ -18,8 +24,10 @@ export function createWatchdog(clock: Clock) {
   const check = () => {
     if (moved?.()) touched = clock.monotonic()
     const left = touched + limit - clock.monotonic()
-    if (left <= 0) return expire()
-    arm(left)
+    const isOver = left <= 0
+    if (isOver && hasLooked) return expire()
+    hasLooked = isOver
+    arm(Math.max(0, left))
   }
 
   return {
@@ -39,6 +47,7 @@ export function createWatchdog(clock: Clock) {
       expire = onExpire
       moved = hasMoved
       touched = clock.monotonic()
+      hasLooked = false
       arm(limit)
     },
     stop() {

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { systemClock, type Clock } from '../../src/context.ts'
+import { createWatchdog } from '../../src/gateway/time-limits.ts'
+
+/** A clock whose only timer fires when the test says so, however late that is. */
+function lateClock() {
+  let now = 0
+  let pending: (() => void) | undefined
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    timer(_, callback) {
+      pending = callback
+      return { cancel: () => (pending = undefined) }
+    },
+  }
+  return {
+    clock,
+    fireAt(ms: number) {
+      now = ms
+      const callback = pending
+      pending = undefined
+      callback?.()
+    },
+  }
+}
+
+function watched() {
+  const { clock, fireAt } = lateClock()
+  const watchdog = createWatchdog(clock)
+  let expired = 0
+  watchdog.watch(1000, () => expired++)
+  return { fireAt, watchdog, expired: () => expired }
+}
+
+test('what came while the process was suspended is looked at before the time is over (fault F19)', () => {
+  const { fireAt, watchdog, expired } = watched()
+  fireAt(60_000)
+  expect(expired()).toBe(0)
+  // Between two timers the process reads what has come.
+  watchdog.touch()
+  fireAt(60_001)
+  expect(expired()).toBe(0)
+  fireAt(61_000)
+  fireAt(61_001)
+  expect(expired()).toBe(1)
+})
+
+test('where nothing came meanwhile, the time is over', () => {
+  const { fireAt, expired } = watched()
+  fireAt(60_000)
+  fireAt(60_001)
+  fireAt(60_002)
+  expect(expired()).toBe(1)
+})
