@@ -1,6 +1,6 @@
 import { randomBytes, createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, unlink, type FileHandle, lstat, readdir } from 'node:fs/promises'
+import { open, unlink, type FileHandle, lstat, readdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FileContext } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
@@ -77,9 +77,27 @@ export async function openTemporary(
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
+  /**
+   * Where somebody has removed the temporary file, as a process does whose clock is a day ahead: what was written is still
+   * open. @returns undefined where it is not that
+   */
+  async function writeAgain(): Promise<AtomicFile | undefined> {
+    if (!(await isRemoved(handle, temporary))) return undefined
+    let again: AtomicFile | undefined
+    try {
+      again = await openTemporary(context, path, target, { spareName, takeOver })
+      for await (const chunk of readBack(handle, writer.bytes)) await again.write(chunk)
+      return again
+    } catch {
+      await again?.discard()
+      return undefined
+    }
+  }
   async function switchToSuccessor(error: unknown): Promise<AtomicFile> {
     const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {
+      successor = await writeAgain()
+      if (successor !== undefined) return successor
       if (takeOver === undefined) throw reason
       return (successor = await takeOver(readBack(handle, writer.bytes), reason))
     } finally {
@@ -149,6 +167,21 @@ async function create(temporary: string, target: FileTarget): Promise<{ handle: 
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
     throw error
+  }
+}
+
+/**
+ * Whether an open file has been removed from its folder, which is there still: not moved away with it, or with a link put
+ * in the folder's place.
+ */
+async function isRemoved(handle: FileHandle, path: string): Promise<boolean> {
+  try {
+    const folder = dirname(path)
+    if ((await handle.stat()).nlink > 0 || (await realpath(folder)) !== folder) return false
+    await lstat(path)
+    return false
+  } catch (error) {
+    return systemCode(error) === 'ENOENT'
   }
 }
 

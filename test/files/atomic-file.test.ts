@@ -2,7 +2,19 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { chmod, mkdir, readFile, readdir, rename, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
@@ -10,6 +22,7 @@ import { describe, expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
 import { withFsHook } from '../support/fs-faults.ts'
+import { failureOf } from '../support/config-place.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -54,6 +67,31 @@ test('discard leaves nothing, also twice, and does nothing after commit', async 
   await other.commit()
   await other.discard()
   expect(await readdir(folder)).toEqual(['b'])
+})
+
+test.each([
+  ['commit', 'a.txt'],
+  ['commitDamaged', 'a.damaged.txt'],
+] as const)('a temporary file that somebody has removed is written again at %s', async (end, name) => {
+  const folder = temporaryFolder()
+  const file = await openAtomicFile(testContext({ cwd: folder }), 'a.txt', keep)
+  await file.write('one ')
+  for (const entry of await readdir(folder)) await unlink(join(folder, entry))
+  await file.write('two')
+  const saved = await file[end]()
+  expect(await readdir(folder)).toEqual([name])
+  expect(await readFile(join(folder, name), 'utf8')).toBe('one two')
+  const sha256 = createHash('sha256').update('one two').digest('hex')
+  expect(saved).toEqual({ path: name, bytes: 7, sha256 })
+})
+
+test('nothing is written again where the whole folder is gone', async () => {
+  const folder = join(temporaryFolder(), 'sub')
+  await mkdir(folder)
+  const file = await openAtomicFile(testContext({ cwd: folder }), 'a.txt', keep)
+  await file.write('one')
+  await rm(folder, { recursive: true })
+  expect(await failureOf(() => file.commit())).toContain('10 not_found')
 })
 
 test('an existing file, folder or dangling link is refused when opened', async () => {
