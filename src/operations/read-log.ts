@@ -18,6 +18,9 @@ export interface LogFilter {
   readonly model?: string | undefined
 }
 
+/** By how much the clock may have been set back for a while, and calls of that time still hide no earlier ones. */
+const clockSlackMs = 2 * 24 * 60 * 60 * 1000
+
 /** The calls that pass the filter, the newest first, at most `limit`. @throws FileError */
 export function listCalls(log: LogReader, filter: LogFilter, limit: number): CallSummary[] {
   const { since = -Infinity, grep, command, model } = filter
@@ -27,8 +30,8 @@ export function listCalls(log: LogReader, filter: LogFilter, limit: number): Cal
     if (calls.length >= limit) break
     const { facts } = call
     const began = Date.parse(facts.time)
-    // The log is in the order in which calls ended.
-    if (endedAt(facts) < since) break
+    // The log is in the order in which calls ended, as long as nobody sets the clock.
+    if (endedAt(facts) < since - clockSlackMs) break
     const isWanted =
       began >= since &&
       (command === undefined || facts.command === command || facts.command.startsWith(`${command} `)) &&
