@@ -2,18 +2,16 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { spawnProgram, type Ended, type Spawned } from '../black-box/spawn-program.ts'
+import { runToPoint } from '../support/run-to-point.ts'
 import { until } from '../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 interface LockedBlock {
   readonly outputs?: readonly { readonly path: string; readonly sha256: string }[]
 }
-
-const killPoint = fileURLToPath(new URL('../support/kill-point.ts', import.meta.url))
 
 interface CrashOptions {
   readonly idempotencyHonoured?: boolean
@@ -51,24 +49,9 @@ export function crashProject(
       expect([ended.exit, ended.exit === expected ? '' : ended.stderr]).toEqual([expected, ''])
       return ended
     },
-    /**
-     * Runs it until it is about to do something of the given number: to change a file, or to send something.
-     * @param point 0 for a run to its end
-     * @returns what it did up to there, an entry each
-     */
-    async runTo(point: number, words: readonly string[] = ['--yes']): Promise<readonly string[]> {
-      const log = join(temporaryFolder(), 'points')
-      const options = {
-        KILL_POINT: String(point),
-        KILL_POINT_LOG: log,
-        NODE_OPTIONS: `--import=${killPoint}`,
-      }
-      const { exit, stderr } = await start(words, options).ended
-      const points = readFileSync(log, 'utf8').trimEnd().split('\n')
-      const isKilled = point > 0 && points.length >= point
-      expect([exit, exit === 'SIGKILL' ? '' : stderr].slice(0, 1)).toEqual([isKilled ? 'SIGKILL' : exit])
-      return points
-    },
+    /** Runs it until it is about to do something of the given number; 0 for a run to its end. */
+    runTo: (point: number, words: readonly string[] = ['--yes']): Promise<readonly string[]> =>
+      runToPoint((more) => start(words, more), point),
     /** Makes the last heartbeat of the owner one of so many seconds ago. */
     ageOwner(seconds: number) {
       const time = Date.now() / 1000 - seconds

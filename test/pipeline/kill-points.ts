@@ -7,9 +7,19 @@ export async function atPoints(
   first: number,
   killAt: (point: number) => Promise<void>,
 ): Promise<void> {
-  const points = Array.from({ length: count }, (_, at) => at + 1).filter(
-    (point) => point % stride === first % stride,
+  const all = Array.from({ length: count }, (_, at) => at + 1)
+  await atEach(
+    all.filter((point) => point % stride === first % stride),
+    killAt,
   )
+}
+
+/** The same for each of these. */
+export async function atEach<Point>(
+  chosen: readonly Point[],
+  killAt: (point: Point) => Promise<void>,
+): Promise<void> {
+  const points = [...chosen]
   const work = async () => {
     for (let point = points.shift(); point !== undefined; point = points.shift()) await killAt(point)
   }

@@ -38,13 +38,6 @@ function hurriedClock() {
   return { ...clock, step: (ms: number) => void (aheadMs += ms) }
 }
 
-/** For a sandbox whose videos take no time. */
-export const fastClock: Clock = {
-  ...systemClock,
-  now: () => systemClock.now() * 20,
-  monotonic: () => systemClock.monotonic() * 20,
-}
-
 export interface WorkerBenchOptions {
   readonly fault?: Faults
   readonly limits?: Partial<Parameters<typeof openRun>[2]>

@@ -4,7 +4,8 @@ import { ModelgateError, Interrupted } from '../../../../src/errors.ts'
 import { openIntents } from '../../../../src/pipeline/queue/intents.ts'
 import { instanceOf, textField } from '../../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../../support/running-sandbox.ts'
-import { fastClock, workerBench } from './worker-bench.ts'
+import { fastClock } from '../../../support/fast-clock.ts'
+import { workerBench } from './worker-bench.ts'
 
 const text = (id = 'text') =>
   instanceOf({ id, command: 'generate', fields: { prompt: textField(`Say ${id}`) }, output: `${id}.txt` })

@@ -5,7 +5,8 @@ import { filesField, instanceOf, textField } from '../../../support/pipeline-tas
 import { runningSandbox } from '../../../support/running-sandbox.ts'
 import { until } from '../../../support/until.ts'
 import { mortal } from './mortal.ts'
-import { fastClock, workerBench } from './worker-bench.ts'
+import { fastClock } from '../../../support/fast-clock.ts'
+import { workerBench } from './worker-bench.ts'
 
 const edit = instanceOf({
   id: 'edit',
