@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { FileError, OutputClosed } from '../../../src/errors.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
@@ -15,22 +14,15 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
+import { canMount, mountTmpfs } from '../../support/small-disks.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
 import { until } from '../../support/until.ts'
 import { workspaceAt } from './image-run.ts'
 import { completed, images, red, blue, resultOf } from './replies.ts'
 
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
 /** Of random noise, so that it is as large as it looks: 430 kB, several writes long. */
 const huge = noisyPng(600, 240)
 const words = ['create', '-m', 'm', '-o', 'out/x.png', '-n', '3', 'A kite']
-
-/** A folder with space for the small images only. */
-function smallDisk(path: string): void {
-  mkdirSync(path)
-  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path]).status).toBe(0)
-  onTestFinished(() => void spawnSync('umount', [path]))
-}
 
 /** Runs `image` and changes something on the disk when it has sent its request and nothing has come. */
 async function runWhile(
@@ -80,7 +72,7 @@ test.skipIf(!canMount).each([
   ],
 ])('of %s, the image for which there is no space is rescued, and the others are saved', async (_, serve) => {
   const workspace = workspaceAt(await serve())
-  smallDisk(join(workspace.cwd, 'out'))
+  mountTmpfs(join(workspace.cwd, 'out'), 64)
   const { code, out, err } = await workspace.run(words)
   expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])
   expect(err).toMatch(
@@ -94,7 +86,7 @@ test.skipIf(!canMount).each([
 
 test.skipIf(!canMount)('the document names what is rescued', async () => {
   const workspace = workspaceAt(await localServer([images(red, huge, blue)]))
-  smallDisk(join(workspace.cwd, 'out'))
+  mountTmpfs(join(workspace.cwd, 'out'), 64)
   const { code, out } = await workspace.run([...words, '--json'])
   expect(code).toBe(12)
   const document = JSON.parse(out)
@@ -107,7 +99,7 @@ test.skipIf(!canMount)('the document names what is rescued', async () => {
 
 test.skipIf(!canMount)('the only image for which there is no space is rescued, exit 10', async () => {
   const workspace = workspaceAt(await localServer([images(huge), images(huge)]))
-  smallDisk(join(workspace.cwd, 'out'))
+  mountTmpfs(join(workspace.cwd, 'out'), 64)
   const only = ['create', '-m', 'm', '-o', 'out/x.png', 'A kite']
   const plain = await workspace.run(only)
   expect([plain.code, plain.out]).toEqual([10, ''])
@@ -132,7 +124,7 @@ test.skipIf(!canMount)('the only image for which there is no space is rescued, e
 
 test.skipIf(!canMount)('where the rescue fails too, the error says so and the others go on', async () => {
   const workspace = workspaceAt(await localServer([images(red, huge, blue)]))
-  smallDisk(join(workspace.cwd, 'out'))
+  mountTmpfs(join(workspace.cwd, 'out'), 64)
   const state = join(workspace.cwd, 'out', 'state')
   const { code, out, err } = await workspace.run(words, { env: { MODELGATE_STATE_DIR: state } })
   expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])

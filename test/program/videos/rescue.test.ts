@@ -1,23 +1,14 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { json } from '../../support/server-replies.ts'
+import { canMount, mountTmpfs } from '../../support/small-disks.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { rescuedIn } from '../images/image-run.ts'
 import { clip, film, finished, generate, operation, otherClip, started } from './video-replies.ts'
 import { videoWorkspace } from './video-run.ts'
 
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
 const huge = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(500_000, 3))
-
-/** A folder with space for small videos only. */
-function smallDisk(path: string): void {
-  mkdirSync(path)
-  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path]).status).toBe(0)
-  onTestFinished(() => void spawnSync('umount', [path]))
-}
 
 test.skipIf(!canMount)(
   'the video for which there is no space is rescued, and the others are saved',
@@ -30,7 +21,7 @@ test.skipIf(!canMount)(
       film(otherClip),
     ])
     const workspace = videoWorkspace(server)
-    smallDisk(join(workspace.cwd, 'out'))
+    mountTmpfs(join(workspace.cwd, 'out'), 64)
     const words = [...generate, '--set', 'parameters.sampleCount=3', '--wait', '-o', 'out/x.mp4', '--json']
     const { code, out } = await workspace.run(words)
     expect(code).toBe(12)
@@ -55,7 +46,7 @@ test.skipIf(!canMount)(
   async () => {
     const server = await localServer([started, finished(['/1']), film(huge)])
     const workspace = videoWorkspace(server)
-    smallDisk(join(workspace.cwd, 'out'))
+    mountTmpfs(join(workspace.cwd, 'out'), 64)
     const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'out/x.mp4'])
     expect([code, out]).toEqual([10, ''])
     expect(err).toMatch(
