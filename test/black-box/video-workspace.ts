@@ -10,7 +10,7 @@ import { spawnProgram, type Spawned } from './spawn-program.ts'
 export interface VideoWorkspace {
   readonly home: string
   readonly cwd: string
-  start(words: readonly string[]): Spawned
+  start(words: readonly string[], env?: Readonly<Record<string, string>>): Spawned
   run(words: readonly string[]): Promise<{ exit: number | NodeJS.Signals; stdout: string; stderr: string }>
   /** What `video list` tells. */
   list(): Promise<readonly JobSummary[]>
@@ -33,7 +33,8 @@ export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspac
   onTestFinished(() => expectNoKeyBelow(home, key))
   const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
   const names = () => readdirSync(cwd).sort()
-  const start = (words: readonly string[]) => spawnProgram(['video', ...words], { cwd, env })
+  const start: VideoWorkspace['start'] = (words, more) =>
+    spawnProgram(['video', ...words], { cwd, env: { ...env, ...more } })
   const run: VideoWorkspace['run'] = async (words) => {
     const { exit, stdout, stderr } = await start(words).ended
     return { exit, stdout: stdout.toString(), stderr }
