@@ -112,7 +112,7 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
       etag: `"${job}"`,
       ...(range !== undefined && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
     })
-    const half = Math.max(start, Math.floor(bytes.length / 2))
+    const half = Math.max(start + 100, Math.floor(bytes.length / 2))
     await send(response, bytes.subarray(start, start + 100))
     await reach('video-begun')
     await send(response, bytes.subarray(start + 100, half))

@@ -1,0 +1,193 @@
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { spawnProgram } from '../black-box/spawn-program.ts'
+import { videoWorkspace } from '../black-box/video-workspace.ts'
+import { crashProject } from '../pipeline/crash-project.ts'
+import { textStyles } from '../program/text-styles.ts'
+import { jobGateway } from '../support/job-gateway.ts'
+import { localServer } from '../support/local-server.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import * as reply from '../support/server-replies.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+import { mp4Bytes } from '../support/video-bytes.ts'
+import { crashMachine } from './machine.ts'
+
+/*
+ * Fault F19: the clock of the machine is set while the program runs, or is another one than before. A wait that went by
+ * that clock would last a day here, and the test would not end.
+ */
+
+const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1')
+
+/** A clock of its own for a program, which moves when the test says so. Other clocks than that of the day go on. */
+function movableClock(offset = '+0') {
+  const file = join(temporaryFolder(), 'clock')
+  const move = (to: string) => writeFileSync(file, `${to}\n`)
+  move(offset)
+  const env: Readonly<Record<string, string>> = {
+    LD_PRELOAD: library ?? '',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    NO_FAKE_STAT: '1',
+  }
+  return { env, move }
+}
+
+const moves = ['+1d', '-1d'] as const
+const { delta, end } = textStyles.generate
+const clip = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(3_000_000, 7))
+
+describe.skipIf(library === undefined)('a clock that is moved by a day (needs faketime)', () => {
+  test('the clock of the program is the one that the test moves', async () => {
+    const { env } = movableClock('+1d')
+    const program = spawnProgram(['-p', 'Date.now()'], { program: [process.execPath], env })
+    const { stdout } = await program.ended
+    expect(Math.round((Number(stdout.toString()) - Date.now()) / 3_600_000)).toBe(24)
+  })
+
+  test.each(moves)('%s while a text streams: it is whole, and took seconds', async (to) => {
+    const { promise: isMoved, resolve: goOn } = Promise.withResolvers<void>()
+    const [readAll, head] = reply.sse([])
+    const rest = [reply.write(reply.chunk(delta('you.') + end)), reply.write('0\r\n\r\n'), reply.end]
+    const first = reply.write(reply.chunk(delta('Hello, ')))
+    const server = await localServer([[readAll!, head!, first, reply.hold(isMoved), ...rest]])
+    const clock = movableClock()
+    const state = temporaryFolder()
+    const env = { ...clock.env, MODELGATE_STATE_DIR: state }
+    const program = spawnProgram(['generate', '-m', 'm', '--base-url', server.url, 'Hi'], { env })
+    await until(() => program.stdout.length > 0)
+    clock.move(to)
+    goOn()
+    const { exit, stdout } = await program.ended
+    expect([exit, stdout.toString()]).toEqual([0, 'Hello, you.\n'])
+    const [name] = readdirSync(join(state, 'log'))
+    const { duration_ms: took } = JSON.parse(readFileSync(join(state, 'log', name!), 'utf8')) as {
+      duration_ms: number
+    }
+    expect(took >= 0 && took < 60_000).toBe(true)
+  })
+
+  test.each(moves)('%s while a job is waited for: it is looked up again as ever', async (to) => {
+    const gateway = await jobGateway({ film: () => clip })
+    const workspace = videoWorkspace(gateway)
+    const clock = movableClock()
+    const words = ['generate', '-m', 'veo', '--wait', '--timeout', '600', '-o', 'x.mp4', 'A boat']
+    const program = workspace.start(words, clock.env)
+    await until(() => gateway.seen.includes('first-look-up'))
+    clock.move(to)
+    const { exit, stderr } = await program.ended
+    expect([exit, exit === 0 ? '' : stderr, gateway.created.length]).toEqual([0, '', 1])
+    expect(workspace.read('x.mp4').equals(clip)).toBe(true)
+  })
+
+  test.each(moves)('%s between the start of a job and its end: it is fetched', async (to) => {
+    const machine = await crashMachine()
+    await machine.finish(['video', 'generate', '-m', 'sora-2', '-o', 'boat.mp4', 'A boat'])
+    const { env } = movableClock(to)
+    const { exit, stderr } = await machine.start(['video', 'wait', '--last'], env).ended
+    expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+    expect([...machine.files().keys()]).toEqual(['boat.mp4'])
+  })
+
+  test.each(moves)(
+    '%s away from the gateway, whose refusal names a time: it waits as long as is meant',
+    async (to) => {
+      const now = Math.floor(Date.now() / 1000) * 1000
+      const date = (ms: number) => new Date(ms).toUTCString()
+      const busy = reply.text('{}', {
+        status: 429,
+        headers: { date: date(now), 'retry-after': date(now + 1000) },
+      })
+      const server = await localServer([busy, reply.sse([delta('Hello.'), end])])
+      const { env } = movableClock(to)
+      const words = ['generate', '-m', 'm', '--base-url', server.url, 'Hi']
+      const { exit, stdout } = await spawnProgram(words, { env }).ended
+      expect([exit, stdout.toString()]).toEqual([0, 'Hello.\n'])
+    },
+  )
+
+  const manifest = {
+    'modelgate.yaml': `version: 1
+lanes: { image: 1 }
+jobs:
+  a: { image create: { model: gpt-image-2, prompt: One }, out: a.png }
+  b: { image create: { model: gpt-image-2, prompt: Two }, out: b.png }
+`,
+  }
+  const outputs = { 'a.png': true, 'b.png': true }
+
+  test.each(moves)('%s while a run waits, as it was told to: it goes on as ever', async (to) => {
+    const busy = { endpoint: 'image-generations', action: 'status', status: 429, times: 1 } as const
+    const sandbox = await runningSandbox({ faults: [{ ...busy, headers: { 'retry-after': '1' } }] })
+    const project = crashProject(sandbox, manifest)
+    const clock = movableClock()
+    const program = project.start(['--yes'], clock.env)
+    await until(() => sandbox.firedFaults().length === 1)
+    clock.move(to)
+    const { exit, stderr } = await program.ended
+    expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+    expect([sandbox.created(), project.outputs()]).toEqual([2, outputs])
+  })
+
+  test.each(moves)('%s since a run began: it is not taken over, and once it is dead, at once', async (to) => {
+    const stalled = { endpoint: 'image-generations', action: 'stall', at: 'before-headers' } as const
+    const sandbox = await runningSandbox({ faults: [{ ...stalled, times: 1 }] })
+    const project = crashProject(sandbox, manifest)
+    const first = project.start(['--yes'])
+    await until(() => sandbox.firedFaults().length === 1)
+    const { env } = movableClock(to)
+    const second = await project.start(['--yes'], env).ended
+    expect(second.exit).toBe(2)
+    expect(second.stderr).toContain(`is being run already: by process ${first.process.pid} on this machine.`)
+    first.process.kill('SIGKILL')
+    await first.ended
+    const third = await project.start(['--yes'], env).ended
+    expect([third.exit, third.exit === 0 ? '' : third.stderr]).toEqual([0, ''])
+    expect([project.outputs(), project.leftovers()]).toEqual([outputs, []])
+  })
+
+  test.each(moves)(
+    '%s in another process: a file that is being written is saved all the same',
+    async (to) => {
+      const gateway = await jobGateway({ film: () => clip, stopAt: 'video-half' })
+      const workspace = videoWorkspace(gateway)
+      const program = workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'x.mp4', 'A boat'], {
+        MODELGATE_IDLE_TIMEOUT: '2',
+      })
+      await until(() => gateway.seen.includes('video-half'))
+      await until(() => workspace.parts().some((name) => name.startsWith('.x.mp4')), workspace.cwd)
+      const { env } = movableClock(to)
+      const other = await workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'y.mp4', 'Waves'], env)
+        .ended
+      expect(other.exit).toBe(0)
+      const { exit, stderr } = await program.ended
+      expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+      expect(workspace.files()).toEqual(['x.mp4', 'y.mp4'])
+    },
+  )
+
+  test('back for one call: the log shows what was called before and after it', async () => {
+    const machine = await crashMachine()
+    const call = async (prompt: string, env = {}) =>
+      expect((await machine.start(['generate', '-m', 'sandbox-text', prompt], env).ended).exit).toBe(0)
+    await call('one')
+    await call('two', movableClock('-1d').env)
+    await call('three')
+    const { stdout } = await machine.finish(['log', '--since', '2h', '--json'])
+    const { calls } = JSON.parse(stdout.toString()) as { calls: { prompt: string }[] }
+    expect(calls.map(({ prompt }) => prompt)).toEqual(['three', 'one'])
+  })
+
+  test('back: what was created counts still', async () => {
+    const machine = await crashMachine()
+    const call = (env = {}) =>
+      machine.start(['generate', '-m', 'sandbox-text', 'A word'], { ...env, MODELGATE_MAX_CREATES: '1' })
+        .ended
+    expect((await call()).exit).toBe(0)
+    expect((await call(movableClock('-1d').env)).exit).toBe(15)
+    expect(machine.sandbox.created()).toBe(1)
+  })
+})
