@@ -2,6 +2,7 @@ import type { Target } from './target.ts'
 import { fileTargets } from './targets/files.ts'
 import { nameTargets } from './targets/names.ts'
 import { outputTargets } from './targets/output.ts'
+import { peerTargets } from './targets/peers.ts'
 import { programTargets } from './targets/program.ts'
 import { replyTargets } from './targets/replies.ts'
 import { streamTargets } from './targets/streams.ts'
@@ -14,4 +15,5 @@ export const allTargets: readonly Target<unknown>[] = [
   ...nameTargets,
   ...fileTargets,
   ...programTargets,
+  ...peerTargets,
 ]

@@ -11,6 +11,8 @@ export interface Target<Input> {
   readonly name: string
   readonly promises: string
   readonly cost: Cost
+  /** How many the slow tests make, where that is more than for others of the same cost. */
+  readonly runs?: number
   /** Anything that it may be given: JSON values and byte arrays, so that an input can be kept in the corpus. */
   readonly input: fc.Arbitrary<Input>
   /**
