@@ -7,6 +7,7 @@ import { type FastPath, patternOf } from '../../../src/gateway/events/message-sh
 import { createContentDecoder } from '../../../src/gateway/generate-content/decoder.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import { decode } from '../../gateway/decode.ts'
+import { corpora } from '../../gateway/events/corpora.ts'
 import { outcomeOf } from '../../gateway/events/outcome.ts'
 import { hostileValue } from '../../gateway/hostile-values.ts'
 import { anyText } from '../../support/any-text.ts'
@@ -30,6 +31,26 @@ const eventStream = target({
   input: fc.tuple(reply, places),
   check([bytes, cuts]) {
     assert.deepEqual(outcomeOf(cutAt(bytes, cuts)), outcomeOf([bytes]))
+  },
+})
+
+/** Every framing and quirk, with LF, CRLF or CR; the tests of splits try one and two cuts at every place. */
+const cutCorpus = target({
+  name: 'cut-corpus',
+  promises:
+    'a known reply is read to what it means, cut at 3 to 20 places (fault E1), whatever its line endings (E2)',
+  cost: 'cheap',
+  input: fc.tuple(
+    fc.nat(corpora.length - 1),
+    fc.constantFrom('\n', '\r\n', '\r'),
+    fc.array(fc.nat(400), { minLength: 3, maxLength: 20 }),
+  ),
+  check([which, ending, cuts]) {
+    const { bytes, messages, done, error } = corpora[which]!
+    const wire = bytes.toString('latin1')
+    const sent = wire.includes('\r') ? wire : wire.replaceAll('\n', ending)
+    const outcome = outcomeOf(cutAt(Buffer.from(sent, 'latin1'), cuts))
+    assert.equal(JSON.stringify(outcome), JSON.stringify({ messages, done, error }))
   },
 })
 
@@ -170,4 +191,12 @@ const contentChunks = target({
   check: (values) => void decode(createContentDecoder, values),
 })
 
-export const streamTargets = [eventStream, skimmedStream, lines, jsonValues, responseEvents, contentChunks]
+export const streamTargets = [
+  eventStream,
+  cutCorpus,
+  skimmedStream,
+  lines,
+  jsonValues,
+  responseEvents,
+  contentChunks,
+]
