@@ -25,6 +25,7 @@ export const groups: readonly Group[] = [
           'test/gateway/send-request.test.ts',
           'test/gateway/trace.test.ts',
           'test/gateway/idempotency-key.test.ts',
+          'test/gateway/wire-request.test.ts',
         ],
       },
     ],
@@ -59,6 +60,10 @@ export const groups: readonly Group[] = [
         tests: ['test/redact/matcher.test.ts'],
       },
       { files: ['src/redact/streams.ts'], tests: ['test/redact/streams.test.ts'] },
+      {
+        files: ['src/output/gate.ts'],
+        tests: ['test/output/gate.test.ts', 'test/output/sanitise.test.ts', 'test/output/redact.test.ts'],
+      },
     ],
   },
   {
