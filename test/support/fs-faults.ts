@@ -1,32 +1,51 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import fs from 'node:fs'
 import promises, { type FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
 type Call = () => Promise<unknown>
-type AsyncFunction = (...values: unknown[]) => Promise<unknown>
+type AnyFunction = (...values: unknown[]) => unknown
 
-/** Stands between an action and the file system: gets each call's name and makes the call, or does not. */
-export type FsHook = (name: string, call: Call) => Promise<unknown>
+/**
+ * Stands between an action and the file system: gets each call's name and makes the call, or does not.
+ * @param path what the call is about; of an open file, what it was opened as
+ */
+export type FsHook = (name: string, call: Call, path: string) => Promise<unknown>
+
+/** The same for the calls that return no promise, those of streams among them. @returns what they fail with */
+export type FailCall = (name: string, path: string) => Error | undefined
 
 interface HookedAction {
   readonly hook: FsHook
+  readonly fail: FailCall
   readonly handles: Set<FileHandle>
+  /** What is open by number, and as what. */
+  readonly descriptors: Map<number, string>
 }
 
 const actions = new AsyncLocalStorage<HookedAction>()
 let installed: Promise<void> | undefined
 
 /**
- * Leads every `node:fs/promises` call of an action that changes or asks the file system through the hook; other calls
- * of this process are made as ever. Files that the action leaves open are closed in the end.
+ * Leads every call of `node:fs/promises` and `node:fs` that an action makes through the hooks; other calls of this
+ * process are made as ever. Files that the action leaves open are closed in the end.
+ * @param onLeftOpen gets what those were opened as
  */
-export async function withFsHook<Value>(hook: FsHook, action: () => Promise<Value>): Promise<Value> {
+export async function withFsHook<Value>(
+  hook: FsHook,
+  action: () => Promise<Value>,
+  fail: FailCall = () => undefined,
+  onLeftOpen?: (paths: readonly string[]) => void,
+): Promise<Value> {
   await (installed ??= install())
   const handles = new Set<FileHandle>()
+  const descriptors = new Map<number, string>()
   try {
-    return await actions.run({ hook, handles }, action)
+    return await actions.run({ hook, fail, handles, descriptors }, action)
   } finally {
+    onLeftOpen?.([...[...handles].map((handle) => paths.get(handle) ?? ''), ...descriptors.values()])
     for (const handle of handles) await handle.close()
+    for (const descriptor of descriptors.keys()) fs.closeSync(descriptor)
   }
 }
 
@@ -73,37 +92,167 @@ export async function withFsFault<Value>(
   return { steps, value }
 }
 
+/** Files as promises have them, by what they were opened as. */
+const paths = new WeakMap<object, string>()
+/** A call that is made of others counts once. */
+let isInside = false
+
 /** The real functions stand behind wrappers from now on, which do nothing outside an action. */
 async function install(): Promise<void> {
   const handle = await promises.open(import.meta.filename)
   const methods = Object.getPrototypeOf(handle) as FileHandle
   await handle.close()
-  wrap(methods, ['read', 'write', 'sync', 'chmod', 'stat'], 'handle.')
+  wrapPromised(methods, handleMethods, 'handle.')
   const open = promises.open
   promises.open = async (...values) => {
     const opened = await open(...values)
     const action = actions.getStore()
     if (action === undefined) return opened
     action.handles.add(opened)
+    paths.set(opened, String(values[0]))
     const close = opened.close.bind(opened)
     const closed = () => close().finally(() => action.handles.delete(opened))
     // Every handle has a method of its own for this.
     opened.close = () =>
-      actions.getStore() === action ? (action.hook('handle.close', closed) as Promise<void>) : closed()
+      actions.getStore() === action
+        ? (action.hook('handle.close', closed, String(values[0])) as Promise<void>)
+        : closed()
     return opened
   }
-  wrap(promises, ['chmod', 'open', 'link', 'unlink', 'rename', 'stat', 'lstat', 'realpath', 'readdir'], '')
+  wrapPromised(promises, ['open', ...pathCalls, 'readFile', 'writeFile', 'appendFile'], '')
+  wrapSync([
+    ...pathCalls,
+    'readFile',
+    'writeFile',
+    'appendFile',
+    'exists',
+    'open',
+    'close',
+    ...descriptorCalls,
+  ])
+  // Streams are made of these.
+  wrapCallbacks(['open', 'close', 'fstat', 'read', 'write', 'writev', 'fsync'])
   syncBuiltinESMExports()
 }
 
-function wrap(target: object, names: readonly string[], prefix: string): void {
-  const functions = target as Record<string, AsyncFunction>
+const handleMethods = [
+  'read',
+  'readv',
+  'readFile',
+  'write',
+  'writev',
+  'writeFile',
+  'appendFile',
+  'truncate',
+  'datasync',
+  'sync',
+  'chmod',
+  'utimes',
+  'stat',
+]
+
+/** What is there as a promise, as a call with `Sync`, and begins with a path. */
+const pathCalls = [
+  'access',
+  'chmod',
+  'copyFile',
+  'link',
+  'lstat',
+  'mkdir',
+  'mkdtemp',
+  'opendir',
+  'readdir',
+  'readlink',
+  'realpath',
+  'rename',
+  'rm',
+  'rmdir',
+  'stat',
+  'statfs',
+  'symlink',
+  'truncate',
+  'unlink',
+  'utimes',
+]
+
+const descriptorCalls = [
+  'fstat',
+  'read',
+  'readv',
+  'write',
+  'writev',
+  'ftruncate',
+  'fdatasync',
+  'fsync',
+  'fchmod',
+]
+
+function wrapPromised(target: object, names: readonly string[], prefix: string): void {
+  const functions = target as Record<string, AnyFunction>
   for (const name of names) {
     const real = functions[name]!
-    functions[name] = function wrapped(this: unknown, ...values: unknown[]) {
-      const call = () => real.apply(this, values)
+    functions[name] = function wrapped(this: object, ...values: unknown[]) {
+      const call = () => real.apply(this, values) as Promise<unknown>
       const action = actions.getStore()
-      return action === undefined ? call() : action.hook(prefix + name, call)
+      if (action === undefined) return call()
+      return action.hook(prefix + name, call, prefix === '' ? String(values[0]) : (paths.get(this) ?? ''))
     }
   }
+}
+
+function wrapSync(names: readonly string[]): void {
+  const functions = fs as unknown as Record<string, AnyFunction>
+  for (const base of names) {
+    const name = `${base}Sync`
+    const real = functions[name]!
+    const wrapped = (...values: unknown[]) => {
+      const action = actions.getStore()
+      if (action === undefined || isInside) return real(...values)
+      isInside = true
+      try {
+        const error = action.fail(name, pathOf(action, values[0]))
+        // Closed all the same, and for existsSync what cannot be seen is not there.
+        if (error !== undefined && name === 'existsSync') return false
+        const value = error === undefined || name === 'closeSync' ? real(...values) : undefined
+        if (name === 'openSync' && error === undefined)
+          action.descriptors.set(value as number, String(values[0]))
+        if (name === 'closeSync') action.descriptors.delete(values[0] as number)
+        if (error !== undefined) throw error
+        return value
+      } finally {
+        isInside = false
+      }
+    }
+    functions[name] = likeReal(wrapped, real)
+  }
+}
+
+function wrapCallbacks(names: readonly string[]): void {
+  const functions = fs as unknown as Record<string, AnyFunction>
+  for (const name of names) {
+    const real = functions[name]!
+    const wrapped = (...values: unknown[]) => {
+      const action = actions.getStore()
+      if (action === undefined) return real(...values)
+      const error = action.fail(name, pathOf(action, values[0]))
+      const done = values.pop() as (error: Error | null, value?: unknown) => void
+      const callback: typeof done = (cause, ...results) => {
+        if (name === 'open' && cause === null) action.descriptors.set(results[0] as number, String(values[0]))
+        done(error ?? cause, ...results)
+      }
+      if (name === 'close') action.descriptors.delete(values[0] as number)
+      if (error === undefined || name === 'close') return real(...values, callback)
+      return void setImmediate(done, error)
+    }
+    functions[name] = likeReal(wrapped, real)
+  }
+}
+
+function pathOf({ descriptors }: HookedAction, subject: unknown): string {
+  return typeof subject === 'number' ? (descriptors.get(subject) ?? '') : String(subject)
+}
+
+/** With what hangs on the real function: `realpath.native`, what `promisify` makes of it. */
+function likeReal(wrapped: AnyFunction, real: AnyFunction): AnyFunction {
+  return Object.defineProperties(wrapped, Object.getOwnPropertyDescriptors(real))
 }

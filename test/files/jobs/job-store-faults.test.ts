@@ -107,8 +107,9 @@ test('a record is on the disk before it has its name, and its name is after that
   const renames = steps.flatMap((name, at) => (name === 'rename' ? [at] : []))
   expect(renames.length).toBe(3)
   for (const at of renames) {
-    expect(steps.slice(at - 3, at + 4)).toEqual([
+    expect(steps.slice(at - 4, at + 4)).toEqual([
       'open',
+      'handle.writeFile',
       'handle.sync',
       'handle.close',
       'rename',
