@@ -112,7 +112,8 @@ async function withInputFile<Value>(
     context.signal.throwIfAborted()
     return error instanceof ModelgateError ? error : readError(error, path)
   } finally {
-    if (descriptor !== undefined) await closeFile(descriptor)
+    // Only read: what the system says of closing it changes nothing.
+    if (descriptor !== undefined) await closeFile(descriptor).catch(() => {})
   }
 }
 

@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomHex, type Clock } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { countOf, isObject, stringOf, type JsonObject } from '../json.ts'
+import { closeAfterReading } from './close-file.ts'
 import { readError, shownPath, systemCode } from './file-error.ts'
 import { appendLine, monthFile, monthFiles } from './month-files.ts'
 
@@ -233,6 +234,6 @@ function readFrom(path: string, offset: number): string {
     if (systemCode(error) === 'ENOENT') return ''
     throw readError(error, path)
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor)
+    if (descriptor !== undefined) closeAfterReading(descriptor)
   }
 }

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { closeAfterReading } from '../close-file.ts'
 import { readError, systemCode } from '../file-error.ts'
 import { monthFile, monthFiles } from '../month-files.ts'
 import { decodeLine, type LogFacts, type LoggedCreation } from './log-entry.ts'
@@ -99,7 +100,7 @@ function readLines(path: string, add: (facts: string, end: string, line: () => B
   } catch (error) {
     throw readError(error, path)
   } finally {
-    closeSync(descriptor)
+    closeAfterReading(descriptor)
   }
 }
 

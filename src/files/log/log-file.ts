@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { closeAfterReading } from '../close-file.ts'
 import { readError, systemCode, writeError } from '../file-error.ts'
 import { appendLine, monthFile, monthFiles } from '../month-files.ts'
 import {
@@ -203,7 +204,7 @@ function* linesFromEnd(path: string): Generator<Line, void, undefined> {
   try {
     /** The pieces of a line whose beginning has not been read yet, the last one first. */
     let pieces: Buffer[] = []
-    for (let end = fstatSync(descriptor).size; end > 0;) {
+    for (let end = sizeOf(descriptor, path); end > 0;) {
       const start = Math.max(0, end - blockBytes)
       const block = readBlock(descriptor, start, end - start, path)
       let lineEnd = block.length
@@ -222,7 +223,7 @@ function* linesFromEnd(path: string): Generator<Line, void, undefined> {
     const first = joined(pieces)
     if (isFilled(first)) yield { start: 0, bytes: first }
   } finally {
-    closeSync(descriptor)
+    closeAfterReading(descriptor)
   }
 }
 
@@ -238,6 +239,14 @@ function openForReading(path: string): number | undefined {
     return openSync(path, 'r')
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
+    throw readError(error, path)
+  }
+}
+
+function sizeOf(descriptor: number, path: string): number {
+  try {
+    return fstatSync(descriptor).size
+  } catch (error) {
     throw readError(error, path)
   }
 }

@@ -1,8 +1,9 @@
 import { createHash, hash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs'
+import { constants, fstatSync, openSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FileError } from '../../errors.ts'
+import { closeAfterReading } from '../../files/close-file.ts'
 import { readError, systemCode } from '../../files/file-error.ts'
 import { notRegular } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
@@ -109,7 +110,7 @@ async function digest(
     if (isMissing) return undefined
     throw error instanceof FileError ? error : readError(error, path)
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor)
+    if (descriptor !== undefined) closeAfterReading(descriptor)
   }
 }
 
