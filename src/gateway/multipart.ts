@@ -115,7 +115,11 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
     },
   )
   try {
-    const before = await handle.stat()
+    const stat = () =>
+      handle.stat().catch((error: unknown) => {
+        throw readError(error, path)
+      })
+    const before = await stat()
     const read = async (block: Buffer) => {
       const { bytesRead } = await handle.read(block, 0, blockBytes).catch((error: unknown) => {
         throw readError(error, path)
@@ -132,10 +136,11 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
       next.catch(() => {})
       yield* chunksOf(bytes)
     }
-    const after = await handle.stat()
+    const after = await stat()
     if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw sourceChanged(shownPath(path))
   } finally {
-    await handle.close()
+    // Only read: what the system says of closing it changes nothing.
+    await handle.close().catch(() => {})
   }
 }
 
