@@ -172,6 +172,7 @@ export const jobReplyBeginningBytes = 160 * 1024
 export interface ReplyLog {
   /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */
   add(bytes: Uint8Array): void
+  /** Never throws. */
   close(): void
 }
 
@@ -186,8 +187,13 @@ function openReplyLog(path: string, clean: (text: string) => string): ReplyLog {
   let nextSync = 1
   let isOpen = true
   const close = () => {
-    if (isOpen) closeSync(descriptor)
+    if (!isOpen) return
     isOpen = false
+    try {
+      closeSync(descriptor)
+    } catch {
+      // What counts has been synced.
+    }
   }
   return {
     add(bytes) {
