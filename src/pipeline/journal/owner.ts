@@ -51,10 +51,13 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
       if (living !== undefined) throw owned(name, living, own, clock.now())
       const path = join(folder, `${name}.${randomHex(clock, 16)}.owner`)
       await writeRecord(context, path, own)
-      if ((await findLiving(folder, name, own, context, onDeath, path)) === undefined) {
-        return hold(path, context, followsDeath)
+      let isAlone = false
+      try {
+        isAlone = (await findLiving(folder, name, own, context, onDeath, path)) === undefined
+      } finally {
+        if (!isAlone) await unlink(path).catch(() => {})
       }
-      await unlink(path).catch(() => {})
+      if (isAlone) return hold(path, context, followsDeath)
       await sleep(clock, 10 + clock.random() * 100)
     }
   } catch (error) {

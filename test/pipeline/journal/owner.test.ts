@@ -12,7 +12,7 @@ import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { failureOf } from '../../support/config-place.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
-import { withFsFault } from '../../support/fs-faults.ts'
+import { withFsFault, withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import { until } from '../../support/until.ts'
 import { sampleProject } from './journal-samples.ts'
 
@@ -81,6 +81,21 @@ test('the owner has a file that says who it is, until it ends', async () => {
   expect(ownerFiles(project)).toEqual([])
   await (await takeOwnership(project, testOwner())).release()
 })
+
+test.each(['handle.writeFile', 'utimes', 'rename', 'readdir'])(
+  'where %s fails there is no owner, and no file of one',
+  async (name) => {
+    const project = sampleProject()
+    const hook: FsHook = async (made, call) => {
+      // Of the two looks around, the second one.
+      const isMeant = made === name && (name !== 'readdir' || ownerFiles(project).length > 0)
+      return isMeant ? Promise.reject(Object.assign(new Error('injected'), { code: 'EIO' })) : await call()
+    }
+    const failed = await withFsHook(hook, () => failureOf(() => takeOwnership(project, testOwner())))
+    expect(failed).toContain('10 write_failed')
+    expect(ownerFiles(project)).toEqual([])
+  },
+)
 
 test('a living owner on this machine is named, also one that gives no sign of life', async () => {
   const project = sampleProject()
