@@ -45,15 +45,26 @@ export async function openJournal(
   let waiting: Waiting[] = []
   let handle: FileHandle | undefined
   let failure: FileError | undefined
+  /** As much of the file as is on the disk for certain. */
+  let syncedBytes = 0
+  let writtenBytes = 0
   let writing: Promise<void> | undefined
 
   const openFile = async () => {
-    if (unfinished !== null) return await openUnfinished(path)
+    if (unfinished !== null) {
+      const left = await openUnfinished(path)
+      syncedBytes = left.bytes
+      writtenBytes = left.bytes
+      return left.handle
+    }
     await makeFolder(folder)
     const created = await open(path, 'ax', 0o600)
     for (const above of [folder, project.stateFolder, project.outputFolder]) await syncFolder(above)
     const begin = { type: 'begin' as const, run, manifest: basename(project.manifestPath) }
-    await created.appendFile(writeLine({ ...begin, version: __VERSION__ }, clock.now()))
+    handle = created
+    const line = Buffer.from(writeLine({ ...begin, version: __VERSION__ }, clock.now()))
+    await created.appendFile(line)
+    writtenBytes = line.length
     return created
   }
   const writeAll = async () => {
@@ -63,11 +74,18 @@ export async function openJournal(
       try {
         if (failure !== undefined) throw failure
         handle ??= await openFile()
-        await handle.appendFile(batch.map(({ line }) => line).join(''))
+        const lines = Buffer.from(batch.map(({ line }) => line).join(''))
+        await handle.appendFile(lines)
         await handle.datasync()
+        writtenBytes += lines.length
+        syncedBytes = writtenBytes
         for (const { resolve } of batch) resolve()
       } catch (error) {
-        failure ??= writeError(error, path)
+        if (failure === undefined) {
+          failure = writeError(error, path)
+          // The next process must not believe what this one was told is not there.
+          await handle?.truncate(syncedBytes).catch(() => {})
+        }
         for (const { reject } of batch) reject(failure)
       }
     }
@@ -84,21 +102,22 @@ export async function openJournal(
     },
     async close() {
       await writing
-      await handle?.close()
+      // What counts has been synced.
+      await handle?.close().catch(() => {})
     },
   }
 }
 
 /** Opens a journal that another process has left, and takes off a line that it did not get to finish. */
-async function openUnfinished(path: string): Promise<FileHandle> {
+async function openUnfinished(path: string): Promise<{ handle: FileHandle; bytes: number }> {
   const handle = await open(path, constants.O_RDWR | constants.O_APPEND)
   try {
     const { wholeBytes, needsNewline } = findTail(await handle.readFile())
     await handle.truncate(wholeBytes)
     if (needsNewline) await handle.appendFile('\n')
-    return handle
+    return { handle, bytes: wholeBytes + (needsNewline ? 1 : 0) }
   } catch (error) {
-    await handle.close()
+    await handle.close().catch(() => {})
     throw error
   }
 }

@@ -202,6 +202,18 @@ describe('appending', () => {
     expect(textOf(project)).not.toContain('"key":"d"')
   })
 
+  test('what could not be synced is taken off again: it was not believed', async () => {
+    const project = sampleProject()
+    await counted(2, async () => {
+      const journal = await opened(project)
+      await journal.append(intent('a'))
+      expect(await failureOf(() => journal.append(intent('b')))).toContain('10 write_failed')
+      await journal.close()
+    })
+    expect(typesIn(textOf(project))).toEqual(['begin', 'intent'])
+    expect([...(await readHistory(project)).intents.keys()]).toEqual(['a'])
+  })
+
   test('in a folder that cannot be made, each event fails with the reason', async () => {
     const project = sampleProject()
     const journal = await opened(project)
