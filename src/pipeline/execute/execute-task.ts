@@ -130,7 +130,9 @@ export async function prepareFolder(
     const ordered = left.toSorted((one, other) => Number(other === recordName) - Number(one === recordName))
     for (const name of ordered) await renameFile(host, join(folder, name), join(aside, name))
   } catch (error) {
-    throw error instanceof ModelgateError ? error : writeError(error, folder)
+    const known = error instanceof ModelgateError ? error : writeError(error, folder)
+    // Of a job that was started earlier it says nothing.
+    throw job === null ? known.amend({ billed: 'no' }) : known
   }
 }
 

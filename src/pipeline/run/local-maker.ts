@@ -109,7 +109,7 @@ async function beginRequest({ run, budget }: Making, { instance, key, variant }:
     if (error instanceof ModelgateError && error.exit === 'limit') run.endBudget(error)
     throw error
   }
-  await run.record({
+  const intent = {
     type: 'intent',
     instance: instance.id,
     key,
@@ -117,7 +117,14 @@ async function beginRequest({ run, budget }: Making, { instance, key, variant }:
     idempotency_key: randomHex(run.call.context.clock, 32),
     creates,
     cost: cost === null ? null : amountNumber(cost),
-  })
+  } as const
+  try {
+    await run.record(intent)
+  } catch (error) {
+    // Then it is not sent.
+    budget.giveBack({ creates, cost })
+    throw error instanceof ModelgateError ? error.amend({ billed: 'no' }) : error
+  }
   return creates
 }
 
