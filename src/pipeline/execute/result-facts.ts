@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FileContext } from '../../context.ts'
-import { FileError } from '../../errors.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { inspectAnyFile, type FileFacts } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
@@ -27,7 +27,9 @@ export function textName(instance: Instance): string {
  * @throws FileError for a file that cannot be read, or is not whole
  */
 export async function mediaFacts(context: FileContext, name: string): Promise<OutputFacts> {
-  const found = await inspectAnyFile(context, name)
+  const found = await inspectAnyFile(context, name).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error.amend({ billed: 'yes' }) : error
+  })
   const { damage } = found.integrity
   if (damage === undefined) return factsOf(found, name)
   throw new FileError('file_changed', `${shownPath(name)} is damaged: ${damage}.`, { billed: 'yes' })
