@@ -1,7 +1,7 @@
 import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import type { CosmiconfigResult, Options } from 'cosmiconfig'
-import { ConfigError } from '../errors.ts'
+import { ConfigError, ModelgateError } from '../errors.ts'
 import { isObject, objectOf, type JsonObject } from '../json.ts'
 import { parseJson, parseYaml } from './parse-config.ts'
 import { configFolder, homeFolder, type Environment } from './paths.ts'
@@ -107,21 +107,29 @@ const maxBytes = 1_048_576
 function isCandidate(file: string): boolean {
   // Unlike statSync, existsSync does not throw for a folder without search permission.
   if (!existsSync(file)) return false
-  const stat = statSync(file)
+  const stat = reading(file, () => statSync(file))
   if (stat.isDirectory()) return false
   if (file.endsWith('package.json')) return stat.isFile() && stat.size <= maxBytes && hasSettings(file)
   // Reading a device or a pipe might never end.
   if (!stat.isFile()) throw new ConfigError(`${file}: not a regular file.`)
   if (stat.size > maxBytes) throw new ConfigError(`${file}: larger than 1 MiB.`)
-  try {
-    accessSync(file, constants.R_OK)
-  } catch (error) {
-    throw new ConfigError(`${file}: the configuration file cannot be read.`, {
-      hint: 'Change its permissions, or move it away.',
-      cause: error,
-    })
-  }
+  reading(file, () => accessSync(file, constants.R_OK))
   return true
+}
+
+function reading<Value>(file: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, cause: unknown): ConfigError {
+  return new ConfigError(`${file}: the configuration file cannot be read.`, {
+    hint: 'Change its permissions, or move it away.',
+    cause,
+  })
 }
 
 /** Whether a package.json has our settings. An invalid one is reported only if it seems to have them. */
@@ -188,7 +196,7 @@ async function loadFirst(folder: string, names: readonly string[]): Promise<Foun
   const module: unknown = await import('cosmiconfig/dist/Explorer.js')
   const { Explorer } = module as { Explorer: ExplorerClass }
   const texts = new Map<string, string>()
-  const reading =
+  const parsing =
     (parse: (file: string, text: string) => unknown) => async (file: string, content: string) => {
       const text = content.replace(/^\uFEFF/, '')
       texts.set(file, text)
@@ -206,15 +214,17 @@ async function loadFirst(folder: string, names: readonly string[]): Promise<Foun
     cache: false,
     transform: (result) => result,
     loaders: {
-      '.json': reading((file, text) => parseJson(file, text, isPackage(file) ? packageSection : undefined)),
-      '.yaml': reading(parseYaml),
-      '.yml': reading(parseYaml),
-      noExt: reading((file, text) =>
+      '.json': parsing((file, text) => parseJson(file, text, isPackage(file) ? packageSection : undefined)),
+      '.yaml': parsing(parseYaml),
+      '.yml': parsing(parseYaml),
+      noExt: parsing((file, text) =>
         /^\s*\{\s*["}]/.test(text) ? parseJson(file, text) : parseYaml(file, text),
       ),
     },
   })
-  const found = await explorer.search(folder)
+  const found = await explorer.search(folder).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error : unreadable(join(folder, names[0]!), error)
+  })
   if (found === null) return undefined
   const { filepath, config } = found
   return { path: filepath, text: texts.get(filepath) ?? '', content: config as unknown, folder }

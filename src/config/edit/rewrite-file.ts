@@ -45,7 +45,7 @@ export async function rewriteFile(
     if (after === undefined || (after === before && hasMode(context, path, mode))) return unchanged
     const created = before === undefined
     // Behind a symbolic link, so that the link stays.
-    const target = created ? (linkTarget(path) ?? path) : realpathSync(path)
+    const target = created ? (linkTarget(path) ?? path) : written(path, () => realpathSync(path))
     const ownMode = mode ?? (created ? 0o600 : undefined)
     const options = { force: !created, ...(ownMode === undefined ? {} : { mode: ownMode }) }
     const file = await openAtomicFile(context, target, options)
@@ -81,7 +81,17 @@ export function readIfThere(path: string): string | undefined {
 }
 
 const hasMode = ({ platform }: Context, path: string, mode: number | undefined) =>
-  mode === undefined || !hasPermissions(platform) || (statSync(path).mode & 0o777) === mode
+  mode === undefined ||
+  !hasPermissions(platform) ||
+  (written(path, () => statSync(path)).mode & 0o777) === mode
+
+function written<Value>(path: string, look: () => Value): Value {
+  try {
+    return look()
+  } catch (error) {
+    throw writeError(error, path)
+  }
+}
 
 /** Longer than it takes until a lock is stale. */
 const lockWaitMs = 15_000
