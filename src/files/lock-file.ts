@@ -21,7 +21,9 @@ export async function takeLock(
   let refusals = 0
   for (let polls = Math.ceil(waitMs / pollMs); polls > 0; polls--) {
     try {
-      await (await open(path, 'wx', 0o600)).close()
+      const handle = await open(path, 'wx', 0o600)
+      // The file is the lock, whatever becomes of closing it.
+      await handle.close().catch(() => {})
       return () => unlink(path).catch(() => {})
     } catch (error) {
       const code = systemCode(error)

@@ -72,7 +72,8 @@ export async function readStateFile(
     if (systemCode(error) === 'ENOENT') return undefined
     throw error instanceof FileError ? error : readError(error, shown)
   } finally {
-    await handle?.close()
+    // Only read: what the system says of closing it changes nothing.
+    await handle?.close().catch(() => {})
   }
 }
 
