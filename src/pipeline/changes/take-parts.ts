@@ -88,9 +88,11 @@ async function takeOver({ store, candidates, lock, record }: TakeCall, part: Par
   for (const name of names) if (dirname(name) === 'blobs') await store.add(join(part.path, name), false)
   for (const { files, ...candidate } of part.candidates) await candidates.add(candidate, files)
   if (names.includes(journalName)) {
-    const events = [...readLines(await readFile(join(part.path, journalName)))].flatMap(
-      ({ event }) => event ?? [],
-    )
+    const journal = join(part.path, journalName)
+    const bytes = await readFile(journal).catch((error: unknown) => {
+      throw readError(error, journal)
+    })
+    const events = [...readLines(bytes)].flatMap(({ event }) => event ?? [])
     const own = new Set(part.report.instances.map(({ id }) => id))
     const keysOfOthers = new Set([...lock].flatMap(([id, { key }]) => (own.has(id) ? [] : [key])))
     // What another part has approved is not taken back by this one.

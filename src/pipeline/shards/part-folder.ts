@@ -126,7 +126,7 @@ export async function readPart(context: FileContext, folder: string): Promise<Pa
   for (const [name, sha256] of Object.entries(report.files)) {
     const digest = await digestOfBytes(join(path, name))
     const isNamed = !name.startsWith('blobs/') || name.endsWith(sha256)
-    if (digest === undefined) damages.push(`${join(folder, name)} is missing.`)
+    if (digest === undefined) damages.push(`${join(folder, name)} is missing, or cannot be read.`)
     else if (digest.sha256 !== sha256 || !isNamed) {
       damages.push(
         `${join(folder, name)} is not what it was: its bytes do not have the digest that the part names.`,
