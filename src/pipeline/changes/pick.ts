@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { ModelgateError, UsageError } from '../../errors.ts'
+import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts'
@@ -92,7 +92,14 @@ async function pickFor(
   const outputs = placeOutputs(instance, result, world.now)
   const obstacles = await obstaclesOf(instance, outputs, world)
   if (obstacles.length > 0) throw inPlaceOf(instance.id, obstacles, next)
-  const files = (await findResult(key, result, world))!
+  const files = await findResult(key, result, world)
+  if (files === undefined) {
+    throw new FileError(
+      'candidate_lost',
+      `The files of candidate ${variant} of ${instance.id} cannot be read.`,
+      { phase: 'input', billed: 'no' },
+    )
+  }
   const { project } = world.manifest
   for (const [at, { path, sha256, media_type }] of outputs.entries()) {
     const isText = isTextType(media_type)
