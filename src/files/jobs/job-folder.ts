@@ -136,7 +136,7 @@ function foundIn<Family extends JobFamily>(
     if (text === undefined) continue
     const decoded = decodeRecord(text, family)
     if (decoded.record === undefined) {
-      damage.push(`${name} ${decoded.problem}`)
+      damage.push(`${name} ${text === '' ? 'cannot be read' : decoded.problem}`)
       continue
     }
     read.push(name)

@@ -172,7 +172,10 @@ function openStore<Family extends JobFamily>(
     const jobs: StoredJob<Family>[] = []
     const load = async (name: string) => {
       const folder = join(root, name)
-      const found = await readJobFolder(folder, family).catch(() => undefined)
+      const found = await readJobFolder(folder, family).catch((error: unknown) => {
+        // Another process may have forgotten the job meanwhile.
+        if (systemCode(error) !== 'ENOENT') warnings.push(readError(error, folder).message)
+      })
       if (found === undefined) return
       const { record, damage, hasLeftovers } = found
       if (record !== undefined) jobs.push(jobIn(folder, await withId(folder, found, record)))
