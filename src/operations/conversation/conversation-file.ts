@@ -73,7 +73,11 @@ export async function openConversationFile(
       const release = await lock(context, current)
       try {
         // What cannot be read any more cannot be written either, which is told there.
-        const found = await readText(context, current).catch(() => undefined)
+        let unread: ModelgateError | undefined
+        const found = await readText(context, current).catch((error: unknown) => {
+          if (error instanceof ModelgateError) unread = error
+          return undefined
+        })
         const isMine = release !== undefined && (found === undefined || digest(found) === digest(known ?? ''))
         const isNew = !isMine || found === undefined
         const { path: written, rescued } = await write(current, content, isNew)
@@ -81,7 +85,7 @@ export async function openConversationFile(
         const before = current
         current = written
         known = content
-        if (!isMine || (isNew && written !== before)) throw changed(before, written)
+        if (!isMine || (isNew && written !== before)) throw changed(before, written, unread)
       } catch (error) {
         if (error instanceof ModelgateError && !error.code.startsWith('conversation_')) throw notSaved(error)
         throw error
@@ -120,8 +124,10 @@ function notSaved(error: ModelgateError): ModelgateError {
   return error.amend({ exit: 'io', code: 'conversation_not_saved', message, phase: 'output', billed: 'yes' })
 }
 
-function changed(path: string, written: string): FileError {
-  const message = `${shownPath(path)} was changed by someone else meanwhile; the conversation with this exchange is in ${shownPath(written)}.`
+function changed(path: string, written: string, unread: ModelgateError | undefined): FileError {
+  const what =
+    unread?.message.replace(/\.$/, '') ?? `${shownPath(path)} was changed by someone else meanwhile`
+  const message = `${what}; the conversation with this exchange is in ${shownPath(written)}.`
   return new FileError('conversation_changed', message, {
     phase: 'output',
     billed: 'yes',
