@@ -138,10 +138,10 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   }
 }
 
-const notFound: ServerReply = [readAll, write(head(404, { 'content-length': '0' })), end]
+export const notFound: ServerReply = [readAll, write(head(404, { 'content-length': '0' })), end]
 
 /** A reply as it should come: of a known length, or for events in chunks. */
-function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
+export function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
   const all = { 'content-type': type, ...headers }
   if (type !== 'text/event-stream') {
     const body = Buffer.concat(pieces)
@@ -160,7 +160,7 @@ function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
 }
 
 /** A terminal on which nobody types anything more. */
-function terminal(): TestOverrides {
+export function terminal(): TestOverrides {
   const keys = new PassThrough()
   keys.end()
   const screen = Object.assign(memorySink({ isTerminal: true }), { stream: new PassThrough().resume() })

@@ -29,8 +29,8 @@ export function startProgram(
   argv: readonly string[],
   { files = {}, ...overrides }: StartOptions = {},
 ): RunningProgram {
-  const home = temporaryFolder()
-  mkdirSync(join(home, 'project'))
+  const home = overrides.home ?? temporaryFolder()
+  if (overrides.cwd === undefined) mkdirSync(join(home, 'project'), { recursive: true })
   writeFiles(home, files)
   const clock = recordingClock(overrides.clock ?? fakeClock())
   const context = testContext({ home, cwd: join(home, 'project'), ...overrides, clock })

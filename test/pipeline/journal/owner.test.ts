@@ -132,6 +132,8 @@ test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused'
 test('an owner whose file the disk refuses leaves nothing of it', async () => {
   const project = sampleProject()
   const take = async () => (await takeOwnership(project, testOwner())).release()
+  // Makes the folders, which the next ones find.
+  await take()
   const { steps } = await withFsFault({ step: -1, fault: 'ENOSPC' }, take)
   const refused = withFsFault({ step: steps.indexOf('rename'), fault: 'ENOSPC' }, () => failureOf(take))
   expect((await refused).value).toContain('10 no_space')

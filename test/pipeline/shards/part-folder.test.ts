@@ -155,7 +155,12 @@ test.each<[string, (folder: string) => void, string, string]>([
     'lock.json:1: the lock has version 2; this program reads up to 1.',
   ],
   ['a flipped blob', (folder) => writeFileSync(join(folder, blob), 'hEro'), 'part_damaged', spoilt(blob)],
-  ['no blob', (folder) => rmSync(join(folder, blob)), 'part_damaged', `${blob} is missing.`],
+  [
+    'no blob',
+    (folder) => rmSync(join(folder, blob)),
+    'part_damaged',
+    `${blob} is missing, or cannot be read.`,
+  ],
   [
     'a link in place of a blob',
     (folder) => {
@@ -164,7 +169,7 @@ test.each<[string, (folder: string) => void, string, string]>([
       symlinkSync(join(folder, 'same'), join(folder, blob))
     },
     'part_damaged',
-    `${blob} is missing.`,
+    `${blob} is missing, or cannot be read.`,
   ],
   [
     'a blob under the name of another',
@@ -179,7 +184,7 @@ test.each<[string, (folder: string) => void, string, string]>([
     'a blob that is not listed',
     (folder) => editReport(folder, `blobs/${sha256Of('hero')}`, `blobs/${sha256Of('hero!')}`),
     'part_damaged',
-    `${sha256Of('hero!')} is missing.`,
+    `${sha256Of('hero!')} is missing, or cannot be read.`,
   ],
   [
     'a changed journal',

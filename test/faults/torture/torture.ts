@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
+import { notFound, wholeReply } from '../perform-call.ts'
+import type { Call } from '../calls.ts'
+import {
+  codesOf,
+  filesBelow,
+  inCopy,
+  performCase,
+  prepareHome,
+  type CaseEnd,
+  type Fault,
+} from './perform-case.ts'
+import { problemsOf } from './oracle.ts'
+
+/** As many cases at once. */
+const lanes = 4
+
+/**
+ * Lets each call of the program to the system fail in turn, with each code that makes sense.
+ * @param each how many cases go by for one that is tried
+ */
+export function testTorture(calls: readonly Call[], each: number): void {
+  test.for(calls.map((call, at) => [call.name, call, at] as const))(
+    'every call that fails: %s',
+    { timeout: 600_000 },
+    async ([, call, at], { annotate }) => {
+      const server = await localServer(({ line }) => {
+        const asked = [...call.exchanges, ...(call.provides ?? [])].find(({ asks }) => asks.test(line))
+        return asked === undefined ? notFound : wholeReply(asked.reply)
+      })
+      const template = await prepareHome(call, server)
+      const before = filesBelow(template)
+      // The first run loads what the program consists of.
+      await inCopy(template, 0, (home) => performCase(call, home, server))
+      const golden = await inCopy(template, 0, (home) => performCase(call, home, server))
+      expect([golden.exit, golden.exit === 0 ? '' : golden.stderr]).toEqual([0, ''])
+      const faults = faultsOf(golden).filter((__, number) => number % each === at % each)
+      const problems: string[] = []
+      let number = 0
+      const work = async () => {
+        for (let fault = faults.shift(); fault !== undefined; fault = faults.shift()) {
+          const chosen = fault
+          number++
+          await inCopy(template, number, async (home) => {
+            const end = await performCase(call, home, server, chosen)
+            const found = await problemsOf(call, before, golden, end, () => performCase(call, home, server))
+            const where = `${chosen.port} ${chosen.at} ${JSON.stringify(end.failed)}`
+            problems.push(...found.map((problem) => `${where}: ${problem}\n${end.stdout}${end.stderr}`))
+          })
+        }
+      }
+      await Promise.all(Array.from({ length: lanes }, work))
+      await annotate(`${golden.calls.length} calls to the system, ${number} cases`)
+      expect(problems).toEqual([])
+    },
+  )
+}
+
+function faultsOf({ calls }: CaseEnd): Fault[] {
+  return (['file', 'network'] as const).flatMap((port) =>
+    calls
+      .filter((call) => call.port === port)
+      .flatMap((call, at) => codesOf(call).map((_, variant) => ({ port, at, variant }))),
+  )
+}
