@@ -89,7 +89,7 @@ function modelsOf(value: unknown): ListedModel[] {
   const { error, data, models } = objectOf(value)
   const entries = Array.isArray(value) ? value : (data ?? models)
   if (!Array.isArray(entries)) {
-    if (error) throw replyError(value)
+    if (error) throw replyError(value).amend({ exit: 'later', billed: 'no', hint: 'Run it again later.' })
     throw new ContractError('reply_not_understood', 'The reply contains no list of models.')
   }
   return entries.flatMap((entry: unknown) => modelOf(isObject(entry) ? entry : { id: entry }) ?? [])
