@@ -3,7 +3,7 @@ import { responseStateOf } from '../../contract/response-object.ts'
 import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import { countOf, isObject, objectOf, stringOf } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { pauseBeforeRetry, waitBefore } from '../retry.ts'
+import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
 import { sendRequest } from '../send-request.ts'
 import { readTextReply, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
 import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
@@ -96,7 +96,7 @@ export async function followResponse(
       error: reason,
       attempt: failures,
       attemptsLeft: maxResumptions + 1 - failures,
-      waitS: waitBefore(failures - 1, undefined, own.clock.random()),
+      waitS: waitBefore(failures - 1, askedWait(reason), own.clock.random()),
     })
     request = responseStream(own, id, place.after)
   }
@@ -200,12 +200,24 @@ function finish(decoder: TextDecoder): void {
 }
 
 const finalExits: ReadonlySet<string> = new Set(['usage', 'key', 'io', 'bug', 'failed', 'schema'])
+/** Another attempt would end in the same way. */
+const finalCodes: ReadonlySet<string> = new Set([
+  'message_too_large',
+  'not_sent_certificate',
+  'not_sent_client_certificate',
+])
 
 /** Whether the response may still be fetched after this error of a reply. */
 function canGoOn(error: unknown, decoder: TextDecoder): boolean {
   if (!(error instanceof ModelgateError) || error instanceof Interrupted || error instanceof OutputClosed)
     return false
-  return !isOver(decoder) && !finalExits.has(error.exit) && error.code !== 'message_too_large'
+  return !isOver(decoder) && !finalExits.has(error.exit) && !finalCodes.has(error.code)
+}
+
+/** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response goes on meanwhile. */
+function askedWait(error: unknown): number | undefined {
+  const asked = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
+  return asked === undefined ? undefined : Math.min(asked, maxWaitS)
 }
 
 function isDeadline(error: unknown): boolean {
