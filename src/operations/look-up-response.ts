@@ -61,7 +61,18 @@ export async function waitForResponse(
     else await takeWhole(call, run, followed, plan)
     await run.finish()
   }
-  return run.settle(work, (error) => withResume(followed, plan, error))
+  return run.settle(work, (error) => laterOrAsItIs(followed, plan, error))
+}
+
+/** What was not sent has cost nothing: unlike where the response has just been started, the call may be repeated as it is. */
+function laterOrAsItIs(
+  followed: FollowedResponse,
+  plan: Parameters<typeof withResume>[1],
+  error: ModelgateError,
+): ModelgateError {
+  return error.exit === 'notSent'
+    ? error.amend({ remoteId: followed.place.id })
+    : withResume(followed, plan, error)
 }
 
 async function takeWhole(
@@ -139,7 +150,7 @@ async function reportState(
       run.begin()
       return await work(run, followed)
     },
-    (error) => withResume(followed, plan, error),
+    (error) => laterOrAsItIs(followed, plan, error),
   )
 }
 
