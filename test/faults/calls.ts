@@ -16,7 +16,9 @@ export type Role =
   | 'look-up'
   /** The same, again and again until the job has ended: one that fails is followed by the next (fault F5). */
   | 'poll'
-  /** Finds out about the gateway, and says what it has found. */
+  /** Takes the stream of a background response, which is taken up again where it broke off (fault F20). */
+  | 'stream'
+  /** Reports what the gateway says of itself or of jobs; what went wrong may be a part of the report. */
   | 'report'
   /** Fetches a file. */
   | 'download'
@@ -44,7 +46,7 @@ export interface Call {
   readonly how: 'program' | 'chat' | 'worker'
   /** Calls made before it, on a gateway that answers rightly. */
   readonly before?: readonly (readonly string[])[]
-  /** What those are answered with, besides `exchanges`. */
+  /** What else the gateway answers. */
   readonly provides?: readonly Exchange[]
   /** In the working directory. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
@@ -118,9 +120,14 @@ const responseLookUp: Exchange = {
   reply: json(response),
 }
 
+/** Whoever cannot be cancelled is asked how it goes. */
+const responseRunning: Exchange = {
+  ...responseLookUp,
+  reply: json({ ...response, status: 'in_progress', output: [] }),
+}
 const responsePoll: Exchange = { ...responseLookUp, role: 'poll' }
 const responseStream: Exchange = {
-  role: 'look-up',
+  role: 'stream',
   asks: /^GET \/v1\/responses\/resp_1\?stream=true/,
   reply: events(
     { type: 'response.created', sequence_number: 0, response: { ...response, status: 'queued', output: [] } },
@@ -202,6 +209,7 @@ const gatewayCheck: Exchange = { ...modelList, role: 'report' }
 
 const hello = { stdout: 'Hello, wörld.\n', files: {} }
 const remixPoll: Exchange = { ...remixLookUp, role: 'poll' }
+const remixReport: Exchange = { ...remixLookUp, role: 'report' }
 const remixDownload: Exchange = {
   role: 'download',
   asks: /^GET \/v1\/videos\/video_0123456789\/content/,
@@ -220,7 +228,7 @@ const textJob = manifest(
 const imageJob = manifest('    image create: { model: gpt-image-2, prompt: A boat }\n    out: x.png\n')
 const videoJob = manifest('    video generate: { model: veo, prompt: A boat }\n    out: x.mp4\n')
 
-/** What it prints is about the gateway, so that there is no other message. */
+/** Its standard output is not about one thing alone. */
 export const isReport = ({ exchanges }: Call): boolean => exchanges[0]?.role === 'report'
 
 export const calls: readonly Call[] = [
@@ -315,6 +323,7 @@ export const calls: readonly Call[] = [
     name: 'response cancel',
     argv: ['response', 'cancel', 'resp_1'],
     exchanges: [responseCancel],
+    provides: [responseRunning],
     leaves: { stdout: 'id        resp_1\nmodel     some-model\nstate     cancelled\n', files: {} },
   },
   {
@@ -414,11 +423,8 @@ export const calls: readonly Call[] = [
     ],
     provides: [remixCreation],
     argv: ['video', 'list', '--refresh'],
-    exchanges: [remixLookUp],
-    leaves: {
-      stdout: 'video_0123456789\tcompleted\t100%\t2026-01-01T00:00:00Z\t\t\tvideo-model-remix\tNight\t\n',
-      files: {},
-    },
+    exchanges: [remixReport],
+    leaves: { stdout: '', files: {} },
   },
   {
     ...program,

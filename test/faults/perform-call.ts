@@ -118,7 +118,11 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     run.context.abort(new Interrupted(trouble.signal))
   }
   if (stepMs !== undefined) {
-    await advanceUntilSettled(run.clock, stepMs, run.exitCode, () => spoilt.isEndless)
+    // A resolver that never answers has no server behind it.
+    let passed = 0
+    const isPausing = () => run.clock.waits.length > passed && (passed = run.clock.waits.length) > 0
+    const isSilent = () => lookup !== undefined || spoilt.isEndless || isPausing()
+    await advanceUntilSettled(run.clock, stepMs, run.exitCode, isSilent)
   }
   const exit = await run.passWaits()
   const { stdout, stderr } = run.context

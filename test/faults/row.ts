@@ -24,10 +24,12 @@ export interface FaultVariant {
   readonly replies?: (exchange: Exchange, call: Call) => readonly ServerReply[]
   /** What else is different about the call. */
   readonly trouble?: (exchange: Exchange, call: Call) => Partial<Trouble>
-  /** A poll is a look-up unless it is told by itself. */
+  /** Polls, streams that are taken up again, and reports are look-ups unless they are told by themselves. */
   readonly expects: Partial<Record<Role, Expected>>
   /** Tried at one exchange of each role only: the others read such replies in the same way. */
   readonly isSampled?: true
+  /** Skipped where there is no `openssl`. */
+  readonly needsOpenssl?: true
 }
 
 /** What a user and a script see. */
@@ -39,7 +41,11 @@ export interface Expected {
   /** What the error object of `--json` holds besides its exit code. */
   readonly error?: Partial<ErrorDocument['error']>
   /** Requests of the exchange. One unless told. */
-  readonly attempts?: number
+  readonly attempts?: number | 'any'
+  /** The same for a task of a run, which sends again what cannot have arrived. */
+  readonly attemptsOfRun?: number | 'any'
+  /** A run has rules of its own for this. */
+  readonly isNotForRuns?: true
   /** Pauses between them, in milliseconds. */
   readonly waits?: readonly number[]
   /**
@@ -71,13 +77,18 @@ export function casesOf(rows: readonly FaultRow[], calls: readonly Call[]): read
   return rows.flatMap((row) => row.tried.flatMap((variant) => casesOfVariant(row, variant, calls)))
 }
 
+const likeLookUps: ReadonlySet<Role> = new Set(['poll', 'stream', 'report'])
+
 function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Call[]): readonly FaultCase[] {
   const { expects, where, isSampled } = variant
   const cases = calls.flatMap((call) =>
     call.exchanges.flatMap((exchange) => {
       const { role } = exchange
-      const expected = expects[role] ?? (role === 'poll' ? expects['look-up'] : undefined)
-      const isMeant = expected !== undefined && (where?.(call, exchange) ?? true)
+      const expected = expects[role] ?? (likeLookUps.has(role) ? expects['look-up'] : undefined)
+      const isMeant =
+        expected !== undefined &&
+        !(expected.isNotForRuns && call.argv[0] === 'run') &&
+        (where?.(call, exchange) ?? true)
       return isMeant ? [{ row, variant, call, exchange, expected }] : []
     }),
   )

@@ -4,6 +4,7 @@ import { load } from 'js-yaml'
 import { environmentRows } from '../../src/commands/help/topics.ts'
 import { flagName, settingNames, settingTable } from '../../src/config/setting-table.ts'
 import { exitCodes } from '../../src/errors.ts'
+import { faultTables } from './fault-tables.ts'
 import { markdownTable } from './markdown-table.ts'
 import { projectRoot } from './pages.ts'
 
@@ -24,6 +25,7 @@ export function generatedBlocks(program: Command): Readonly<Record<string, strin
       ['output', 'what it is'],
       actionRows('outputs').map((row) => row.slice(0, 2)),
     ),
+    ...faultTables(),
     settings: markdownTable(['setting', 'what it is', 'flag', 'default', 'project file'], settingRows()),
   }
 }

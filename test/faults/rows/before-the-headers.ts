@@ -1,31 +1,218 @@
-import { end, readAll, reset } from '../../support/server-replies.ts'
-import type { Expected, FaultRow } from '../row.ts'
+import {
+  deaf,
+  end,
+  head,
+  readAll,
+  readHead,
+  reset,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import type { Call } from '../calls.ts'
+import type { Trouble } from '../perform-call.ts'
+import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 
 const lost: Expected = {
   exit: 7,
   says: /closed the connection/,
-  error: { code: 'outcome_reset', billed: 'maybe' },
+  error: { code: 'outcome_reset', billed: 'maybe', phase: 'wait', http_status: null },
   leaves: 'nothing',
 }
-const again: Expected = { exit: 0, attempts: 2, leaves: 'all' }
 
-/** B: while the request is sent, and before the headers of its reply. */
+/** Sent whole: what is paid for is not sent again, and what is only read is. */
+const lostOnce = (name: string, reply: ServerReply, isSampled = false): FaultVariant => ({
+  name,
+  ...(isSampled && { isSampled }),
+  replies: () => [reply],
+  expects: { ...everywhere(worksAt(2)), text: lost, creation: lost, stream: worksAt(2) },
+})
+
+const silent = (name: string, reply: ServerReply, isSampled = false): FaultVariant => {
+  const expected: Expected = {
+    exit: 7,
+    says: /No reply from \S+ within (120|600) s/,
+    error: { code: 'outcome_timeout', billed: 'maybe', phase: 'wait', http_status: null },
+    leaves: 'nothing',
+  }
+  return {
+    name,
+    ...(isSampled && { isSampled }),
+    // The time that passes is the whole program's: a lock would have to be renewed meanwhile.
+    where: ({ how, argv }, { role }) => role !== 'report' && how === 'program' && argv[0] !== 'run',
+    replies: () => [reply],
+    trouble: () => ({ stepMs: 60_000 }),
+    expects: {
+      ...everywhere(worksAt(2)),
+      text: expected,
+      creation: expected,
+      stream: worksAt(2),
+      poll: { ...worksAt(2), attempts: 'any' },
+    },
+  }
+}
+
+/** More than the buffers of any system take: an attachment, or the picture to be edited. */
+const upload = ({ argv }: Call): Partial<Trouble> => {
+  const noise = Buffer.alloc(24 * 1_048_576, 'no text is so long. ')
+  return argv[0] === 'image'
+    ? { files: { 'in.png': Buffer.concat([pngBytes({ width: 2, height: 1 }), noise]) } }
+    : { files: { 'long.txt': noise }, more: ['-a', 'long.txt'] }
+}
+const uploads = ({ name }: Call): boolean => ['generate', 'respond', 'image edit'].includes(name)
+
+const whileSending = (
+  name: string,
+  reply: ServerReply,
+  expected: Expected,
+  more: Partial<Trouble> = {},
+): FaultVariant => ({
+  name,
+  where: uploads,
+  replies: () => always(reply),
+  trouble: (_, call) => ({ ...upload(call), ...more }),
+  expects: { text: expected, creation: expected },
+})
+
+const early = (status: number, ending: ServerReply): ServerReply => [
+  readHead,
+  write(`${head(status, { 'content-length': '2' })}{}`),
+  ...ending,
+]
+const refused = (exit: number, status: number): Expected => ({
+  exit,
+  says: new RegExp(`HTTP ${status}`),
+  error: { http_status: status, billed: 'no', phase: 'reply' },
+  leaves: 'nothing',
+})
+
+/** B1 to B6, and B12 to B15: while the request is sent, and before the headers of its reply. */
 export const beforeTheHeaders: readonly FaultRow[] = [
+  {
+    id: 'B1',
+    fault: 'a reset before the whole request has been sent',
+    happens: 'nothing was sent: tried again',
+    tried: [
+      whileSending('in the body', [readHead, deaf, reset], {
+        exit: 6,
+        says: /Nothing was sent\./,
+        error: { phase: 'send', billed: 'no', http_status: null },
+        attempts: 3,
+        waits: [375, 750],
+        leaves: 'nothing',
+      }),
+    ],
+  },
   {
     id: 'B2',
     fault: 'the connection ends before the headers, the request having been sent whole',
     happens: 'a creation is an unknown outcome and is not repeated; what is only read is asked for again',
     tried: [
+      lostOnce('reset', [readAll, reset]),
+      lostOnce('closed', [readAll, end]),
       {
-        name: 'reset',
-        replies: () => [[readAll, reset]],
-        expects: { text: lost, creation: lost, 'look-up': again, download: again },
+        name: 'closed, again and again',
+        isSampled: true,
+        replies: () => always([readAll, end]),
+        expects: {
+          'look-up': { exit: 5, says: /closed the connection/, attempts: 3, leaves: 'nothing' },
+          poll: gaveUp,
+          stream: brokeOff,
+          download: { exit: 5, says: /closed the connection/, attempts: 3, leaves: 'nothing' },
+        },
       },
+    ],
+  },
+  {
+    id: 'B3',
+    fault: 'the connection ends in the status line or in the headers',
+    happens: 'as before the headers',
+    tried: [
+      lostOnce('closed in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), end]),
+      lostOnce('closed in the status line', [readAll, write('HTTP/1.1 2'), end], true),
+      lostOnce('reset in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), reset], true),
+      lostOnce('reset in the status line', [readAll, write('HTTP/1.1 2'), reset], true),
+    ],
+  },
+  {
+    id: 'B4',
+    fault: 'the server closes a connection that is used again',
+    happens: 'cannot occur: each request has a connection of its own',
+    tried: [],
+    note: 'shown by test/gateway/phases.test.ts',
+  },
+  {
+    id: 'B5',
+    fault: 'the server never answers',
+    happens:
+      'the first-byte limit ends the attempt: 120 s, 600 s for what is not streamed, 60 s for a look-up',
+    tried: [silent('silence', [readAll, stall])],
+  },
+  {
+    id: 'B6',
+    fault: 'the headers come byte by byte, and never end',
+    happens: 'the first-byte limit holds for all of them',
+    tried: [silent('a part of the headers', [readAll, write('HTTP/1.1 200 OK\r\nx-slow: '), stall], true)],
+  },
+  {
+    id: 'B12',
+    fault: '100 Continue never comes, or comes unasked',
+    happens: 'it is not asked for, and skipped',
+    tried: [
       {
-        name: 'closed',
-        replies: () => [[readAll, end]],
-        expects: { text: lost, creation: lost, 'look-up': again, download: again },
+        name: 'unasked',
+        replies: ({ reply }) => {
+          const body = Buffer.concat(reply.pieces)
+          const headers = { 'content-type': reply.type, 'content-length': String(body.length) }
+          return [[readHead, write(head(100)), readAll, write(head(200, headers)), write(body), end]]
+        },
+        expects: everywhere(worksAt(1)),
       },
+    ],
+  },
+  {
+    id: 'B13',
+    fault: 'the server refuses before it has read the whole request',
+    happens: 'its answer counts, and the upload stops',
+    tried: [
+      whileSending('413, then silence', early(413, [stall]), refused(4, 413)),
+      whileSending('401, then silence', early(401, [stall]), refused(3, 401)),
+      whileSending('413, then the end', early(413, [end]), refused(4, 413)),
+      {
+        name: '413 after the head',
+        isSampled: true,
+        replies: () => [[readHead, ...text('{}', { status: 413 }).slice(1)]],
+        expects: { text: refused(4, 413), creation: refused(4, 413) },
+      },
+    ],
+  },
+  {
+    id: 'B14',
+    fault: 'the server refuses and resets the connection before its answer could be read',
+    happens: 'what had come of the answer counts; else nothing was sent, and it is tried again',
+    tried: [],
+    note: 'what a reset leaves of an answer is a matter of chance; both ends of it are B1 and B13',
+  },
+  {
+    id: 'B15',
+    fault: 'the server takes no more of the request',
+    happens: 'the idle limit of 60 s ends the attempt; nothing was sent: tried again',
+    tried: [
+      whileSending(
+        'nothing is taken',
+        [readHead, deaf, stall],
+        {
+          exit: 6,
+          says: /Nothing was sent\./,
+          error: { code: 'not_sent_timeout', phase: 'send', billed: 'no' },
+          attempts: 3,
+          leaves: 'nothing',
+        },
+        { stepMs: 10_000 },
+      ),
     ],
   },
 ]

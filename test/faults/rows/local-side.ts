@@ -111,10 +111,10 @@ export const localSide: readonly FaultRow[] = [
   {
     id: 'G7',
     fault: 'the folder of an output is missing',
-    happens: 'said before anything is sent; made with `--mkdirs`',
+    happens: 'said before anything is sent',
     tried: [
       {
-        name: 'without --mkdirs',
+        name: 'no folder',
         where: hasFile,
         trouble: (_, { leaves }) => ({ more: ['-o', `missing/${Object.keys(leaves.files)[0]}`] }),
         expects: every({

@@ -1,0 +1,121 @@
+import type { LookupFunction } from 'node:net'
+import { closedPort, type LocalServer } from '../../support/local-server.ts'
+import { brokeOff, everywhere, gaveUp, isFirst, worksAt } from './expectations.ts'
+import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+
+/** A host of the resolver that the row puts in place; https, since no key goes to it in clear text. */
+const host = 'https://gateway.invalid'
+
+const fails =
+  (code: string): LookupFunction =>
+  (hostname, _, found) => {
+    found(Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code, syscall: 'getaddrinfo' }), '')
+  }
+const finds =
+  (...addresses: readonly { readonly address: string; readonly family: number }[]): LookupFunction =>
+  (_, options, found) => {
+    if (options.all === true) found(null, [...addresses])
+    else found(null, addresses[0]!.address, addresses[0]!.family)
+  }
+
+/** Nothing has been sent, and it was tried three times. */
+const notSent = (code: string, says: RegExp): FaultVariant['expects'] => {
+  const expected: Expected = {
+    exit: 6,
+    says,
+    error: { code, phase: 'connect', billed: 'no', http_status: null },
+    attempts: 0,
+    waits: [375, 750],
+    leaves: 'nothing',
+  }
+  return { ...everywhere(expected), poll: { ...gaveUp, attempts: 0 }, stream: brokeOff }
+}
+
+const unresolved = (name: string, lookup: LookupFunction, says: RegExp): FaultVariant => ({
+  name,
+  where: isFirst,
+  trouble: () => ({ baseUrl: () => host, lookup }),
+  expects: notSent('not_sent_dns', says),
+})
+
+/** A1 to A7: the way to the gateway. */
+export const connecting: readonly FaultRow[] = [
+  {
+    id: 'A1',
+    fault: 'the host name does not exist',
+    happens: 'tried again, then the host is named',
+    tried: [unresolved('ENOTFOUND', fails('ENOTFOUND'), /The host gateway\.invalid cannot be found/)],
+  },
+  {
+    id: 'A2',
+    fault: 'the name server fails for a moment',
+    happens: 'tried again, then the host is named',
+    tried: [unresolved('EAI_AGAIN', fails('EAI_AGAIN'), /gateway\.invalid cannot be found \(EAI_AGAIN\)/)],
+  },
+  {
+    id: 'A3',
+    fault: 'the name server never answers',
+    happens: 'the connect limit of 10 s ends each attempt',
+    tried: [
+      {
+        name: 'no answer',
+        where: isFirst,
+        trouble: () => ({ baseUrl: () => host, lookup: () => {}, stepMs: 10_000 }),
+        expects: notSent('not_sent_timeout', /gateway\.invalid.* within 10 s/),
+      },
+    ],
+  },
+  {
+    id: 'A4',
+    fault: 'nobody listens on the port',
+    happens: 'tried again, then the address is named',
+    tried: [
+      {
+        name: 'refused',
+        where: isFirst,
+        trouble: () => ({ baseUrl: async () => `http://127.0.0.1:${await closedPort()}` }),
+        expects: notSent('not_sent_connect', /127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/),
+      },
+      {
+        name: 'refused at each address of the name',
+        where: isFirst,
+        isSampled: true,
+        trouble: () => ({
+          baseUrl: async () => `http://localhost:${await closedPort()}`,
+          lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
+        }),
+        expects: notSent('not_sent_connect', /localhost:\d+ cannot be reached \(E\w+\)/),
+      },
+    ],
+  },
+  {
+    id: 'A5',
+    fault: 'no route to the host',
+    happens: 'tried again, then the address is named',
+    tried: [],
+    note: 'needs a machine without a route; such errors go the way of A4',
+  },
+  {
+    id: 'A6',
+    fault: 'packets to the host vanish',
+    happens: 'the connect limit of 10 s ends each attempt',
+    tried: [],
+    note: 'needs a network that drops packets; the same limit ends A3 and A10',
+  },
+  {
+    id: 'A7',
+    fault: 'IPv6 does not work, IPv4 does',
+    happens: 'the other address is used',
+    tried: [
+      {
+        name: 'nobody at the first address',
+        where: isFirst,
+        trouble: () => ({
+          baseUrl: ({ port }: LocalServer) => `http://localhost:${port}`,
+          lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
+        }),
+        expects: { ...everywhere(worksAt(1)) },
+      },
+    ],
+  },
+]

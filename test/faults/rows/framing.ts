@@ -1,0 +1,249 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import {
+  chunk,
+  end,
+  head,
+  readAll,
+  reset,
+  write,
+  type ServerReply,
+  type Step,
+} from '../../support/server-replies.ts'
+import type { Call, Exchange } from '../calls.ts'
+import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
+import { isStream } from './spoil.ts'
+
+const bodyOf = ({ reply }: Exchange): Buffer => Buffer.concat(reply.pieces)
+const ofLength = (exchange: Exchange, length: number, body: Buffer, ending: Step): ServerReply => [
+  readAll,
+  write(head(200, { 'content-type': exchange.reply.type, 'content-length': String(length) })),
+  write(body),
+  ending,
+]
+const inChunks = (exchange: Exchange, ...steps: readonly Step[]): ServerReply => [
+  readAll,
+  write(head(200, { 'content-type': exchange.reply.type, 'transfer-encoding': 'chunked' })),
+  ...steps,
+]
+const first = (body: Buffer): Buffer => body.subarray(0, Math.ceil(body.length / 3))
+
+/** What is paid for is lost, whatever has come of it; what is only read is asked for again. */
+const cut = (
+  name: string,
+  reply: (exchange: Exchange) => ServerReply,
+  { where, isSampled = false }: { readonly where?: FaultVariant['where']; readonly isSampled?: boolean } = {},
+): FaultVariant => {
+  const lost: Expected = {
+    exit: 7,
+    says: /cut off|before the answer was complete|before the image was complete|closed the connection/,
+    error: { billed: 'maybe' },
+    leaves: 'nothing',
+  }
+  return {
+    name,
+    ...(isSampled && { isSampled: true as const }),
+    where: (call, exchange) =>
+      exchange.role !== 'report' && (where?.(call, exchange) ?? !keepsSomething(call, exchange)),
+    replies: (exchange) => [reply(exchange)],
+    expects: {
+      ...everywhere(worksAt(2)),
+      text: lost,
+      creation: lost,
+    },
+  }
+}
+
+/** Of an image, and of the name of a job, the beginning is kept: see cuts.test.ts. */
+const keepsSomething = (call: Call, { role, reply }: Exchange): boolean =>
+  role === 'creation' || (role === 'text' && reply.type === 'text/event-stream') || call.argv[0] === 'run'
+
+const unreadable = (
+  name: string,
+  reply: (exchange: Exchange) => ServerReply,
+  { code, says }: { readonly code: string; readonly says: RegExp },
+  isSampled = true,
+): FaultVariant => {
+  const expected: Expected = { exit: 8, says, error: { code }, leaves: 'nothing' }
+  return {
+    name,
+    ...(isSampled && { isSampled }),
+    where: (_, { role }) => role !== 'report',
+    replies: (exchange) => always(reply(exchange)),
+    expects: { ...everywhere(expected), poll: gaveUp, stream: brokeOff },
+  }
+}
+
+const coded = (exchange: Exchange, coding: string, body: Buffer): ServerReply => [
+  readAll,
+  write(
+    head(200, {
+      'content-type': exchange.reply.type,
+      'content-encoding': coding,
+      'content-length': String(body.length),
+    }),
+  ),
+  write(body),
+  end,
+]
+const encoded = (
+  name: string,
+  coding: string,
+  body: (exchange: Exchange) => Buffer,
+  isSampled = true,
+): FaultVariant =>
+  unreadable(
+    name,
+    (exchange) => coded(exchange, coding, body(exchange)),
+    { code: 'encoded_reply', says: /The reply is encoded \(.*\), which was not requested\./ },
+    isSampled,
+  )
+const bomb = gzipSync(Buffer.alloc(16 * 1_048_576))
+const half = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2)
+
+/** D: how a body is framed and encoded. */
+export const framing: readonly FaultRow[] = [
+  {
+    id: 'D1',
+    fault: 'a body shorter than its length, and the end of the connection',
+    happens: 'cut: an unknown outcome, or asked for again',
+    tried: [
+      cut('FIN', (exchange) => ofLength(exchange, bodyOf(exchange).length, first(bodyOf(exchange)), end)),
+    ],
+    note: 'behind every byte, and for images and jobs: cuts.test.ts',
+  },
+  {
+    id: 'D2',
+    fault: 'a body shorter than its length, and a reset',
+    happens: 'the same',
+    tried: [
+      cut('RST', (exchange) => ofLength(exchange, bodyOf(exchange).length, first(bodyOf(exchange)), reset)),
+    ],
+    note: 'behind every byte, and for images and jobs: cuts.test.ts',
+  },
+  {
+    id: 'D3',
+    fault: 'more bytes than the length says',
+    happens: 'left unread',
+    tried: [
+      {
+        name: 'more behind',
+        replies: (exchange) => {
+          const body = bodyOf(exchange)
+          return [ofLength(exchange, body.length, Buffer.concat([body, Buffer.from('more')]), end)]
+        },
+        expects: everywhere(worksAt(1)),
+      },
+    ],
+  },
+  {
+    id: 'D4',
+    fault: 'the connection ends between two chunks',
+    happens: 'cut, even if the last event was whole; nothing is missing once the end of the answer has come',
+    tried: [
+      cut('after the first', (exchange) => inChunks(exchange, write(chunk(first(bodyOf(exchange)))), end)),
+      {
+        name: 'behind the end of the answer',
+        where: isStream,
+        replies: (exchange) => [inChunks(exchange, write(chunk(bodyOf(exchange))), end)],
+        expects: everywhere(worksAt(1)),
+      },
+    ],
+  },
+  {
+    id: 'D5',
+    fault: 'the connection ends within a chunk',
+    happens: 'the same',
+    tried: [
+      cut('FIN', (exchange) => inChunks(exchange, write('fff\r\n'), write(first(bodyOf(exchange))), end)),
+      cut('RST', (exchange) => inChunks(exchange, write('fff\r\n'), write(first(bodyOf(exchange))), reset), {
+        isSampled: true,
+      }),
+    ],
+  },
+  {
+    id: 'D6',
+    fault: 'a chunk whose size is no number',
+    happens: 'refused',
+    tried: [
+      unreadable(
+        'the first one',
+        (exchange) => inChunks(exchange, write('zz\r\n{}\r\n'), end),
+        { code: 'reply_protocol', says: /invalid HTTP response|cannot be read/ },
+        false,
+      ),
+    ],
+  },
+  {
+    id: 'D7',
+    fault: 'a body that lasts until the connection ends, and is cut',
+    happens: 'only the end of the answer counts; a file must be whole by its container',
+    tried: [
+      cut('in the middle', ({ reply }) => [
+        readAll,
+        write(head(200, { 'content-type': reply.type })),
+        write(first(Buffer.concat(reply.pieces))),
+        end,
+      ]),
+    ],
+  },
+  {
+    id: 'D8',
+    fault: 'gzip or brotli, and a part is missing',
+    happens: 'refused like any encoding: none was asked for',
+    tried: [
+      encoded('half of gzip', 'gzip', (exchange) => half(gzipSync(bodyOf(exchange))), false),
+      encoded('gzip without its checksum', 'gzip', (exchange) => gzipSync(bodyOf(exchange)).subarray(0, -8)),
+      encoded('half of brotli', 'br', (exchange) => half(brotliCompressSync(bodyOf(exchange)))),
+    ],
+  },
+  {
+    id: 'D9',
+    fault: 'gzip by name only',
+    happens: 'refused',
+    tried: [encoded('a plain body', 'gzip', bodyOf)],
+  },
+  {
+    id: 'D10',
+    fault: 'an unknown encoding',
+    happens: 'refused',
+    tried: [encoded('x-odd', 'x-odd', bodyOf, false)],
+  },
+  {
+    id: 'D11',
+    fault: 'many encodings, one in the other',
+    happens: 'refused',
+    tried: [encoded('six', 'gzip, gzip, gzip, gzip, gzip, gzip', bodyOf)],
+  },
+  {
+    id: 'D12',
+    fault: 'a stream in gzip, event by event',
+    happens: 'refused',
+    tried: [
+      {
+        ...encoded('gzip', 'gzip', (exchange) => gzipSync(bodyOf(exchange))),
+        where: isStream,
+      },
+    ],
+  },
+  {
+    id: 'D13',
+    fault: 'a compressed bomb',
+    happens: 'refused before it is unpacked',
+    tried: [encoded('16 MiB of nothing', 'gzip', () => bomb)],
+  },
+  {
+    id: 'D14',
+    fault: 'trailers that tell of an error',
+    happens: 'ignored',
+    tried: [
+      {
+        name: 'a status of 500',
+        replies: (exchange) => [
+          inChunks(exchange, write(chunk(bodyOf(exchange))), write('0\r\nx-status: 500\r\n\r\n'), end),
+        ],
+        expects: everywhere(worksAt(1)),
+      },
+    ],
+  },
+]

@@ -1,0 +1,141 @@
+import type { Call } from '../calls.ts'
+import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { everywhere, isFirst } from './expectations.ts'
+
+/** Nothing is sent, and nobody is asked. */
+const unsent = (exit: number, says: RegExp, error: Expected['error'] = {}): Expected => ({
+  exit,
+  says,
+  error: { billed: 'no', http_status: null, ...error },
+  attempts: 0,
+  leaves: 'nothing',
+})
+
+const setting = (
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+  expected: Expected,
+  isSampled = true,
+): FaultVariant => ({
+  name,
+  // A report tells of settings in its own words.
+  where: (call, exchange) => isFirst(call, exchange) && exchange.role !== 'report' && call.how === 'program',
+  ...(isSampled && { isSampled }),
+  trouble: () => ({ env }),
+  expects: everywhere(expected),
+})
+
+const address = (name: string, url: string, says: RegExp, isSampled = true): FaultVariant => ({
+  ...setting(name, { MODELGATE_BASE_URL: url }, unsent(2, says, { phase: 'config' }), isSampled),
+})
+const key = (name: string, text: string, says: RegExp, isSampled = true): FaultVariant =>
+  setting(name, { MODELGATE_API_KEY: text }, unsent(2, says, { phase: 'config' }), isSampled)
+
+const takesFile = ({ name }: Call): boolean => ['generate', 'respond', 'image edit'].includes(name)
+/** An attachment, or the picture that is to be edited. */
+const file = (
+  name: string,
+  expected: Expected,
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  path = 'other.png',
+): FaultVariant => ({
+  name,
+  where: takesFile,
+  trouble: (_, { argv }) => ({
+    files,
+    more: argv[0] === 'image' ? ['--image', path] : ['-a', path],
+  }),
+  expects: { text: expected, creation: expected },
+})
+
+/** A16 to A22: what is found before a connection is opened. */
+export const settingsAndFiles: readonly FaultRow[] = [
+  {
+    id: 'A16',
+    fault: 'a base URL that is none, or has the port of another protocol',
+    happens: 'said at once; nothing is sent',
+    tried: [
+      address('the port of X11', 'http://127.0.0.1:6000', /uses port 6000/, false),
+      address('a port that no URL has', 'http://127.0.0.1:99999', /is not a valid URL/),
+      address('no scheme', '127.0.0.1:8080', /must start with https:\/\/ or http:\/\//),
+      address(
+        'a password in it',
+        'http://user:word@127.0.0.1:8080',
+        /must not contain a user name or password/,
+      ),
+      address('a line break in it', 'http://127.0.0.1:8080\n/v1', /must be text in one line/),
+    ],
+  },
+  {
+    id: 'A17',
+    fault: 'http:// to another machine',
+    happens: 'refused, unless --allow-http allows to send the key in clear text',
+    tried: [
+      address(
+        'another host',
+        'http://gateway.invalid',
+        /would send the key to gateway\.invalid in clear text/,
+        false,
+      ),
+    ],
+  },
+  {
+    id: 'A18',
+    fault: 'a key with a line break, other than ASCII, or nothing in it',
+    happens: 'refused; the message does not show it',
+    tried: [
+      key('a line break', 'some\nkey', /The API key \(.*MODELGATE_API_KEY\) /, false),
+      key('CR and LF', 'some\r\nx-evil: 1', /The API key \(.*MODELGATE_API_KEY\) /),
+      key('letters beyond ASCII', 'schlüssel', /The API key \(.*MODELGATE_API_KEY\) /),
+      key('only white space', '  ', /The API key \(.*\) contains white space/),
+      setting(
+        'nothing',
+        { MODELGATE_API_KEY: '' },
+        unsent(3, /No API key is set|The API key \(.*\) is empty/),
+      ),
+    ],
+  },
+  {
+    id: 'A19',
+    fault: 'no key',
+    happens: 'said before any host is looked up',
+    tried: [
+      setting(
+        'none',
+        { MODELGATE_API_KEY: undefined },
+        unsent(3, /No API key is set\./, { code: 'key_missing', phase: 'config' }),
+        false,
+      ),
+    ],
+  },
+  {
+    id: 'A20',
+    fault: 'an input file that is missing, empty, too large, a folder, or of another kind',
+    happens: 'said before connecting',
+    tried: [
+      file('missing', unsent(10, /"other\.png" cannot be read: it does not exist/)),
+      file('a folder', unsent(10, /"folder" .*(folder|directory)/), { 'folder/x': '' }, 'folder'),
+      file('empty', unsent(2, /"other\.png".* (is empty|no image|not an image|0 bytes)/), {
+        'other.png': '',
+      }),
+      {
+        ...file('not a picture', unsent(2, /"other\.png"/), { 'other.png': Buffer.from([1, 2, 3, 0]) }),
+        where: ({ name }) => name === 'image edit',
+      },
+    ],
+  },
+  {
+    id: 'A21',
+    fault: 'a file changes its size while it is uploaded',
+    happens: 'aborted, not repeated',
+    tried: [],
+    note: 'shown by test/gateway/multipart.test.ts: exit 10',
+  },
+  {
+    id: 'A22',
+    fault: 'no more files can be opened (EMFILE)',
+    happens: 'said like any file that cannot be read; files are opened one at a time',
+    tried: [],
+    note: 'shown by test/files/read-input-file.test.ts: exit 10',
+  },
+]
