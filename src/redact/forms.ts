@@ -4,14 +4,29 @@ export const minLength = 8
 /** The base64 and hex of a shorter secret are so short that they would match by chance. */
 const minEncodedLength = 6
 
+/** Without its punctuation a shorter secret may be words, too. */
+const minBareLength = 16
+
 /**
- * The forms of a secret that are recognisable in any text: as it is, in JSON, in a URL, in hexadecimal, and in base64
- * (both alphabets, at any offset). None for a secret that is too short for that.
+ * The forms of a secret that are recognisable in any text: as it is, in JSON, in a URL, in hexadecimal, in base64
+ * (both alphabets, at any offset), and without its punctuation. None for a secret that is too short for that.
  */
 export function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
   const encoded = plain.length < minEncodedLength ? [] : encodings(plain).flatMap(spellings)
-  return [...new Set([...(plain.length < minLength ? [] : spellings(plain)), ...encoded])]
+  return [
+    ...new Set([...(plain.length < minLength ? [] : spellings(plain)), ...encoded, ...bareForms(plain)]),
+  ]
+}
+
+/** What error codes, file names, host names and ids make of a secret: something else in place of its punctuation. */
+function bareForms(text: string): string[] {
+  const forms = [text, encodeURIComponent(text)].flatMap((spelling) =>
+    ['_', '-', ''].map((mark) => spelling.replaceAll(/[^\dA-Za-z]+/g, mark)),
+  )
+  // Ids keep dashes and underscores.
+  const ids = [text, encodeURIComponent(text)].map((spelling) => spelling.replaceAll(/[^\w-]/g, ''))
+  return [...forms, ...ids].filter(({ length }) => length >= minBareLength)
 }
 
 /** A text as it is, and as it is escaped in JSON and in URLs; usually these are all the same. */

@@ -21,6 +21,23 @@ test.each([
   expect(clean.toLowerCase()).not.toContain('canary')
 })
 
+test.each([
+  ['as an error code', 'sk_test_canary_0123456789_'],
+  ['as a file name', 'sk-test-canary-0123456789-'],
+  ['as a host name', 'sktestcanary0123456789'],
+  ['percent-encoded, as a job id', 'sk-Test2F2Bcanary3D01234567893FC3A9'],
+  ['percent-encoded, as an error code', 'sk_test_2f_2bcanary_3d0123456789_3f_c3_a9'],
+])('a key of which only the letters and digits are left is removed: %s', (_, text) => {
+  const clean = redact(`before ${text} after`, [key])
+  expect(clean).toContain('[hidden]')
+  expect(clean.toLowerCase()).not.toContain('canary')
+})
+
+test('a short secret without its punctuation is a word like any other', () => {
+  expect(redact('the key of a test', ['the-key-of'])).toBe('the key of a test')
+  expect(redact('keyof test', ['key.of.test'])).toBe('keyof test')
+})
+
 test('a key inside base64 is removed, whatever stands before it', () => {
   fc.assert(
     fc.property(
