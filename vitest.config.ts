@@ -21,6 +21,8 @@ export default defineConfig({
       // Started by `npm run fuzz`.
       { extends: true, test: { name: 'fuzz', include: ['test/fuzz/round.fuzz.ts'] } },
     ],
+    // Looks for keys in all that tests leave behind.
+    globalSetup: 'test/support/watch-suite.ts',
     pool: 'forks',
     // A worker loads the program once for all of its test files; a test puts back what it changes of the process.
     isolate: false,

@@ -11,13 +11,14 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { rescuedIn } from '../program/images/image-run.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 import { spawnProgram } from './spawn-program.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 const cannotBeFull = !existsSync('/dev/full')
 
 /** A sandbox that, other than that of `--sandbox`, answers at once. */
 async function sandboxEnv(): Promise<Readonly<Record<string, string>>> {
   const { url } = await runningSandbox()
-  return { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'some-key' }
+  return { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() }
 }
 
 /** What is said of money when nothing can be written to standard output. */
@@ -56,7 +57,7 @@ test.skipIf(cannotBeFull).each<[string, string]>([
 
 test.skipIf(cannotBeFull)('a look at a job to a full disk costs nothing', async () => {
   const gateway = await jobGateway({ film: () => Buffer.from(mp4Bytes()) })
-  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: 'some-key' }
+  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: canaryKey() }
   expect(await remarkOf(['video', 'status', 'models/veo/operations/op0'], env)).toBeUndefined()
 })
 
@@ -113,7 +114,7 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status).toBe(0)
   onTestFinished(() => void spawnSync('umount', [folder]))
   const state = temporaryFolder()
-  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: 'some-key', MODELGATE_STATE_DIR: state }
+  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: canaryKey(), MODELGATE_STATE_DIR: state }
   const words = ['generate', '-m', 'm', 'x']
   const shell = 'modelgate "$@" >out.txt'
   const printed = await spawnProgram(words, { shell, env, cwd: folder }).ended

@@ -9,6 +9,7 @@ import { until } from '../support/running-sandbox.ts'
 import { sse } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { launcher, spawnProgram } from './spawn-program.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 const { delta } = textStyles.respond
 const stalling = sse([delta('Hello, ')], { ending: 'stall' })
@@ -28,7 +29,7 @@ function startShell(shell: string, words: readonly string[], url: string) {
       NODE: process.execPath,
       LAUNCHER: launcher,
       URL: url,
-      MODELGATE_API_KEY: 'some-key',
+      MODELGATE_API_KEY: canaryKey(),
     },
   })
   onTestFinished(() => terminal.kill('SIGKILL'))

@@ -4,6 +4,7 @@ import { runningSandbox } from '../support/running-sandbox.ts'
 import { isInstalled } from '../support/shell-session.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 /** The scripts of the page that answer the call of a tool. */
 const recipes = codeBlocks(readPage('docs/text.md'))
@@ -20,7 +21,7 @@ test.skipIf(!isInstalled('jq') || !isInstalled('bash'))(
       cwd: temporaryFolder(),
       env: {
         MODELGATE_BASE_URL: sandbox.url,
-        MODELGATE_API_KEY: 'some-key',
+        MODELGATE_API_KEY: canaryKey(),
         MODELGATE_TEXT_MODEL: 'sandbox-text',
       },
     }).ended

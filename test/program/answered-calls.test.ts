@@ -4,6 +4,7 @@ import { fakeClock } from '../support/fake-clock.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 const tools = ['--tool', '{"name":"get_weather"}', '--tool', '{"type":"custom","name":"note"}']
 const question = 'Use get_weather and note'
@@ -11,7 +12,7 @@ const question = 'Use get_weather and note'
 async function place() {
   const { url } = await runningSandbox()
   return {
-    env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'some-key-0123' },
+    env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() },
     // Each call has an idempotency key of its own.
     get clock() {
       return fakeClock({ random: Math.random })

@@ -67,6 +67,21 @@ const groups: readonly [
     ['none', 'failed'],
   ],
   [
+    [
+      'respond -m some --background hello',
+      'response status resp_1',
+      'response wait resp_1',
+      'response cancel resp_1',
+    ],
+    ['', '--json', '--jsonl', '--debug'],
+    ['none', 'failed', 'refused'],
+  ],
+  [
+    [`${image} --sidecar -o out.png`, 'inspect out.png', 'usage', 'models --remote'],
+    ['--debug', '--json'],
+    ['none', 'refused'],
+  ],
+  [
     ['auth status --check', 'doctor', 'config list'],
     ['', '--json'],
     ['none', 'refused'],

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 async function run(prompt: string, words: readonly string[] = []) {
   const { url } = await runningSandbox()
-  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() }
   return runMain(['generate', '-m', 'sandbox-text', `${prompt} sandbox:short`, ...words], { env })
 }
 

@@ -181,7 +181,7 @@ function replyTo(path: string, { echo, failure, origin }: Facts): object {
 }
 
 function jobReply(path: string, { echo, failure, origin }: Facts): object {
-  const word = encodeURIComponent(echo).replaceAll(/[^\w-]/g, '')
+  const word = echo.replaceAll(/[^\w-]/g, '')
   const url = `${origin}/media/video?signature=${encodeURIComponent(echo)}`
   if (path.includes('/videos')) {
     return {

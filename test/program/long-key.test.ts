@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { expectNoKey } from '../support/canary-key.ts'
+import { canaryKey, expectNoKey } from '../support/canary-key.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
 import { runMain } from '../support/run-main.ts'
@@ -73,6 +73,7 @@ test.each([
     isTerminal: false,
     columns: 80,
     stream: undefined,
+    bytes: Buffer.alloc(0),
     needsDrain: false,
     drain: async () => {},
   }
@@ -95,7 +96,7 @@ test('the reply of --raw acts on no terminal, and is what came anywhere else', a
   const body = `{"data":[],"note":"${attack}"}\n`
   for (const terminal of [false, true]) {
     const server = await localServer([text(body, { headers: { 'content-type': 'application/json' } })])
-    const env = { MODELGATE_API_KEY: 'some-key-0123', MODELGATE_BASE_URL: server.url }
+    const env = { MODELGATE_API_KEY: canaryKey(), MODELGATE_BASE_URL: server.url }
     const { code, out } = await runMain(['image', 'create', '-m', 'm', '--raw', 'a'], { env, terminal })
     // Such characters are no JSON, which is passed on all the same.
     expect(code).toBe(8)
@@ -108,7 +109,7 @@ test('a side file is for its owner alone, also when it takes the place of anothe
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, 'out'))
   writeFiles(cwd, { 'out/x.png.json': '{}' })
-  const env = { MODELGATE_API_KEY: 'some-key-0123', MODELGATE_BASE_URL: (await runningSandbox()).url }
+  const env = { MODELGATE_API_KEY: canaryKey(), MODELGATE_BASE_URL: (await runningSandbox()).url }
   const { code } = await runMain(
     [
       'image',

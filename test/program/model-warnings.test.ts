@@ -3,13 +3,14 @@ import { fakeClock } from '../support/fake-clock.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 /** Runs a call in November 2026. */
 async function run(words: readonly string[], configuration?: string) {
   const cwd = temporaryFolder()
   if (configuration !== undefined) writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': configuration })
   const { url } = await runningSandbox()
-  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key', HOME: temporaryFolder() }
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey(), HOME: temporaryFolder() }
   return runMain(words, { cwd, env, clock: fakeClock({ start: Date.parse('2026-11-22T12:00:00Z') }) })
 }
 

@@ -5,6 +5,7 @@ import { runMain } from '../support/run-main.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { localServer } from '../support/local-server.ts'
 import { json } from '../support/server-replies.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 interface Failure {
   readonly code: number
@@ -74,7 +75,7 @@ test('where nothing is set up, init is next', async () => {
 test('a job that runs leads to the command that waits for it, and the hint names the same', async () => {
   const running = { id: 'video_1', object: 'video', status: 'in_progress' }
   const server = await localServer([json(running)])
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const argv = ['video', 'remix', '-m', 'm', 'video_1', 'Make it night']
   const { code, hint, next } = await failureOf(argv, { env, cwd: temporaryFolder() })
   expect(code).toBe(2)
@@ -86,7 +87,7 @@ test('what the gateway did not accept leads to the same call', async () => {
   const busy = json({}, { status: 503, headers: { 'retry-after': '300' } })
   const server = await localServer([busy, busy])
   const argv = ['image', 'create', '-m', 'm', 'A boat']
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const cwd = temporaryFolder()
   const next = ['modelgate', ...argv, '--json']
   expect(await failureOf(argv, { env, cwd })).toMatchObject({ code: 5, next })
@@ -97,7 +98,7 @@ test('what the gateway did not accept leads to the same call', async () => {
 
 test('an outcome that is not known leads nowhere: the call may have been billed', async () => {
   const server = await localServer([json({}, { status: 502 })])
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const call = ['image', 'create', '-m', 'm', 'A boat']
   expect(await failureOf(call, { env, cwd: temporaryFolder() })).toMatchObject({ code: 7, next: null })
 })

@@ -10,6 +10,7 @@ import { json, readAll, reset } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { startProgram } from './start-program.ts'
 import { textStyles } from './text-styles.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 const prices = `prices:
   writer: { input: 1, cached_input: 0.5, output: 10 }
@@ -31,7 +32,7 @@ function machine(url: string, config = prices) {
     home,
     cwd: home,
     clock,
-    env: { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key', ...env },
+    env: { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey(), ...env },
   })
   const call = (argv: readonly string[], env: Env = {}) => runMain([...argv], settings(env))
   /** The same for a call that waits. */

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/context.ts'
 import { main } from '../../src/main.ts'
+import { expectNoCanary } from '../support/canary-key.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext, type TestContext, type TestOverrides } from '../support/test-context.ts'
@@ -24,7 +26,10 @@ interface StartOptions extends TestOverrides {
   readonly files?: Readonly<Record<string, string>> | undefined
 }
 
-/** Runs the whole program in this process, with everything around it in memory but the network and the files. */
+/**
+ * Runs the whole program in this process, with everything around it in memory but the network and the files. It shows no
+ * key of a test.
+ */
 export function startProgram(
   argv: readonly string[],
   { files = {}, ...overrides }: StartOptions = {},
@@ -34,6 +39,10 @@ export function startProgram(
   writeFiles(home, files)
   const clock = recordingClock(overrides.clock ?? fakeClock())
   const context = testContext({ home, cwd: join(home, 'project'), ...overrides, clock })
+  onTestFinished(() => {
+    expectNoCanary('standard output', context.stdout.bytes)
+    expectNoCanary('standard error', context.stderr.bytes)
+  })
   let ended = false
   const exitCode = main(argv, context).finally(() => (ended = true))
   return {

@@ -6,6 +6,7 @@ import { gifBytes, jpegBytes, noisyPng, webpBytes } from '../support/image-bytes
 import { chunk, head } from '../support/server-replies.ts'
 import { box, ftyp, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 import { startProgram } from './start-program.ts'
+import { canaryKey } from '../support/canary-key.ts'
 
 /** How the head of a reply says where its body ends, and how it ends. */
 interface Delivery {
@@ -87,7 +88,7 @@ async function cuttingGateway(bytes: Uint8Array, isVideo: boolean) {
 /** Runs the program, while its waits pass at once: its exit code, the files there are, and those on record. */
 async function run(words: readonly string[], url: string) {
   const program = startProgram(words, {
-    env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key-of-a-test' },
+    env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() },
   })
   const code = await program.passWaits()
   const cwd = join(program.home, 'project')

@@ -1,15 +1,26 @@
 import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
+import { formsIn, placesBelow } from './find-canary.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** What every key of this run of the suite holds (`watch-suite.ts`): 16 letters and digits. */
+    readonly canary: string
+  }
+}
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 const random = (length: number) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 
-/** A key of 40 characters that nothing else holds. Some of them look different in JSON, in a URL and in base64. */
+/**
+ * A key of 40 characters that nothing else holds. Some of them look different in JSON, in a URL and in base64. All keys of
+ * a run of the suite have 16 characters in common, which are looked for wherever a test has left something.
+ */
 export function canaryKey(): string {
-  return `${random(11)}+${random(7)}/"${random(8)}%\\${random(9)}`
+  return `${random(8)}+${inject('canary')}/"${random(4)}%\\${random(7)}`
 }
 
 /**
@@ -35,6 +46,17 @@ export function expectNoKeyBelow(folder: string, key: string): void {
     if (entry.isSymbolicLink()) expectNoKey('a link', readlinkSync(path), key)
     if (entry.isFile()) expectNoKey(path, readFileSync(path), key)
   }
+}
+
+/** Fails when what a program has written holds any key of this run of the suite. @param where names it */
+export function expectNoCanary(where: string, text: string | Buffer): void {
+  const forms = formsIn(typeof text === 'string' ? Buffer.from(text) : text, inject('canary'))
+  expect(forms, `forms of a key in ${where}`).toEqual([])
+}
+
+/** The same for all that is below a folder. */
+export function expectNoCanaryBelow(folder: string): void {
+  expect(placesBelow(folder, inject('canary')), 'places of a key').toEqual([])
 }
 
 function formsOf(key: string): Record<string, string> {

@@ -1,4 +1,5 @@
 import { main } from '../../src/main.ts'
+import { expectNoCanary } from './canary-key.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What a whole call ended with. */
@@ -10,9 +11,11 @@ export interface RunResult {
   readonly err: string
 }
 
-/** Runs the program in this process, with everything but the network in memory. */
+/** Runs the program in this process, with everything but the network in memory. It shows no key of a test. */
 export async function runMain(argv: readonly string[], overrides: TestOverrides = {}): Promise<RunResult> {
   const context = testContext(overrides)
   const code = await main(argv, context)
+  expectNoCanary('standard output', context.stdout.bytes)
+  expectNoCanary('standard error', context.stderr.bytes)
   return { code, out: context.stdout.text, bytes: context.stdout.bytes, err: context.stderr.text }
 }

@@ -1,6 +1,7 @@
 import { spawn } from '@lydell/node-pty'
 import { Terminal } from '@xterm/headless'
 import { onTestFinished } from 'vitest'
+import { expectNoCanary } from './canary-key.ts'
 import { skipOnWindows } from './skip-on-windows.ts'
 
 export interface ScreenOptions {
@@ -67,6 +68,7 @@ export async function runOnScreen(
   })
   const exitCode = await ended
   await new Promise<void>((resolve) => terminal.write('', resolve))
+  expectNoCanary('what came to the terminal', bytes)
   return { lines: linesOf(terminal), screens, bytes: bytes.replace(exitSequence, ''), exitCode }
 }
 

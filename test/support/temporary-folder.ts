@@ -2,11 +2,18 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { expectNoCanaryBelow } from './canary-key.ts'
 
-/** A new empty folder, by its real path, that is removed when the test ends. */
+/** A new empty folder, by its real path, that is removed when the test ends. No key of a test may be in it then. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'modelgate-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => {
+    try {
+      expectNoCanaryBelow(folder)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
   return folder
 }
 

@@ -7,6 +7,7 @@ import { localServer } from '../../support/local-server.ts'
 import { runOnScreen, type ScreenOptions } from '../../support/screen.ts'
 import { json, sse, type ServerReply } from '../../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 const { delta, end, error } = textStyles.respond
 const says = (text: string) => sse([delta(text), end])
@@ -28,7 +29,7 @@ async function chat({ replies = [], words = [], files = {}, ...options }: Talk) 
     {
       ...options,
       cwd: home,
-      env: { HOME: home, MODELGATE_API_KEY: 'some-key-0123', NO_COLOR: '1', ...options.env },
+      env: { HOME: home, MODELGATE_API_KEY: canaryKey(), NO_COLOR: '1', ...options.env },
     },
   )
   const bodies = server.requests.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)

@@ -6,6 +6,7 @@ import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { largestDifference, maskPng, meanDifference, testImages } from '../../support/test-images.ts'
 import { quick, workspaceAt, type Workspace } from './image-run.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 /** A workspace with pictures; for scenes they have model A's own size, so that nothing is scaled. */
 async function editWorkspace(media: 'scenes' | 'flat' = 'flat'): Promise<{
@@ -139,7 +140,7 @@ test('--curl is a command that creates the same edit', async () => {
   const options = {
     cwd: workspace.cwd,
     maxBuffer: 1e8,
-    env: { ...process.env, MODELGATE_API_KEY: 'test-key' },
+    env: { ...process.env, MODELGATE_API_KEY: canaryKey() },
   }
   const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], options)
   const reply = JSON.parse(stdout) as { data: { b64_json: string }[] }
@@ -157,7 +158,7 @@ test('--curl is a command that creates the same edit', async () => {
 test('--curl of a creation is one, too', async () => {
   const { workspace, sandbox } = await editWorkspace()
   const { out } = await workspace.run(['create', ...quick, '--curl', 'It\'s a "red" kite\\ $HOME'])
-  const env = { ...process.env, MODELGATE_API_KEY: 'test-key' }
+  const env = { ...process.env, MODELGATE_API_KEY: canaryKey() }
   const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], {
     maxBuffer: 1e8,
     env,

@@ -7,6 +7,7 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { advanceUntilSettled } from '../../gateway/test-gateway.ts'
 import { startProgram } from '../start-program.ts'
 import { quick, quickUrl, workspaceAt } from './image-run.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 interface Case {
   readonly fault: FaultRule
@@ -170,7 +171,7 @@ test.each([
 ] as const)('a reply that falls silent %s: 7, after the limit', async (_, fault, words, limit) => {
   const sandbox = await runningSandbox({ faults: [{ ...fault, endpoint: 'image-generations' }] })
   const cwd = temporaryFolder()
-  const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: canaryKey() }
   const run = startProgram(['image', 'create', ...words, '-o', 'x.png', 'A kite'], { env, cwd })
   // Until the limit is set, the whole head may not have come.
   await run.until(() => sandbox.created() === 1 && run.clock.asked.includes(limit))

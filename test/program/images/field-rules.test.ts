@@ -7,6 +7,7 @@ import { runningSandbox } from '../../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { fieldRows, kindsOf, tiedRows, type RuleRow } from './rule-rows.ts'
 import { silentGateway } from './silent-gateway.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 const commands: readonly (readonly [string, Endpoint, readonly string[]])[] = [
   ['create', imageCreateEndpoint, ['image', 'create']],
@@ -21,7 +22,7 @@ async function surprisesOf(
 ): Promise<string[]> {
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'a.png': pngBytes() })
-  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key' }
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() }
   const surprises: string[] = []
   for (const [index, { name, argv }] of calls.entries()) {
     const { code, err } = await runMain(argv, { env, cwd })

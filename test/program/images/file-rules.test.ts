@@ -8,6 +8,7 @@ import { runningSandbox } from '../../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { maskPng, paddedPng, testImages, testPicture } from '../../support/test-images.ts'
 import { silentGateway } from './silent-gateway.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 let pictures: Awaited<ReturnType<typeof testImages>>
 let mask: Uint8Array
@@ -36,7 +37,7 @@ async function outcomes(
   const cwd = temporaryFolder()
   for (const [name, bytes] of Object.entries(files)) writeFileSync(join(cwd, name), bytes)
   const run = async (url: string, more: readonly string[]) => {
-    const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key' }
+    const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() }
     return await runMain(['image', 'edit', '-m', model, ...words, ...more, 'a dot'], { env, cwd })
   }
   const gateway = await silentGateway()
@@ -129,7 +130,7 @@ describe('a mask whose pixels mark nothing', () => {
   const run = async (bytes: Uint8Array, ...more: string[]) => {
     const cwd = temporaryFolder()
     writeFiles(cwd, { 'source.png': pictures.png, 'mask.png': bytes })
-    const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'test-key' }
+    const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: canaryKey() }
     const argv = [
       'image',
       'edit',
@@ -192,7 +193,7 @@ test('every problem of every file is told at once', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'a.gif': gifBytes(), 'wide.png': wide, 'mask.png': opaque })
   const gateway = await silentGateway()
-  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: 'test-key' }
+  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: canaryKey() }
   const argv = ['image', 'edit', '-m', 'dall-e-2', '--image', 'wide.png', '--image', 'a.gif']
   const { code, err } = await runMain([...argv, '--mask', 'mask.png', '-n', '11', 'a dot'], { env, cwd })
   expect([code, gateway.calls]).toEqual([2, 0])

@@ -38,6 +38,7 @@ import { startProgram } from '../start-program.ts'
 import { workspaceAt } from './image-run.ts'
 import { base64, blue, completed, images, large, partial, red, resultOf } from './replies.ts'
 import { silentGateway } from './silent-gateway.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 const create = ['create', '-m', 'm', 'A kite']
 
@@ -143,7 +144,7 @@ test('of two programs that write the same name both keep their image', async () 
   const server = await localServer([inTwo(red, both), inTwo(blue, both)])
   const workspace = workspaceAt(server)
   // Temporary files of the other run are no leftovers: only what is there in the end counts.
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const run = () => runMain(['image', ...create, '-o', 'x.png'], { cwd: workspace.cwd, env })
   const ended = [run(), run()]
   await until(() => server.requests.filter(({ complete }) => complete).length === 2)
@@ -179,7 +180,7 @@ test('Ctrl-C keeps the images that have come, and nothing half', async () => {
     ],
   ])
   const cwd = temporaryFolder()
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const run = startProgram(['image', 'create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'], { env, cwd })
   await run.until(() => readdirSync(cwd).includes('x-1.png'))
   run.context.abort(new Interrupted('interrupt'))
@@ -200,7 +201,7 @@ test('Ctrl-C while results are downloaded keeps those that have come, and tells 
     [readAll, write(picture), write(large.subarray(0, 300_000)), stall],
   ])
   const cwd = temporaryFolder()
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const words = ['image', 'create', '-m', 'm', '-n', '4', '-o', 'x.png', '--json', 'A kite']
   const run = startProgram(words, { env, cwd })
   await run.until(() => readdirSync(cwd).some((name) => name.startsWith('.x-3.png')))
@@ -243,7 +244,7 @@ test.each<[string, (path: string) => void]>([
   const workspace = workspaceAt(server)
   writeFiles(workspace.cwd, { 'in.png': paddedPng(red, 30_000_000) })
   const argv = ['image', 'edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite']
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const ended = runMain(argv, { cwd: workspace.cwd, env })
   // More than the head of the file's part: the file has been opened.
   await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)

@@ -18,6 +18,7 @@ import { runMain } from '../../support/run-main.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 const picture = Buffer.concat([pngBytes({ width: 2, height: 2 }), Buffer.alloc(500, 7)])
 
@@ -30,7 +31,7 @@ async function place(more: TestOverrides = {}) {
   writeFileSync(join(cwd, 'in.png'), picture)
   const env = {
     MODELGATE_BASE_URL: sandbox.url,
-    MODELGATE_API_KEY: 'some-key-0123',
+    MODELGATE_API_KEY: canaryKey(),
     MODELGATE_TEXT_MODEL: 'sandbox-text',
   }
   const overrides: TestOverrides = { home, cwd, env, clock: { ...fakeClock(), ...systemClock }, ...more }
@@ -264,7 +265,7 @@ test.each<[string, readonly string[], Record<string, string>, readonly string[],
   const { run, sandbox } = await place()
   const base = {
     MODELGATE_BASE_URL: sandbox.url,
-    MODELGATE_API_KEY: 'some-key-0123',
+    MODELGATE_API_KEY: canaryKey(),
     MODELGATE_TEXT_MODEL: 'sandbox-text',
   }
   await run(words, { env: { ...base, ...env } })

@@ -5,11 +5,12 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { runMain } from '../../support/run-main.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { canaryKey } from '../../support/canary-key.ts'
 
 async function workspace() {
   const { url } = await runningSandbox()
   const cwd = temporaryFolder()
-  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'some-key-0123' }
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: canaryKey() }
   return {
     cwd,
     run(...argv: string[]) {

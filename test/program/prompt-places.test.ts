@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+import { canaryKey } from '../support/canary-key.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { echoGateway, type Failure } from './echo-gateway.ts'
+import { startProgram } from './start-program.ts'
+
+/**
+ * Where a prompt may be besides the request and the files of the user, as docs/log.md has it: `WORDS > PLACE`, with a file
+ * by its path below the home directory.
+ */
+const places: readonly RegExp[] = [
+  // What is asked for.
+  /--(?:dry-run|curl) > standard output$/,
+  /^(?:log|video list).* > standard output$/,
+  /--conversation-file talk\.yaml.* > work\/talk\.yaml$/,
+  /^image .*--sidecar > work\/[\w-]+\.png\.json$/,
+  /^run report .* > work\/report\.(?:html|json)$/,
+  // What the program keeps by itself, besides the log, which is told how much it keeps: the records of jobs.
+  /^video .* > \.local\/state\/modelgate\/jobs\/[\w-]+\/[\w-]+\.json$/,
+]
+
+const text = 'generate -m some'
+const image = 'image create -m gpt-image-2'
+const edit = 'image edit -m gpt-image-2 --image in.png'
+const film = 'video generate -m veo --poll-interval 1'
+const remix = 'video remix --no-check -m sora-2 video_123456'
+
+/** Commands that are run one after the other on the same machine, each in these modes. */
+const groups: readonly (readonly [commands: readonly string[], modes: readonly string[]])[] = [
+  [
+    [`${text} PROMPT`, 'respond -m some PROMPT', 'log', 'log show', 'again'],
+    ['', '--json', '--jsonl'],
+  ],
+  [
+    [`${text} PROMPT`, 'respond -m some PROMPT', 'respond -m some --no-stream PROMPT'],
+    ['--raw', '--debug', '--usage -o answer.txt', '--dry-run', '--curl'],
+  ],
+  [
+    [`${image} PROMPT`, `${edit} PROMPT`, `${image} --stream PROMPT`],
+    ['', '--json', '--jsonl', '--raw', '--debug', '--sidecar', '--dry-run', '--curl'],
+  ],
+  [
+    [`${film} --wait PROMPT`, 'video list', `${remix} --wait PROMPT`],
+    ['', '--json', '--jsonl', '--debug'],
+  ],
+  [
+    [`${text} --conversation-file talk.yaml PROMPT`, `${text} -c PROMPT`],
+    ['', '--json', '--debug'],
+  ],
+  [
+    ['run --generate', 'run --plan', 'run --check', 'run report --format html,markdown,json', 'run clean'],
+    [''],
+  ],
+]
+
+const failures: readonly Failure[] = ['none', 'failed', 'refused', 'urls']
+
+const cases = groups
+  .flatMap(([commands, modes]) => modes.map((mode) => ({ commands, mode })))
+  .flatMap((one, at) => {
+    // Each mode with two of the four ways in which a gateway answers, one of them with a full log.
+    const [first, second] = [failures[at % 4]!, failures[(at + 1 + (at >> 2)) % 4]!]
+    return [
+      { ...one, failure: first, history: 'full' },
+      { ...one, failure: second, history: 'metadata' },
+    ]
+  })
+
+const manifest = (prompt: string) => `version: 1
+jobs:
+  hero:
+    image create: { model: gpt-image-2, prompt: '${prompt}' }
+    out: hero.png
+  note:
+    generate: { model: some, prompt: '${prompt}' }
+    out: note.txt
+  film:
+    video generate: { model: veo, prompt: '${prompt}' }
+    out: film.mp4
+`
+
+test.each(cases)(
+  'a prompt is only where it is said to be: $commands $mode, of a gateway that is $failure, history $history',
+  async ({ commands, mode, failure, history }) => {
+    const canary = `q${randomBytes(12).toString('hex')}`
+    // The first words of a prompt become names of files.
+    const prompt = `A boat on a long and quiet river near the old town, in the evening of a summer, ${canary}`
+    const gateway = await echoGateway(() => 'nothing', failure)
+    const home = temporaryFolder()
+    const cwd = join(home, 'work')
+    mkdirSync(cwd)
+    const files = { 'in.png': pngBytes({ width: 2, height: 1 }), 'modelgate.yaml': manifest(prompt) }
+    writeFiles(cwd, files)
+    const env = {
+      HOME: home,
+      MODELGATE_BASE_URL: gateway.url,
+      MODELGATE_API_KEY: canaryKey(),
+      MODELGATE_HISTORY: history,
+    }
+    const known = new Set(['work/modelgate.yaml'])
+    const found: string[] = []
+    for (const command of commands) {
+      const words = `${command} ${mode}`.trim()
+      const argv = words.split(' ').map((word) => (word === 'PROMPT' ? prompt : word))
+      const { context, passWaits } = startProgram(argv, { home, cwd, env })
+      await passWaits()
+      if (context.stdout.text.includes(canary)) found.push(`${words} > standard output`)
+      if (context.stderr.text.includes(canary)) found.push(`${words} > standard error`)
+      for (const path of filesWith(canary, home)) {
+        if (!known.has(path)) found.push(`${words} > ${path}`)
+        known.add(path)
+      }
+    }
+    const log = /\/log\/[\d-]+\.jsonl$/
+    const allowed = history === 'full' ? [...places, log] : places
+    expect(found.filter((one) => !allowed.some((place) => place.test(one)))).toEqual([])
+  },
+)
+
+/** Files that have the text in them, or in their names, by their paths. */
+function filesWith(text: string, folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+    .filter(
+      ({ entry, path }) => entry.name.includes(text) || (entry.isFile() && readFileSync(path).includes(text)),
+    )
+    .map(({ path }) => relative(folder, path))
+}

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import type { TestProject } from 'vitest/node'
+import { placesBelow } from './find-canary.ts'
+
+/**
+ * Gives the keys of all tests something in common, and fails the suite when that is seen in the arguments of a process
+ * while it runs, or at its end in a file outside the folders of the tests, which look for it in those themselves
+ * (`temporary-folder.ts`).
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const canary = randomBytes(8)
+    .toString('hex')
+    .replaceAll(/\d/g, (digit) => 'ghjkmnpqrs'[Number(digit)]!)
+  project.provide('canary', canary)
+  const since = Date.now()
+  const watch = process.platform === 'linux' ? await watchArguments(canary) : undefined
+  return async () => {
+    const places = [
+      ...((await watch?.stop()) ?? []).map((line) => `the arguments of ${line}`),
+      ...placesOutside(since).flatMap((folder) => placesBelow(folder, canary)),
+    ]
+    if (places.length > 0) throw new Error(`A key of a test is in:\n${places.join('\n')}`)
+  }
+}
+
+interface ArgumentWatch {
+  /** Ends it. @returns the arguments of each process that had the canary among them, without it */
+  stop(): Promise<readonly string[]>
+  /** Settles at the first of them. */
+  readonly seen: Promise<void>
+}
+
+/** Starts to look at the arguments of all processes. */
+export async function watchArguments(canary: string): Promise<ArgumentWatch> {
+  const script = join(import.meta.dirname, 'argument-watcher-child.ts')
+  const child = spawn(process.execPath, [script], {
+    // Not among its arguments, where it would find it.
+    env: { PATH: process.env['PATH'], CANARY: canary },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let text = ''
+  const { promise: seen, resolve } = Promise.withResolvers<void>()
+  const begun = once(child.stdout, 'data')
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+    if (text.split('\n').length > 2) resolve()
+  })
+  await begun
+  return {
+    seen,
+    async stop() {
+      child.stdin.end()
+      await once(child, 'close')
+      return text.split('\n').slice(1, -1)
+    },
+  }
+}
+
+/** Where the program would write if it did not keep to the folders that tests give it, and what tests have left. */
+function placesOutside(since: number): string[] {
+  const home = homedir()
+  const own = ['.config/modelgate', '.local/state/modelgate', '.cache/modelgate'].map((name) =>
+    join(home, name),
+  )
+  const left = readdirSync(tmpdir())
+    .filter((name) => name.includes('modelgate'))
+    .map((name) => join(tmpdir(), name))
+  return [...own, ...left].filter(
+    (path) => existsSync(path) && statSync(path).isDirectory() && statSync(path).mtimeMs >= since,
+  )
+}
