@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { request, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+import { recorder, replayer } from '../support/recorder.ts'
+import { respond, runningSandbox } from '../support/running-sandbox.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const ids = [
+  '..',
+  '../secret',
+  '..%2fsecret',
+  '..%2Fsecret',
+  '%2e%2e%2fsecret',
+  '%2e%2e/secret',
+  '%252e%252e%252fsecret',
+  '..%5csecret',
+  '..\\secret',
+  '....//secret',
+  '.%00./secret',
+  'secret%00',
+  '%00',
+  '%2fetc%2fpasswd',
+  '/etc/passwd',
+  'file:%2f%2f%2fetc%2fpasswd',
+  'C:%5cWindows%5cwin.ini',
+  '%5c%5cserver%5cshare',
+  '%c0%ae%c0%ae%2fsecret',
+  '%e0%80%ae%e0%80%ae/secret',
+  '..;/secret',
+  '~/secret',
+  '%0d%0aX-Injected:%20yes',
+  '%0aSet-Cookie:%20a',
+  '%',
+  '%zz',
+  '.',
+  '*',
+  'constructor',
+  '__proto__',
+  'toString',
+  'a'.repeat(60_000),
+  '../'.repeat(20_000),
+  '%2e%2e%2f'.repeat(5_000),
+]
+
+const places: readonly (readonly [method: string, path: (id: string) => string])[] = [
+  ['GET', (id) => `/v1/responses/${id}`],
+  ['GET', (id) => `/v1/responses/${id}/input_items`],
+  ['POST', (id) => `/v1/responses/${id}/cancel`],
+  ['DELETE', (id) => `/v1/responses/${id}`],
+  ['GET', (id) => `/v1/videos/${id}`],
+  ['GET', (id) => `/v1/videos/${id}/content`],
+  ['DELETE', (id) => `/v1/videos/${id}`],
+  ['POST', (id) => `/v1/videos/${id}/remix`],
+  ['GET', (id) => `/v1beta/models/sandbox-video/operations/${id}`],
+  ['GET', (id) => `/v1beta/models/${id}/operations/secret`],
+  ['GET', (id) => `/v1beta/files/${id}:download?alt=media`],
+  ['GET', (id) => `/v1/files/http://127.0.0.1/files/${id}:download`],
+  ['GET', (id) => `/download/v1beta/files/${id}:download`],
+  ['GET', (id) => `/sandbox/images/${id}`],
+  ['GET', (id) => `/v1/conversations/${id}`],
+  ['GET', (id) => `/v1/models/${id}`],
+]
+
+/** Sends a path as it is: `fetch` would resolve the dots. */
+async function ask(sandbox: Sandbox, method: string, path: string) {
+  const { hostname, port } = new URL(sandbox.url)
+  const headers = { authorization: 'Bearer x', 'content-type': 'application/json' }
+  const sent = request({ hostname, port, path, method, headers, agent: false })
+  sent.end(method === 'POST' ? '{"prompt":"hi"}' : undefined)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const piece of response.setEncoding('utf8')) text += piece as string
+  return { status: response.statusCode!, headers: response.headers, text }
+}
+
+test(`${ids.length * places.length} names that lead elsewhere find nothing, and remove nothing`, async () => {
+  const around = temporaryFolder()
+  const folder = join(around, 'jobs')
+  const canary = randomBytes(16).toString('hex')
+  mkdirSync(folder)
+  for (const at of [around, folder]) {
+    for (const name of ['secret', 'secret.json'])
+      writeFileSync(join(at, name), JSON.stringify({ id: 'secret', kind: 'video', canary }))
+  }
+  const sandbox = await runningSandbox({ folder, keepsAllResponses: true })
+  await respond(sandbox, 'hi')
+  const wrong: unknown[] = []
+  for (const [method, path] of places) {
+    for (const id of ids) {
+      const { status, headers, text } = await ask(sandbox, method, path(id))
+      const isRefused = status >= 400 && status < 500 && !text.includes(canary)
+      if (!isRefused || headers['x-injected'] !== undefined || headers['set-cookie'] !== undefined)
+        wrong.push([method, path(id).slice(0, 100), status])
+    }
+  }
+  expect(wrong).toEqual([])
+  expect(readdirSync(around).toSorted()).toEqual(['jobs', 'secret', 'secret.json'])
+  expect(readdirSync(folder).toSorted()).toEqual(['responses', 'secret', 'secret.json'])
+  expect((await respond(sandbox, 'hi')).status).toBe(200)
+})
+
+test('recordings of such paths stay in their folder, and answer nothing from elsewhere', async () => {
+  const upstream = await runningSandbox()
+  const recording = await recorder(upstream.url)
+  const around = join(recording.folder, '..')
+  const before = readdirSync(around).toSorted()
+  for (const [method, path] of places)
+    for (const id of ids.slice(0, 3)) await ask(recording, method, path(id))
+  const names = readdirSync(recording.folder)
+  expect(names.filter((name) => !/^[\w-]+(\.[\w-]+)*$/.test(name))).toEqual([])
+  expect(readdirSync(around).filter((name) => name.includes('secret'))).toEqual(
+    before.filter((name) => name.includes('secret')),
+  )
+  const replaying = await replayer(recording.folder)
+  const { status, text } = await ask(
+    replaying,
+    'GET',
+    '/v1/responses/..%2f..%2f..%2f..%2f..%2fetc%2fhostname',
+  )
+  expect([status >= 400, text.includes('no recording') || text.includes('recording')]).toEqual([true, true])
+})
