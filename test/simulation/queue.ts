@@ -44,21 +44,20 @@ function knee(): string {
   return table(['workers', ...calls.map((ms) => `${ms / 1000} s a request`)], rows)
 }
 
-function sizes(): string {
-  const rows = [10, 100, 1_000, 10_000, 100_000, 1_000_000].map((jobs) => {
-    const setting = { ...usual, jobs, workers: 50 }
-    const figures = simulateQueue(setting)
-    const { seconds, efficiency, serverBusy, transactions } = figures
-    return [
-      jobs,
-      seconds.toFixed(0),
-      perSecond(setting, figures),
-      percent(efficiency),
-      percent(serverBusy),
-      transactions,
-    ]
+/** The shapes that `npm run bench:stores` measures. */
+function stores(): string {
+  const shapes = [
+    [1, 1],
+    [1, 16],
+    [8, 1],
+    [8, 16],
+    [64, 1],
+  ] as const
+  const rows = shapes.map(([workers, places]) => {
+    const setting = { ...usual, workers, places, callMs: 0 }
+    return [`${workers}, ${places}`, Math.round(setting.jobs / simulateQueue(setting).seconds)]
   })
-  return table(['jobs', 'seconds', 'jobs/s', 'of the possible', 'server busy', 'transactions'], rows)
+  return table(['workers, places of each', 'simulated'], rows)
 }
 
 function limits(): string {
@@ -105,8 +104,8 @@ const { values } = parseArgs({
 })
 
 if (Object.keys(values).length === 0) {
+  console.log(`Requests a second that take no time:\n\n${stores()}\n`)
   console.log(`Efficiency, and how busy the queue's server is:\n\n${knee()}\n`)
-  console.log(`50 workers with 8 places, 8 s a request:\n\n${sizes()}\n`)
   console.log(`10,000 jobs, 50 workers with 8 places, 8 s a request:\n\n${limits()}\n`)
   console.log(`10,000 jobs, 20 workers with 8 places, 8 s a request:\n\n${deaths()}`)
 } else {
