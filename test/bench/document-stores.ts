@@ -32,7 +32,8 @@ const shapes = [
 ] as const
 const forMs = 3_000
 /** More than any server ends in that time. */
-const maxRequests = 40_000
+const requests = 20_000
+const atOnceSubmitted = 1_000
 
 const unlimited = { text: 1_000_000, image: 1_000_000, video: 1_000_000 }
 
@@ -58,22 +59,17 @@ async function measure(server: QueueServer, clients: number, atOnce: number) {
     Array.from({ length: clients }, () => openDocuments(url, 'modelgate', systemClock)),
   )
   const [first] = opened
-  const limits = { lanes: unlimited, creates: null, cost: null, jobs: maxRequests }
+  const limits = { lanes: unlimited, creates: null, cost: null, jobs: requests }
   await openRun(first!, run, limits, { creates: 0, cost: '0' })
-  let submitted = 0
-  const submitMore = async (count: number) => {
-    const numbers = Array.from({ length: count }, () => submitted++)
-    await submit(
-      first!,
-      run,
-      numbers.map((number) => submission(number)),
-    )
+  for (let from = 0; from < requests; from += atOnceSubmitted) {
+    const some = Array.from({ length: atOnceSubmitted }, (_, at) => submission(from + at))
+    await submit(first!, run, some)
   }
-  await submitMore(clients * atOnce * 40 + 2_000)
   let [taken, ended] = [0, 0]
-  const end = performance.now() + forMs
+  let end = 0
   const work = async (intents: Intents) => {
-    while (performance.now() < end && taken < submitted) {
+    while (performance.now() < end) {
+      if (taken === requests) throw new Error(`${requests} requests are too few for ${forMs} ms.`)
       const number = taken++
       const begun = await intents.begin({ key: keyOf(number), attempt: `attempt-${number}` })
       if (begun.kind !== 'send') throw new Error(`A request is to ${begun.kind}.`)
@@ -83,6 +79,7 @@ async function measure(server: QueueServer, clients: number, atOnce: number) {
   }
   const cpuBefore = cpuSeconds(process.pid) - ownCpu()
   const from = performance.now()
+  end = from + forMs
   await Promise.all(
     opened.flatMap((documents, at) => {
       const intents = openIntents(documents, {
