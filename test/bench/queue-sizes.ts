@@ -3,7 +3,6 @@
  * `npm run bench:sizes`.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +14,8 @@ import { hasPostgres, hasRedis, startPostgres, startRedis } from '../support/que
 import { modelgate } from './workbench.ts'
 
 const jobs = 2_000
+/** The exit code of a run that has left its requests to the workers. */
+const detached = 11
 
 interface Facts {
   readonly bytes: number
@@ -92,23 +93,25 @@ for (const [name, isThere, startServer, ask] of servers) {
     children.push(child)
     return child
   }
-  /** What there is at most in the first seconds of a process, or until it ends. */
-  const peakOf = async (child: ChildProcess, seconds: number) => {
+  /** What there is at most until a process ends, which it has to with this exit code. */
+  const peakOf = async (child: ChildProcess, expected: number) => {
     let connections = 0
-    for (let left = seconds * 10; left > 0 && child.exitCode === null; left--) {
+    while ((child.exitCode ?? child.signalCode) === null) {
       await setTimeout(100)
       connections = Math.max(connections, (await ask(server.url)).connections)
     }
+    if (child.exitCode !== expected)
+      throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode ?? child.signalCode}.`)
     return connections
   }
   try {
     // An empty queue is set up by its first worker.
-    await once(start('worker', '--until-empty'), 'exit')
+    await peakOf(start('worker', '--until-empty'), 0)
     const empty = await ask(server.url)
     writeFileSync(join(folder, 'modelgate.yaml'), manifest)
-    const ofRun = await peakOf(start('--yes', '--detach'), 120)
+    const ofRun = await peakOf(start('--yes', '--detach'), detached)
     const waiting = await ask(server.url)
-    const ofWorker = await peakOf(start('worker', '--until-empty'), 600)
+    const ofWorker = await peakOf(start('worker', '--until-empty'), 0)
     const finished = await ask(server.url)
     const each = ({ bytes }: Facts) => Math.round((bytes - empty.bytes) / jobs)
     console.log(`| ${[name, each(waiting), each(finished), ofWorker, ofRun].join(' | ')} |`)
