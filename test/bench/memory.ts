@@ -39,3 +39,23 @@ export function memoryWithin(name: string, peaks: readonly number[], bar: number
     runs: { ours: peaks },
   }
 }
+
+/** What a process holds now, in MB; 0 once it has ended. */
+export function residentMb(pid: number): number {
+  return statusMb(pid, 'VmRSS')
+}
+
+/** The most that a process has held so far, in MB; 0 once it has ended. */
+export function peakMb(pid: number): number {
+  return statusMb(pid, 'VmHWM')
+}
+
+function statusMb(pid: number, name: 'VmRSS' | 'VmHWM'): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status) ?? []
+    return (Number(kibibytes ?? 0) * 1024) / 1e6
+  } catch {
+    return 0
+  }
+}

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { startLoadSandbox } from '../pipeline/queue/load-sandbox.ts'
 import type { QueueServer } from '../support/queue-servers.ts'
 import { cpuSeconds, machineSeconds } from './cpu-time.ts'
+import { peakMb } from './memory.ts'
 import { modelgate } from './workbench.ts'
 
 export interface Throughput {
@@ -75,13 +76,21 @@ export async function throughputOf(work: Work): Promise<Throughput> {
     }
     type Look = Awaited<ReturnType<typeof look>>
     let [from, to]: (Look | undefined)[] = []
-    while ((run.exitCode ?? run.signalCode) === null && (from === undefined || to === undefined)) {
+    const memory = { worker: 0, run: 0 }
+    // The most of a process is known as long as it lives.
+    const lookAtMemory = () => {
+      memory.worker = Math.max(memory.worker, ...crew.map(({ pid }) => peakMb(pid!)))
+      memory.run = Math.max(memory.run, peakMb(run.pid!))
+    }
+    while ((run.exitCode ?? run.signalCode) === null) {
       await Promise.race([setTimeout(50), ended])
+      lookAtMemory()
+      if (to !== undefined) continue
       const made = await sandbox.created()
       if (from === undefined && made >= jobs * edge) from = await look()
       if (made >= jobs * (1 - edge)) to = await look()
     }
-    const memory = { worker: Math.max(0, ...crew.map(peakMb)), run: peakMb(run) }
+    lookAtMemory()
     const [code] = (await ended) as [number | null]
     if (code !== 0 || from === undefined || to === undefined) throw new Error(`The run ended with ${code}.`)
     const seconds = (to.at - from.at) / 1000
@@ -100,7 +109,8 @@ export async function throughputOf(work: Work): Promise<Throughput> {
   }
 }
 
-function manifestOf(jobs: number, concurrency: number): string {
+/** Texts for so many boats. */
+export function manifestOf(jobs: number, concurrency: number): string {
   const rows = Array.from({ length: jobs }, (_, at) => `      - { id: n${at} }`)
   return `version: 1
 lanes: { text: ${concurrency} }
@@ -121,13 +131,4 @@ function ownCpu(): number {
 
 function processors(): number {
   return readFileSync('/proc/stat', 'latin1').match(/^cpu\d+ /gm)!.length
-}
-
-function peakMb({ pid }: ChildProcess): number {
-  try {
-    const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
-    return Number(kilobytes ?? 0) / 1024
-  } catch {
-    return 0
-  }
 }
