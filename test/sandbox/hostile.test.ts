@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
+import { crc32, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
-import { call, generate, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
+import { call, generate, rawCall, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 const known = (headers: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
@@ -14,6 +15,40 @@ const many = <Value>(count: number, value: (index: number) => Value) =>
 const format = (schema: object) => ({ text: { format: { type: 'json_schema', name: 'a', schema } } })
 const operations = '/v1beta/models/sandbox-video:predictLongRunning'
 const contents = [{ parts: [{ text: 'hi' }] }]
+
+/** An object that has the same twice. */
+const pairOf = (value: object) => ({
+  type: 'object',
+  properties: { a: value, b: value },
+  required: ['a', 'b'],
+  additionalProperties: false,
+})
+
+/** The beginning of a picture of ten thousand million pixels. */
+const vastPng = (() => {
+  const header = Buffer.from('IHDR\0\x01\x86\xa0\0\x01\x86\xa0\x08\x06\0\0\0', 'latin1')
+  const check = Buffer.alloc(4)
+  check.writeUInt32BE(crc32(header))
+  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\r', 'latin1'), header, check])
+})()
+
+async function sendBody(
+  sandbox: Sandbox,
+  path: string,
+  body: FormData | Buffer<ArrayBuffer>,
+  headers: Record<string, string>,
+) {
+  const init = { method: 'POST', body, headers: { authorization: 'Bearer test-key', ...headers } }
+  const response = await fetch(sandbox.url + path, init)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as Json }
+}
+const sendForm = (sandbox: Sandbox, path: string, form: FormData) => sendBody(sandbox, path, form, {})
+const bomb = (sandbox: Sandbox, bytes: Buffer<ArrayBuffer>) =>
+  sendBody(sandbox, '/v1/responses', bytes, {
+    'content-encoding': 'gzip',
+    'content-type': 'application/json',
+  })
 
 /** Requests of which each held up the sandbox for seconds or filled its memory. */
 const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
@@ -98,6 +133,55 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
     const parts = many(100_000, (at) => `--b\r\ncontent-disposition: form-data; name="f${at}"\r\n\r\nx\r\n`)
     const headers = { 'content-type': 'multipart/form-data; boundary=b' }
     return call(sandbox, '/v1/images/edits', `${parts.join('')}--b--\r\n`, { method: 'POST', headers })
+  },
+  'a million levels of JSON': (sandbox) => {
+    const deep = `{"input":"hi","metadata":${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}}`
+    return call(sandbox, '/v1/responses', deep, { method: 'POST' })
+  },
+  'a field called __proto__': (sandbox) =>
+    call(sandbox, '/v1/responses', '{"input":"hi","__proto__":{"model":"x"}}', { method: 'POST' }),
+  'a number beyond all numbers': (sandbox) =>
+    call(sandbox, '/v1/responses', '{"input":"hi","max_output_tokens":1e999}', { method: 'POST' }),
+  'a temperature with a million digits': (sandbox) =>
+    call(sandbox, '/v1/responses', `{"input":"hi","temperature":${'9'.repeat(MiB)}}`, { method: 'POST' }),
+  'a bomb of gzip': (sandbox) => bomb(sandbox, gzipSync(Buffer.alloc(64 * MiB, ' '))),
+  'headers of a part that do not end': (sandbox) => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    const body = `--b\r\nContent-Disposition: form-data; name="${'a'.repeat(4 * MiB)}`
+    return call(sandbox, '/v1/images/edits', body, { method: 'POST', headers })
+  },
+  'a million headers of a part': (sandbox) => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    const body = `--b\r\n${'a: b\r\n'.repeat(1_000_000)}\r\nx\r\n--b--\r\n`
+    return call(sandbox, '/v1/images/edits', body, { method: 'POST', headers })
+  },
+  'a picture of 100,000 by 100,000 for a video': (sandbox) => {
+    const image = { bytesBase64Encoded: vastPng.toString('base64'), mimeType: 'image/png' }
+    return call(sandbox, operations, { instances: [{ prompt: 'a', image }], parameters: {} })
+  },
+  'a picture of 100,000 by 100,000 to edit': (sandbox) => {
+    const form = new FormData()
+    form.set('prompt', 'a')
+    form.set('image', new Blob([vastPng], { type: 'image/png' }), 'a.png')
+    return sendForm(sandbox, '/v1/images/edits', form)
+  },
+  'a video of ten thousand million seconds': (sandbox) =>
+    call(sandbox, '/v1/videos', { model: 'sora', prompt: 'a', seconds: '9999999999' }),
+  'a video of 99,999 by 99,999': (sandbox) =>
+    call(sandbox, '/v1/videos', { model: 'sora', prompt: 'a', size: '99999x99999' }),
+  'an operation of 1e308 seconds': (sandbox) =>
+    call(sandbox, operations, { instances: [{ prompt: 'a' }], parameters: { durationSeconds: 1e308 } }),
+  'a thousand million samples': (sandbox) =>
+    call(sandbox, operations, { instances: [{ prompt: 'a' }], parameters: { sampleCount: 1e9 } }),
+  'a picture of a size nobody has': (sandbox) =>
+    call(sandbox, '/v1/images/generations', { model: 'image-model-b', prompt: 'a', size: '100000x100000' }),
+  'a thousand million pictures': (sandbox) =>
+    call(sandbox, '/v1/images/generations', { model: 'image-model-b', prompt: 'a', n: 1e9 }),
+  'a schema that doubles with each of 64 levels': (sandbox) => {
+    const $defs = Object.fromEntries(
+      many(64, (at) => [`l${at}`, pairOf(at === 63 ? { type: 'string' } : { $ref: `#/$defs/l${at + 1}` })]),
+    )
+    return respond(sandbox, 'hi', format({ ...pairOf({ $ref: '#/$defs/l0' }), $defs }))
   },
   'a form with a boundary of a page': (sandbox) => {
     const headers = { 'content-type': `multipart/form-data; boundary=${'-'.repeat(4_000)}` }
