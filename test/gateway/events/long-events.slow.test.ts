@@ -19,3 +19,31 @@ test('bare JSON of 800,000 lines is read in small pieces', () => {
   expect(error).toBeUndefined()
   expect(messages.at(-1)).toHaveProperty('a')
 })
+
+const cap = 96 * 1024 ** 2
+/** Counts as well in a line that comes in pieces. */
+const fieldName = 'data: '
+
+/** A stream of one event whose data has so many characters. */
+function* eventOf(characters: number): Generator<Buffer> {
+  const [begin, end] = ['{"a":"', '"}']
+  yield Buffer.from(`${fieldName}${begin}`)
+  let left = characters - begin.length - end.length
+  for (; left > 0; left -= 65_536) yield Buffer.alloc(Math.min(left, 65_536), 'x')
+  yield Buffer.from(`${end}\n\n`)
+}
+
+test('an event whose line has 96 MiB is delivered, and one with a character more of data is not', () => {
+  const { messages, error } = outcomeOf([...eventOf(cap - fieldName.length)])
+  expect(error).toBeUndefined()
+  expect((messages[0] as { readonly a: string }).a.length).toBe(cap - fieldName.length - 8)
+  expect(outcomeOf([...eventOf(cap + 1)])).toMatchObject({ messages: [], error: 'message_too_large' })
+})
+
+test('a line that never ends is refused at 96 MiB', () => {
+  const line = Array.from({ length: 97 * 16 }, () => Buffer.alloc(65_536, 'x'))
+  expect(outcomeOf([Buffer.from(fieldName), ...line])).toMatchObject({
+    messages: [],
+    error: 'message_too_large',
+  })
+})
