@@ -8,6 +8,7 @@ import { measureExecutable } from './executable.ts'
 import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
 import { measureLog } from './log.ts'
+import { measureLongLife } from './long-life.ts'
 import { measureLongStreams, measureMarkdown, measureRawStream, measureVariants } from './long-stream.ts'
 import { measureManyAssets } from './many-assets.ts'
 import { tableOf, type Measurement } from './measurement.ts'
@@ -29,6 +30,7 @@ const groups: Readonly<Record<string, readonly Measure[]>> = {
   'Images and videos': [measureImages, measureVideo],
   'The log': [measureLog],
   Pipelines: [measureManyAssets, measureQueue],
+  'Long life': [measureLongLife],
 }
 
 const { values } = parseArgs({

@@ -33,12 +33,32 @@ const server = createServer(async (request, response) => {
   const sent = await textOf(request)
   const model = /models\/([\w-]+):/.exec(request.url!)?.[1] ?? (JSON.parse(sent) as { model: string }).model
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  if (model === 'bench-paced') pace(response, pacedEvents)
+  const million = millions[model]
+  if (million !== undefined) await sendMillion(response, million)
+  else if (model === 'bench-paced') pace(response, pacedEvents)
   else response.end(bodies[model])
 })
 server.listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 })
+
+/** A thousand events, and the last one of a stream of a million. */
+const millions: Readonly<Record<string, readonly [events: Buffer, last: string]>> = {
+  'bench-million': [Buffer.from(contentEvent('river ').repeat(1_000)), contentEvent(' ', 'STOP')],
+  'bench-million-response': [
+    Buffer.from('data: {"type":"response.output_text.delta","delta":"river "}\n\n'.repeat(1_000)),
+    'data: {"type":"response.completed","response":{"object":"response","status":"completed","output":[]}}\n\n',
+  ],
+}
+
+async function sendMillion(
+  response: ServerResponse,
+  [events, last]: readonly [Buffer, string],
+): Promise<void> {
+  for (let thousand = 0; thousand < 1_000; thousand++)
+    if (!response.write(events)) await once(response, 'drain')
+  response.end(last)
+}
 
 function answerVideo(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' })

@@ -9,6 +9,8 @@ export interface LoadSandbox {
   readonly pid: number
   created(): Promise<number>
   requests(): Promise<readonly RequestRecord[]>
+  /** What its process keeps in memory, without garbage, in MB. */
+  held(): Promise<number>
   close(): void
 }
 
@@ -21,7 +23,7 @@ export async function startLoadSandbox(
   const { url } = (await next()) as { readonly url: string }
   // One question after the other: answers have no names.
   let last: Promise<unknown> = Promise.resolve()
-  const ask = <Answer>(question: 'created' | 'requests') => {
+  const ask = <Answer>(question: 'created' | 'requests' | 'held') => {
     const answer = last.then(() => {
       const came = next()
       child.send(question)
@@ -35,6 +37,7 @@ export async function startLoadSandbox(
     pid: child.pid!,
     created: () => ask<number>('created'),
     requests: () => ask<readonly RequestRecord[]>('requests'),
+    held: () => ask<number>('held'),
     close: () => void child.kill(),
   }
 }
