@@ -187,6 +187,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
   /** What an error makes of a request that was sent. @returns after how many milliseconds it is sent again */
   const endWith = (at: Scene, ref: TaskRef, thrown: ModelgateError): number | null => {
     if (at.task.state === 'started') return endJobWith(at, ref, thrown)
+    if (thrown.exit === 'bug') return endWithBug(at, ref, thrown)
     if (isOfWorker(thrown)) {
       if (billedOf(thrown) !== 'no') {
         takeOver(at, ref)
@@ -220,10 +221,20 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     } else fail(at, thrown)
     return waitMs
   }
+  /** It is over whatever `on_unknown` says: it would end every worker that takes it. */
+  const endWithBug = (at: Scene, ref: TaskRef, bug: ModelgateError): null => {
+    leave(at, ref, null)
+    if (billedOf(bug) === 'no') {
+      uncount(at)
+      fail(at, bug)
+    } else fail(at, bug.amend({ exit: 'unknown' }), 'unknown')
+    return null
+  }
   /** A look-up that failed says nothing of the job. */
   const endJobWith = (at: Scene, ref: TaskRef, error: ModelgateError): number | null => {
-    if (isOfWorker(error)) return 0
-    if (!isAnswered(error)) {
+    const isBug = error.exit === 'bug'
+    if (isOfWorker(error) && !isBug) return 0
+    if (!isBug && !isAnswered(error)) {
       const waitMs = repeat(at, error, false)
       if (waitMs !== null) return waitMs
     }

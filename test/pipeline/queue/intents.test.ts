@@ -237,6 +237,21 @@ test('a worker without a valid key gives the task back', async () => {
   expect(scene.task(1)).toMatchObject({ state: 'waiting', isCounted: false })
 })
 
+test.each([
+  ['failed', 'no', 0],
+  ['unknown', 'maybe', 1],
+] as const)('a bug ends its task as %s, so that it stops no other worker', async (state, billed, creates) => {
+  const scene = await queueScene()
+  await scene.submit({ onUnknown: 'retry' })
+  const worker = scene.worker('a')
+  await worker.begin(ref(1))
+  const bug = new ModelgateError('bug', 'internal_error', 'This is a bug in modelgate: x', { billed })
+  expect(await worker.end(ref(1), bug)).toBe(null)
+  expect(scene.task(1)).toMatchObject({ state, place: null, outcome: { kind: 'error' } })
+  expect(scene.document(`run:${run}`)).toMatchObject({ used: { creates }, inFlight: { text: 0 } })
+  expect(await scene.worker('b').begin(ref(1))).toEqual({ kind: 'over' })
+})
+
 test('what a stopped worker has cut is unknown, unless nothing was sent', async () => {
   const scene = await queueScene()
   await scene.submit({}, {})
