@@ -38,6 +38,8 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
     reportPlan(run)
     if (isChanging) {
       try {
+        // Nothing is given to workers whose results could not be told: it may be long until one ends.
+        if (queue !== undefined) await call.listener.flush()
         await prepare(run)
         ends = await settleAll(run)
       } finally {

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Interrupted } from '../../../src/errors.ts'
+import { Interrupted, ModelgateError } from '../../../src/errors.ts'
 import { until } from '../../support/until.ts'
 import { queueBench } from './queue-bench.ts'
 import { runBench } from './run-bench.ts'
@@ -250,4 +250,13 @@ test('a look at how things stand opens no queue', async () => {
     expect([mode, document!.states.unknown, document!.states.new]).toEqual([mode, 0, 3])
   }
   expect(queue.opened()).toBe(1)
+})
+
+test('a run whose standard output is full gives nothing to the queue, and waits for no worker', async () => {
+  const bench = await runBench({ 'modelgate.yaml': mixed })
+  const queue = await queueBench()
+  const full = new ModelgateError('io', 'output_full', 'Standard output cannot be written: no space left.')
+  const listener = { event() {}, flush: () => Promise.reject(full) }
+  const { exit } = await bench.run({}, { queue: queue.call, listener })
+  expect([exit, queue.sent]).toEqual(['io', []])
 })
