@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { asModelgateError, UsageError } from '../errors.ts'
+import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { WorkerDocument } from '../events/worker.ts'
@@ -172,7 +172,12 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
         const document = tally.document(facts)
         if (reason === undefined) return { kind: 'ended', document }
         const error = asModelgateError(reason, flags.debug === true)
-        return { kind: 'failed', error: error.amend({ billed: tally.billed(), ...error.facts }), document }
+        // What an error says of the request that it refused is not all that the worker has made.
+        const billed = tally.billed() === 'no' ? (error.facts.billed ?? 'no') : tally.billed()
+        const failure = error.amend({ billed })
+        return isEnd(error)
+          ? { kind: 'ended', document, failure }
+          : { kind: 'failed', error: failure, document }
       } finally {
         await sender.close()
       }
@@ -182,6 +187,11 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
   } finally {
     await opened.close()
   }
+}
+
+/** Whether it is a signal or a limit that has ended the worker, which has done all that it was to do. */
+function isEnd(error: ModelgateError): boolean {
+  return error instanceof Interrupted || error.exit === 'limit'
 }
 
 /** A request without a price is not for this worker, which has a limit; another one may have none. */
