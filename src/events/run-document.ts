@@ -95,16 +95,16 @@ const runFile = define(
   }),
 )
 
+/** What is told of a request that failed, by runs and by workers. */
+export const failureFields = {
+  code: text('a stable word'),
+  exit_code: count('the exit code that it leads to alone'),
+  billed: oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
+  message: text('what went wrong'),
+}
+
 /** Why an instance failed. */
-const runFailure = define(
-  'run_failure',
-  object({
-    code: text('a stable word'),
-    exit_code: count('the exit code that it leads to alone'),
-    billed: oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
-    message: text('what went wrong'),
-  }),
-)
+const runFailure = define('run_failure', object(failureFields))
 
 const instance = text('id of the instance')
 const lane = oneOf(['text', 'image', 'video'], 'with which others it shares the number of requests at once')

@@ -15,6 +15,7 @@ import {
   type EventsOf,
   type Infer,
 } from './output-schema.ts'
+import { failureFields } from './run-document.ts'
 import { warnings } from './text.ts'
 
 const lane = oneOf(['text', 'image', 'video'], 'what kind of result it makes')
@@ -28,15 +29,7 @@ const taskFields = {
 }
 
 /** Why a request was not made. */
-const taskFailure = define(
-  'task_failure',
-  object({
-    code: text('a stable word'),
-    exit_code: count('the exit code that it leads to alone'),
-    billed: oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
-    message: text('what went wrong'),
-  }),
-)
+const taskFailure = define('task_failure', object(failureFields))
 
 const lanes = list(
   object({ lane, concurrency: count('how many requests at once') }),
