@@ -116,6 +116,18 @@ test('a failed look-up of a job is tried again, and the job is not lost with the
   expect(scene.task(1)).toMatchObject({ state: 'started', outcome: null })
 })
 
+test('a bug in a look-up ends it for every worker, and the next run goes on with the job', async () => {
+  const scene = await queueScene()
+  await scene.submit({ lane: 'video' })
+  const worker = scene.worker('a')
+  await worker.begin(ref(1))
+  await worker.started(ref(1), { id: 'video_1', kind: 'video' })
+  const bug = new ModelgateError('bug', 'internal_error', 'This is a bug in modelgate: x')
+  expect(await worker.end(ref(1), bug)).toBe(null)
+  expect(scene.task(1)).toMatchObject({ state: 'failed', job: { id: 'video_1' }, place: null })
+  expect(await scene.submit({ lane: 'video' })).toMatchObject([{ kind: 'waiting', isStarted: true }])
+})
+
 test('a 429 stops the lane for all workers, for as long as the gateway says', async () => {
   const scene = await queueScene()
   await scene.submit({}, {}, { lane: 'image' })
