@@ -119,9 +119,7 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   }
   if (stepMs !== undefined) {
     // A resolver that never answers has no server behind it.
-    let passed = 0
-    const isPausing = () => run.clock.waits.length > passed && (passed = run.clock.waits.length) > 0
-    const isSilent = () => lookup !== undefined || spoilt.isEndless || isPausing()
+    const isSilent = () => lookup !== undefined || spoilt.isEndless || run.clock.isPausing
     await advanceUntilSettled(run.clock, stepMs, run.exitCode, isSilent)
   }
   const exit = await run.passWaits()

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Clock } from '../../src/context.ts'
+import type { Clock, Timer } from '../../src/context.ts'
 import { main } from '../../src/main.ts'
 import { expectNoCanary } from '../support/canary-key.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
@@ -70,15 +70,29 @@ export interface RecordingClock extends FakeClock {
   readonly asked: readonly number[]
   /** Those of them that are pauses of the program, not limits. */
   readonly waits: readonly number[]
+  /** Whether the program is in such a pause. */
+  readonly isPausing: boolean
 }
 
 function recordingClock(clock: FakeClock): RecordingClock {
   const asked: number[] = []
   const waits: number[] = []
+  const pauses = new Set<Timer>()
   const timer: Clock['timer'] = (ms, callback, label) => {
     asked.push(ms)
-    if (label === 'sleep') waits.push(ms)
-    return clock.timer(ms, callback, label)
+    if (label !== 'sleep') return clock.timer(ms, callback, label)
+    waits.push(ms)
+    const pause = clock.timer(ms, () => {
+      pauses.delete(pause)
+      callback()
+    })
+    pauses.add(pause)
+    return {
+      cancel() {
+        pauses.delete(pause)
+        pause.cancel()
+      },
+    }
   }
   return {
     asked,
@@ -88,6 +102,9 @@ function recordingClock(clock: FakeClock): RecordingClock {
     monotonic: () => clock.monotonic(),
     random: () => clock.random(),
     advance: (ms) => clock.advance(ms),
+    get isPausing() {
+      return pauses.size > 0
+    },
     get pendingTimers() {
       return clock.pendingTimers
     },

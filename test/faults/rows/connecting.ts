@@ -100,7 +100,7 @@ export const connecting: readonly FaultRow[] = [
     fault: 'packets to the host vanish',
     happens: 'the connect limit of 10 s ends each attempt',
     tried: [],
-    note: 'needs a network that drops packets; the same limit ends A3',
+    note: 'needs a network that drops packets; the same limit ends A3 and A10',
   },
   {
     id: 'A7',

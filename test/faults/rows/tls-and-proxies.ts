@@ -22,11 +22,14 @@ const passing = (code: string, says: RegExp): FaultVariant['expects'] => ({
   stream: brokeOff,
 })
 
-const handshake = (name: string, connection: ServerReply): FaultVariant => ({
+const handshake = (name: string, connection: ServerReply, stepMs?: number): FaultVariant => ({
   name,
   where: isFirst,
-  trouble: () => ({ baseUrl: overTls, connection }),
-  expects: passing('not_sent_connect', /The connection to 127\.0\.0\.1:\d+ failed/),
+  trouble: () => ({ baseUrl: overTls, connection, ...(stepMs === undefined ? {} : { stepMs }) }),
+  expects:
+    stepMs === undefined
+      ? passing('not_sent_connect', /The connection to 127\.0\.0\.1:\d+ failed/)
+      : passing('not_sent_timeout', / within 10 s/),
 })
 
 /** Nothing that another attempt could change. */
@@ -104,8 +107,7 @@ export const tlsAndProxies: readonly FaultRow[] = [
     id: 'A10',
     fault: 'the TLS handshake never ends',
     happens: 'the connect limit of 10 s ends each attempt',
-    tried: [],
-    note: 'shown by test/gateway/phases.test.ts: exit 6',
+    tried: [handshake('silence', [stall], 10_000)],
   },
   {
     id: 'A11',
