@@ -189,7 +189,7 @@ export const localSide: readonly FaultRow[] = [
     fault: 'the program is suspended, and goes on',
     happens: 'as F19',
     tried: [],
-    note: 'test/black-box',
+    note: 'test/crashes/suspended.slow.test.ts',
   },
   {
     id: 'G13',
@@ -216,13 +216,13 @@ export const localSide: readonly FaultRow[] = [
     fault: 'two processes with the same output',
     happens: 'one wins wholly, the other says that the file exists',
     tried: [],
-    note: 'test/files/save-new-file.test.ts; test/black-box',
+    note: 'test/files/save-new-file.test.ts; test/crashes/at-once.slow.test.ts',
   },
   {
     id: 'G16',
     fault: 'an error that nobody expected',
     happens: 'one message that asks for a report, without key and prompt',
     tried: [],
-    note: 'test/main.test.ts',
+    note: 'test/errors.test.ts',
   },
 ]

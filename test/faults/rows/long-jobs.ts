@@ -158,9 +158,9 @@ export const longJobs: readonly FaultRow[] = [
   {
     id: 'F19',
     fault: 'the clock jumps, the machine sleeps',
-    happens: 'limits count on the monotonic clock',
+    happens: 'limits count on the monotonic clock; what came while the program stood still is read first',
     tried: [],
-    note: 'test/black-box',
+    note: 'test/crashes/moved-clock.slow.test.ts, suspended.slow.test.ts',
   },
   {
     id: 'F20',

@@ -104,6 +104,13 @@ export const streamTimes: readonly FaultRow[] = [
         expects: { text: { exit: 0, leaves: 'all' }, creation: { exit: 0, leaves: 'all' } },
       },
     ],
-    note: 'for an hour: test/black-box',
+    note: 'slowly: test/gateway/stream-text.test.ts',
+  },
+  {
+    id: 'E29',
+    fault: 'a long silence within the limits, and then the rest',
+    happens: 'goes on',
+    tried: [],
+    note: 'test/gateway/stream-text.test.ts',
   },
 ]
