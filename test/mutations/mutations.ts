@@ -485,8 +485,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'owner-looks-once',
     file: 'src/pipeline/journal/owner.ts',
-    before: 'own, context, onDeath, path)) === undefined) {',
-    after: 'own, context, onDeath, path)) !== null) {',
+    before: 'own, context, onDeath, path)) === undefined',
+    after: 'own, context, onDeath, path)) !== null',
     tests: ['test/pipeline/journal/owner.test.ts'],
   },
   {
