@@ -4,6 +4,11 @@ import { DeadlinePassed } from './exchange-error.ts'
 /** How often within a limit a watchdog polls `hasMoved`; silence is noticed later by at most this fraction of the limit. */
 const pollsPerLimit = 12
 
+/** A timer that fires so much too late was not waiting: the process was suspended, or busy. */
+const lateMs = 1_000
+/** How long it may then take to catch up with what came, or could have been sent, meanwhile. */
+const catchUpMs = 5_000
+
 /**
  * Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch.
  *
@@ -16,14 +21,19 @@ export function createWatchdog(clock: Clock) {
   let touched = 0
   let expire = () => {}
   let moved: (() => boolean) | undefined
+  let due = 0
   let hasLooked = false
 
   const arm = (left: number) => {
-    timer = clock.timer(moved === undefined ? left : Math.min(left, Math.ceil(limit / pollsPerLimit)), check)
+    const wait = moved === undefined ? left : Math.min(left, Math.ceil(limit / pollsPerLimit))
+    due = clock.monotonic() + wait
+    timer = clock.timer(wait, check)
   }
   const check = () => {
-    if (moved?.()) touched = clock.monotonic()
-    const left = touched + limit - clock.monotonic()
+    const now = clock.monotonic()
+    if (moved?.()) touched = now
+    else if (now - due > lateMs) touched = Math.max(touched, now - limit + Math.min(limit, catchUpMs))
+    const left = touched + limit - now
     const isOver = left <= 0
     if (isOver && hasLooked) return expire()
     hasLooked = isOver
