@@ -8,14 +8,35 @@ function called(name: string): Call {
   return found
 }
 
-const [generated, responded, imaged] = ['generate', 'respond', 'image create'].map(
-  (name) => called(name).exchanges,
-) as [Exchange[], Exchange[], Exchange[]]
+const [generated, responded, imaged, edited, filmed] = [
+  'generate',
+  'respond',
+  'image create',
+  'image edit',
+  'video generate --wait',
+].map((name) => called(name).exchanges) as [Exchange[], Exchange[], Exchange[], Exchange[], Exchange[]]
 
 const program = { how: 'program', leaves: { stdout: '', files: {} } } as const
 const picture = called('image edit').files!['in.png']!
 const image = { 'modelgate.yaml': called('run, an image').files!['modelgate.yaml']! }
 const hello = ['generate', '-m', 'some-model', 'Say hello.']
+
+const chain = `version: 1
+jobs:
+  words:
+    generate: { model: some-model, prompt: Say hello. }
+    on_unknown: stop
+    out: words.txt
+  boat:
+    image create: { model: gpt-image-2, prompt: { file: "@words" } }
+    out: boat.png
+  night:
+    image edit: { model: gpt-image-2, prompt: At night, image: "@boat" }
+    out: night.png
+  film:
+    video generate: { model: veo, prompt: It sails, image: "@night" }
+    out: x.mp4
+`
 
 const variants = `version: 1
 jobs:
@@ -137,5 +158,16 @@ export const ownCalls: readonly Call[] = [
     provides: imaged,
     argv: ['run', 'clean', '--yes'],
     exchanges: [],
+  },
+]
+
+/** With so many calls to the system that only some of them are tried. */
+export const longCalls: readonly Call[] = [
+  {
+    ...program,
+    name: 'run, one that needs another',
+    files: { 'modelgate.yaml': chain },
+    argv: ['run', '--yes'],
+    exchanges: [...generated, ...imaged, ...edited, ...filmed],
   },
 ]

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 import { startProgram } from '../../program/start-program.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import type { LocalServer, ReceivedRequest } from '../../support/local-server.ts'
 import { withSocketHook } from '../../support/socket-faults.ts'
@@ -71,6 +73,7 @@ function systemError(code: string, { name, path }: SystemCall): Error {
 
 /** Long past what any call takes. */
 const limitMs = 20_000
+let runs = 0
 
 /** Runs a call of the program in a folder of its own, and lets one of its calls to the system fail. */
 export async function performCase(
@@ -109,6 +112,8 @@ export async function performCase(
     const program = startProgram(call.argv, {
       home,
       cwd,
+      // Requests are told apart by their idempotency keys.
+      clock: fakeClock({ random: seededRandom('torture', runs++) }),
       ...(call.how === 'chat' && terminal()),
       env: {
         HOME: home,

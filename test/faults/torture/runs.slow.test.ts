@@ -1,8 +1,10 @@
 import { calls } from '../calls.ts'
-import { ownCalls } from './own-calls.ts'
+import { longCalls, ownCalls } from './own-calls.ts'
 import { testTorture } from './torture.ts'
 
 testTorture(
   [...calls, ...ownCalls].filter(({ argv }) => argv[0] === 'run'),
   1,
 )
+// What its steps have in common is tried above.
+testTorture(longCalls, 7)
