@@ -168,7 +168,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       if (ending) return
       ending = true
       const inLine = pieces.length === 0
-      const isFieldCut = lines.length > 0 && 'data'.startsWith(lines.toString())
+      const isFieldCut = lines.length > 0 && 'data: '.startsWith(lines.toString())
       // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.
       lines.push('\n\n')
       if (done) return

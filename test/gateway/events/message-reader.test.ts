@@ -124,7 +124,7 @@ test.for([
   for (const size of [1, 100]) expect(outcomeOf(inPieces(reply, size)).messages).toEqual([message])
 })
 
-test.each(['d', 'da', 'dat', 'data'])('a stream that ends in the field name %s was cut', (rest) => {
+test.each(['d', 'da', 'dat', 'data', 'data:', 'data: '])('a stream that ends in %j was cut', (rest) => {
   expect(outcomeOf([Buffer.from(rest)]).error).toBe('stream_truncated')
   expect(outcomeOf([Buffer.from(`data: {"a":1}\n\n${rest}`)])).toEqual({
     messages: [{ a: 1 }],
