@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { FileError, UsageError } from '../errors.ts'
 
@@ -108,4 +109,13 @@ const withHint = (hint: string | undefined, cause: unknown) =>
 /** Quotes a word for a POSIX shell, if necessary. */
 export function shellWord(text: string): string {
   return /^[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Closes a file that was only read: what the system says of that changes nothing about what has been read. */
+export function closeAfterReading(descriptor: number): void {
+  try {
+    closeSync(descriptor)
+  } catch {
+    // It is closed all the same.
+  }
 }

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { randomHex, type Clock } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { countOf, isObject, stringOf, type JsonObject } from '../json.ts'
-import { closeAfterReading } from './close-file.ts'
-import { readError, shownPath, systemCode } from './file-error.ts'
+import { closeAfterReading, readError, shownPath, systemCode } from './file-error.ts'
 import { appendLine, monthFile, monthFiles } from './month-files.ts'
 
 /** What was created, or is about to be: counted before it is sent, so that a killed process leaves too many, never too few. */

@@ -1,7 +1,6 @@
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeAfterReading } from '../close-file.ts'
-import { readError, systemCode } from '../file-error.ts'
+import { closeAfterReading, readError, systemCode } from '../file-error.ts'
 import { monthFile, monthFiles } from '../month-files.ts'
 import { decodeLine, type LogFacts, type LoggedCreation } from './log-entry.ts'
 

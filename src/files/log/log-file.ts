@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeAfterReading } from '../close-file.ts'
-import { readError, systemCode, writeError } from '../file-error.ts'
+import { closeAfterReading, readError, systemCode, writeError } from '../file-error.ts'
 import { appendLine, monthFile, monthFiles } from '../month-files.ts'
 import {
   decodeLine,
