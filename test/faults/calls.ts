@@ -1,49 +1,46 @@
-import { pngBytes } from '../support/image-bytes.ts'
-import { mp4Bytes } from '../support/video-bytes.ts'
+import type { Instance } from '../../src/pipeline/manifest/manifest.ts'
+import { instanceOf, textField } from '../support/pipeline-task.ts'
+import {
+  picture,
+  film,
+  generateStream,
+  respondStream,
+  respondWhole,
+  queued,
+  responseLookUp,
+  responseRunning,
+  responsePoll,
+  responseStream,
+  responseCancel,
+  imageCreation,
+  imageEdit,
+  imageStream,
+  partialImages,
+  imageByUrl,
+  pictureDownload,
+  operation,
+  videoCreation,
+  remixCreation,
+  videoLookUp,
+  remixLookUp,
+  filmDownload,
+  modelList,
+  gatewayCheck,
+  remixPoll,
+  remixReport,
+  remixDownload,
+  type Exchange,
+} from './exchanges.ts'
 
-/**
- * Every way to call the program that sends something, with a gateway's right answers: what the fault programme spoils one
- * by one. The wire shapes are those of docs/gateway-interface.md and docs/wire-notes.md.
- */
-
-/** What a request is for, which decides what its failure means (phases in docs/faults.md). */
-export type Role =
-  /** Asks for text: costs money, and is asked again only where nothing can have been done. */
-  | 'text'
-  /** Creates images, a job, a background response: a lost reply leaves an unknown outcome. */
-  | 'creation'
-  /** Reads a state. */
-  | 'look-up'
-  /** The same, again and again until the job has ended: one that fails is followed by the next (fault F5). */
-  | 'poll'
-  /** Takes the stream of a background response, which is taken up again where it broke off (fault F20). */
-  | 'stream'
-  /** Reports what the gateway says of itself or of jobs; what went wrong may be a part of the report. */
-  | 'report'
-  /** Fetches a file. */
-  | 'download'
-
-/** An answer as it should come. */
-export interface WholeReply {
-  readonly type: 'application/json' | 'text/event-stream' | 'image/png' | 'video/mp4'
-  /** What a gateway writes at once: a whole document, or an event. */
-  readonly pieces: readonly Buffer[]
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** A request that a call makes, and its answer. */
-export interface Exchange {
-  readonly role: Role
-  /** Of the request line: method and path. */
-  readonly asks: RegExp
-  readonly reply: WholeReply
-}
+/** Every way to call the program that sends something: what the fault programme spoils one by one. */
 
 export interface Call {
   readonly name: string
   readonly argv: readonly string[]
-  /** How it is run: the program with these arguments, a chat with them, a worker of the manifest's tasks. */
+  /** How it is run: the program with these arguments, a chat with them, a worker of a queue with a task. */
   readonly how: 'program' | 'chat' | 'worker'
+  /** Of the worker. */
+  readonly task?: Instance
   /** Calls made before it, on a gateway that answers rightly. */
   readonly before?: readonly (readonly string[])[]
   /** What else the gateway answers. */
@@ -61,165 +58,17 @@ export interface Call {
   readonly begun?: string
 }
 
-const json = (value: unknown): WholeReply => ({
-  type: 'application/json',
-  pieces: [Buffer.from(JSON.stringify(value))],
-})
-const events = (...values: readonly object[]): WholeReply => ({
-  type: 'text/event-stream',
-  pieces: values.map((value) => Buffer.from(`data: ${JSON.stringify(value)}\n\n`)),
-})
-
-/** Pictures and films small enough to be cut at each byte. */
-const picture = pngBytes({ width: 2, height: 1 })
-const film = mp4Bytes({ width: 1280, height: 720, duration: 4000 }, Buffer.alloc(64, 7))
-
-const generated = (text: string, finishReason?: string) => ({
-  candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, finishReason }],
-})
-const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 }
-const generateStream: Exchange = {
-  role: 'text',
-  asks: /^POST \/v1beta\/models\/some-model:streamGenerateContent\?alt=sse /,
-  reply: events(generated('Hello, '), { ...generated('wörld.', 'STOP'), usageMetadata }),
-}
-
-const message = {
-  type: 'message',
-  role: 'assistant',
-  content: [{ type: 'output_text', text: 'Hello, wörld.' }],
-}
-const response = {
-  id: 'resp_1',
-  object: 'response',
-  status: 'completed',
-  model: 'some-model',
-  output: [message],
-  usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
-}
-const delta = (text: string) => ({
-  type: 'response.output_text.delta',
-  output_index: 0,
-  content_index: 0,
-  delta: text,
-})
-const respondStream: Exchange = {
-  role: 'text',
-  asks: /^POST \/v1\/responses /,
-  reply: events(delta('Hello, '), delta('wörld.'), { type: 'response.completed', response }),
-}
-const respondWhole: Exchange = { ...respondStream, reply: json(response) }
-const queued: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1\/responses /,
-  reply: json({ ...response, status: 'queued', output: [] }),
-}
-const responseLookUp: Exchange = {
-  role: 'look-up',
-  asks: /^GET \/v1\/responses\/resp_1/,
-  reply: json(response),
-}
-
-/** Whoever cannot be cancelled is asked how it goes. */
-const responseRunning: Exchange = {
-  ...responseLookUp,
-  reply: json({ ...response, status: 'in_progress', output: [] }),
-}
-const responsePoll: Exchange = { ...responseLookUp, role: 'poll' }
-const responseStream: Exchange = {
-  role: 'stream',
-  asks: /^GET \/v1\/responses\/resp_1\?stream=true/,
-  reply: events(
-    { type: 'response.created', sequence_number: 0, response: { ...response, status: 'queued', output: [] } },
-    { ...delta('Hello, '), sequence_number: 1 },
-    { ...delta('wörld.'), sequence_number: 2 },
-    { type: 'response.completed', sequence_number: 3, response },
-  ),
-}
-
-const responseCancel: Exchange = {
-  role: 'look-up',
-  asks: /^POST \/v1\/responses\/resp_1\/cancel /,
-  reply: json({ ...response, status: 'cancelled', output: [] }),
-}
-
-const base64 = picture.toString('base64')
-const images = json({ created: 1, data: [{ b64_json: base64 }] })
-const imageCreation: Exchange = { role: 'creation', asks: /^POST \/v1\/images\/generations /, reply: images }
-const imageEdit: Exchange = { role: 'creation', asks: /^POST \/v1\/images\/edits /, reply: images }
-const imageStream: Exchange = {
-  ...imageCreation,
-  reply: events({ type: 'image_generation.completed', b64_json: base64 }),
-}
-const partialImages: Exchange = {
-  ...imageCreation,
-  reply: events(
-    { type: 'image_generation.partial_image', partial_image_index: 0, b64_json: base64 },
-    { type: 'image_generation.completed', b64_json: base64 },
-  ),
-}
-const imageByUrl: Exchange = {
-  ...imageCreation,
-  reply: json({ created: 1, data: [{ url: '/made/picture.png' }] }),
-}
-const pictureDownload: Exchange = {
-  role: 'download',
-  asks: /^GET \/made\/picture\.png /,
-  reply: { type: 'image/png', pieces: [picture] },
-}
-
-const operation = 'models/veo/operations/op-0123'
-const videoCreation: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1beta\/models\/veo:predictLongRunning /,
-  reply: json({ name: operation }),
-}
-const remixCreation: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1\/videos\/video_source\/remix /,
-  reply: json({ id: 'video_0123456789', object: 'video', status: 'queued', progress: 0 }),
-}
-const videoLookUp: Exchange = {
-  role: 'poll',
-  asks: /^GET \/v1beta\/models\/veo\/operations\/op-0123 /,
-  reply: json({
-    name: operation,
-    done: true,
-    response: { generateVideoResponse: { generatedSamples: [{ video: { uri: '/made/film.mp4' } }] } },
-  }),
-}
-const remixLookUp: Exchange = {
-  role: 'look-up',
-  asks: /^GET \/v1\/videos\/video_0123456789 /,
-  reply: json({ id: 'video_0123456789', object: 'video', status: 'completed', progress: 100 }),
-}
-const filmDownload: Exchange = {
-  role: 'download',
-  asks: /^GET \/made\/film\.mp4 /,
-  reply: { type: 'video/mp4', pieces: [film] },
-}
-
-const modelList: Exchange = {
-  role: 'look-up',
-  asks: /^GET \/v1\/models /,
-  reply: json({ object: 'list', data: [{ id: 'some-model', object: 'model', owned_by: 'somebody' }] }),
-}
-
-const gatewayCheck: Exchange = { ...modelList, role: 'report' }
-
 const hello = { stdout: 'Hello, wörld.\n', files: {} }
-const remixPoll: Exchange = { ...remixLookUp, role: 'poll' }
-const remixReport: Exchange = { ...remixLookUp, role: 'report' }
-const remixDownload: Exchange = {
-  role: 'download',
-  asks: /^GET \/v1\/videos\/video_0123456789\/content/,
-  reply: { type: 'video/mp4', pieces: [film] },
-}
 
 const begun = 'Hello, \n'
 const program = { how: 'program' } as const
 const saved = (name: string, bytes: Uint8Array) => ({ stdout: `${name}\n`, files: { [name]: bytes } })
 const manifest = (job: string) => ({ 'modelgate.yaml': `version: 1\njobs:\n  one:\n${job}` })
+
+const worker = { how: 'worker', argv: ['run', 'worker'] } as const
+const task = (command: Instance['command'], model: string, prompt: string, output: string) =>
+  instanceOf({ command, model, fields: { prompt: textField(prompt) }, output })
+const unsaid = (name: string, bytes: Uint8Array) => ({ stdout: '', files: { [name]: bytes } })
 
 // A text that may have been made is asked for again by a run, unless the manifest forbids it.
 const textJob = manifest(
@@ -470,5 +319,26 @@ export const calls: readonly Call[] = [
     argv: ['run', '--yes'],
     exchanges: [videoCreation, videoLookUp, filmDownload],
     leaves: saved('x.mp4', film),
+  },
+  {
+    ...worker,
+    name: 'run worker, a text',
+    task: task('generate', 'some-model', 'Say hello.', 'x.txt'),
+    exchanges: [generateStream],
+    leaves: unsaid('x.txt', Buffer.from('Hello, wörld.')),
+  },
+  {
+    ...worker,
+    name: 'run worker, an image',
+    task: task('image create', 'gpt-image-2', 'A boat', 'x.png'),
+    exchanges: [imageCreation],
+    leaves: unsaid('x.png', picture),
+  },
+  {
+    ...worker,
+    name: 'run worker, a video',
+    task: task('video generate', 'veo', 'A boat', 'x.mp4'),
+    exchanges: [videoCreation, videoLookUp, filmDownload],
+    leaves: unsaid('x.mp4', film),
   },
 ]

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { end, head, readAll, reset, write, type ServerReply, type Step } from '../support/server-replies.ts'
-import { calls, isReport, type Call, type Exchange, type WholeReply } from './calls.ts'
+import { calls, isReport, type Call } from './calls.ts'
+import type { Exchange, WholeReply } from './exchanges.ts'
 import { performCall, type CallEnd } from './perform-call.ts'
 import { exitOf } from './row.ts'
 

@@ -19,7 +19,9 @@ import { memorySink } from '../support/memory-sink.ts'
 import { end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { TestOverrides } from '../support/test-context.ts'
-import type { Call, Exchange, WholeReply } from './calls.ts'
+import type { Call } from './calls.ts'
+import type { Exchange, WholeReply } from './exchanges.ts'
+import { startWorker } from './start-worker.ts'
 
 /** What was seen of a call whose gateway did something wrong. */
 export interface CallEnd {
@@ -104,13 +106,16 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   writeFiles(cwd, trouble.files ?? {})
   const known = contentsOf(cwd)
   const url = (await baseUrl?.(spoilt)) ?? spoilt.url
-  const run = startProgram([...call.argv, ...more], {
-    home,
-    cwd,
-    ...(call.how === 'chat' && terminal()),
-    ...trouble.context,
-    env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
-  })
+  const run =
+    call.task !== undefined
+      ? startWorker(call.task, { home, cwd, url, key })
+      : startProgram([...call.argv, ...more], {
+          home,
+          cwd,
+          ...(call.how === 'chat' && terminal()),
+          ...trouble.context,
+          env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
+        })
   if (trouble.stdoutFails !== undefined) run.context.stdout.fail(trouble.stdoutFails)
   if (trouble.stderrFails !== undefined) run.context.stderr.fail(trouble.stderrFails)
   if (trouble.signal !== undefined) {

@@ -1,6 +1,7 @@
 import type { ErrorDocument } from '../../src/events/documents.ts'
 import type { ServerReply } from '../support/server-replies.ts'
-import type { Call, Exchange, Role } from './calls.ts'
+import type { Call } from './calls.ts'
+import type { Exchange, Role } from './exchanges.ts'
 import type { Trouble } from './perform-call.ts'
 
 /** A row of docs/faults.md: one thing that can go wrong, and all the ways in which it is tried. The page is made of them. */
@@ -55,10 +56,13 @@ export interface Expected {
   readonly leaves: 'all' | 'begun' | 'damaged' | 'files' | 'nothing' | { readonly text: string }
 }
 
-/** A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). */
+/**
+ * A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). What
+ * a worker has met is told as it is.
+ */
 export function exitOf(exit: number, { how, argv }: Call): number {
   if (how === 'chat') return 0
-  if (argv[0] !== 'run') return exit
+  if (how === 'worker' || argv[0] !== 'run') return exit
   if ([4, 8, 9].includes(exit)) return 12
   return exit === 11 ? 13 : exit
 }
@@ -87,12 +91,20 @@ function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Ca
       const expected = expects[role] ?? (likeLookUps.has(role) ? expects['look-up'] : undefined)
       const isMeant =
         expected !== undefined &&
+        (call.how !== 'worker' || isOfWire(variant, exchange, call)) &&
         !(expected.isNotForRuns && call.argv[0] === 'run') &&
         (where?.(call, exchange) ?? true)
       return isMeant ? [{ row, variant, call, exchange, expected }] : []
     }),
   )
   return isSampled ? onePerRole(cases) : cases
+}
+
+const ofWire: ReadonlySet<string> = new Set<keyof Trouble>(['baseUrl', 'connection', 'lookup', 'stepMs'])
+
+/** Whether all of it is between the program and its gateway: a worker has neither settings nor output here. */
+function isOfWire({ needsOpenssl, trouble }: FaultVariant, exchange: Exchange, call: Call): boolean {
+  return !needsOpenssl && Object.keys(trouble?.(exchange, call) ?? {}).every((name) => ofWire.has(name))
 }
 
 /** The first of each role. */

@@ -9,12 +9,15 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext, type TestContext, type TestOverrides } from '../support/test-context.ts'
 import { until } from '../support/until.ts'
 
-export interface RunningProgram {
+export interface RunningProgram extends Passing {
   readonly context: TestContext
   readonly clock: RecordingClock
   /** Home directory; the working directory is `project` in it. */
   readonly home: string
   readonly exitCode: Promise<number>
+}
+
+interface Passing {
   /** Lets the program go on until the condition holds. Fails when the program ends before that. */
   until(condition: () => boolean): Promise<void>
   /** Lets the program go on to its end, while each of its waits passes at once. */
@@ -43,16 +46,19 @@ export function startProgram(
     expectNoCanary('standard output', context.stdout.bytes)
     expectNoCanary('standard error', context.stderr.bytes)
   })
+  const exitCode = main(argv, context)
+  return { context, clock, home, exitCode, ...passing(clock, exitCode, () => context.stderr.text) }
+}
+
+/** What lets a program go on. @param said for the message when it ended too early */
+export function passing(clock: RecordingClock, exitCode: Promise<number>, said: () => string): Passing {
   let ended = false
-  const exitCode = main(argv, context).finally(() => (ended = true))
+  const end = () => void (ended = true)
+  exitCode.then(end, end)
   return {
-    context,
-    clock,
-    home,
-    exitCode,
     async until(condition) {
       await until(() => ended || condition())
-      if (!condition()) throw new Error(`The program ended too early.\n${context.stderr.text}`)
+      if (!condition()) throw new Error(`The program ended too early.\n${said()}`)
     },
     async passWaits() {
       const begun = clock.waits.length
@@ -74,7 +80,8 @@ export interface RecordingClock extends FakeClock {
   readonly isPausing: boolean
 }
 
-function recordingClock(clock: FakeClock): RecordingClock {
+/** A clock that notes what it is asked for. */
+export function recordingClock(clock: FakeClock): RecordingClock {
   const asked: number[] = []
   const waits: number[] = []
   const pauses = new Set<Timer>()

@@ -1,5 +1,5 @@
 import { end, head, readAll, sse, write, type ServerReply } from '../../support/server-replies.ts'
-import type { Exchange } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 import { isStream } from './spoil.ts'

@@ -1,5 +1,6 @@
 import { end, head, readAll, reset, text, write, type ServerReply } from '../../support/server-replies.ts'
-import type { Call, Exchange } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultRow } from '../row.ts'
 import { isRun } from './spoil.ts'
 

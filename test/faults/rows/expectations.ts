@@ -1,5 +1,6 @@
 import type { ServerReply } from '../../support/server-replies.ts'
-import type { Call, Exchange } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultVariant } from '../row.ts'
 
 /** The same whatever was asked for. */

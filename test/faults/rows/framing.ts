@@ -9,7 +9,8 @@ import {
   type ServerReply,
   type Step,
 } from '../../support/server-replies.ts'
-import type { Call, Exchange } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 import { isStream } from './spoil.ts'

@@ -1,6 +1,7 @@
 import { FileError, OutputClosed } from '../../../src/errors.ts'
 import { end, head, readAll, stall, write, type ServerReply } from '../../support/server-replies.ts'
-import type { Call, Exchange, Role } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange, Role } from '../exchanges.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 import { isRun } from './spoil.ts'
 

@@ -1,5 +1,6 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
-import type { Call, Exchange } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultRow } from '../row.ts'
 
 const all: Expected = { exit: 0, leaves: 'all' }

@@ -1,6 +1,7 @@
 import { json, text } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
-import type { Call, Exchange } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 import { event, isStream, streamOf } from './spoil.ts'
 

@@ -1,5 +1,6 @@
 import { closeDelimited, sse, type Ending, type ServerReply } from '../../support/server-replies.ts'
-import type { Call, Exchange } from '../calls.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 
 /** A reply as a stream of other pieces: the right ones with something done to each. */
 export function streamOf(

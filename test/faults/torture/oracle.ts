@@ -1,5 +1,6 @@
 import { exitCodes } from '../../../src/errors.ts'
-import { isReport, type Call, type Exchange } from '../calls.ts'
+import { isReport, type Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 import type { CaseEnd } from './perform-case.ts'
 
 const documented = new Set<number>(Object.values(exitCodes).map(({ code }) => code))

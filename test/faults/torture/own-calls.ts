@@ -1,4 +1,5 @@
-import { calls, type Call, type Exchange } from '../calls.ts'
+import { calls, type Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
 
 /** Calls that write files, and send nothing or what others of the table send, too. */
 

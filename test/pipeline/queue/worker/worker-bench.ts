@@ -134,7 +134,7 @@ export async function workerBench({ fault, limits = {}, clock: given }: WorkerBe
       receive: party.receive,
       store: changes.store ?? store,
       shared: { ...shared, gateway: { ...shared.gateway, clock: own, ...changes.gateway } },
-      redactor: shared.redactor,
+      redactor: changes.redactor ?? shared.redactor,
       isSandbox: false,
       folder: join(machine, 'workers'),
       options: {
@@ -202,6 +202,7 @@ interface WorkerChanges {
   readonly store?: WorkerCall['store']
   readonly gateway?: Partial<WorkerCall['shared']['gateway']>
   readonly maxCreates?: number
+  readonly redactor?: WorkerCall['redactor']
   readonly processes?: WorkerCall['context']['processes']
   readonly clock?: Clock
 }
