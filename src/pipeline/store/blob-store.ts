@@ -92,7 +92,6 @@ export function blobPath(root: string, sha256: string): string {
 export function openBlobs(context: FileContext, { root, makeRoot, sharing }: BlobPlace): BlobStore {
   const pathOf = (sha256: string) => blobPath(root, sha256)
   const made = new Map<string, Promise<void>>()
-  let prepared: Promise<unknown> | undefined
 
   async function openBlob(sha256: string): Promise<string | undefined> {
     if (!digestPattern.test(sha256)) return undefined
@@ -103,6 +102,18 @@ export function openBlobs(context: FileContext, { root, makeRoot, sharing }: Blo
   async function prepare() {
     await makeRoot()
     await removeLeftovers(root, context.clock.now())
+  }
+
+  /** Makes a folder of the store once; after a failure, which may be over, whoever comes next makes it. */
+  async function once(name: string, make: () => Promise<void>): Promise<void> {
+    const making = made.get(name) ?? make()
+    made.set(name, making)
+    try {
+      await making
+    } catch (error) {
+      if (made.get(name) === making) made.delete(name)
+      throw error
+    }
   }
 
   /** The new name survives a power failure, too. */
@@ -116,7 +127,7 @@ export function openBlobs(context: FileContext, { root, makeRoot, sharing }: Blo
   /** What the system says is said of the store. */
   async function storing<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
-      await (prepared ??= prepare())
+      await once('', prepare)
       return await work()
     } catch (error) {
       throw error instanceof ModelgateError ? error : writeError(error, root)
@@ -156,8 +167,7 @@ export function openBlobs(context: FileContext, { root, makeRoot, sharing }: Blo
   async function keep(temporary: string, sha256: string): Promise<void> {
     if ((await openBlob(sha256)) !== undefined) return
     const shelf = sha256.slice(0, 2)
-    if (!made.has(shelf)) made.set(shelf, makeShelf(shelf))
-    await made.get(shelf)
+    await once(shelf, () => makeShelf(shelf))
     const path = pathOf(sha256)
     // A file is replaced, a folder would be in the way.
     if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })

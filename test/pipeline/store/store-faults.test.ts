@@ -196,3 +196,26 @@ test.each(Object.keys(actions))(
     }
   },
 )
+
+test.each(['a project', 'a shared folder'])(
+  'the open store of %s works again after any step has failed',
+  async (place) => {
+    const open = async () => {
+      const setting = await setUp()
+      const [own, shared] = [setting.store(), await setting.shared()]
+      const { work } = setting
+      const put = async () =>
+        void (await (place === 'a project' ? own.add(work, false) : shared.put(work, fresh)))
+      const has = () => (place === 'a project' ? own : shared).has(fresh)
+      return { put, has }
+    }
+    const { put } = await open()
+    const { steps } = await withFsFault({ step: -1, fault: 'none' }, put)
+    for (const step of steps.keys()) {
+      const store = await open()
+      await withFsFault({ step, fault: 'ENOSPC' }, () => store.put().catch(() => {}))
+      await store.put()
+      expect([steps[step], await store.has()]).toEqual([steps[step], true])
+    }
+  },
+)
