@@ -75,16 +75,18 @@ function systemError(code: string, { name, path }: SystemCall): Error {
 const limitMs = 20_000
 let runs = 0
 
-/** Runs a call of the program in a folder of its own, and lets one of its calls to the system fail. */
-export async function performCase(
-  call: Pick<Call, 'argv' | 'how'>,
-  home: string,
-  server: LocalServer,
+/** What came of an action, one of whose calls to the system failed. */
+interface Tortured<Value> extends Pick<CaseEnd, 'calls' | 'failed' | 'leftOpen'> {
+  /** Undefined when it has not ended. */
+  readonly ended: Value | undefined
+}
+
+/** Does something, and lets one of its calls to the system fail: on the network, or below a folder. */
+export async function torture<Value>(
+  folder: string,
+  action: () => Promise<Value>,
   fault?: Fault,
-): Promise<CaseEnd> {
-  const begun = server.requests.length
-  // Tells its requests from those of other cases.
-  const key = `test-key-${randomUUID()}`
+): Promise<Tortured<Value>> {
   const calls: SystemCall[] = []
   const counts = { file: 0, network: 0 }
   let failed: CaseEnd['failed']
@@ -99,7 +101,7 @@ export async function performCase(
     return systemError(code, made)
   }
   const passFile = (name: string, path: string) =>
-    path.startsWith(home) ? pass({ port: 'file', name, path: path.slice(home.length + 1) }) : undefined
+    path.startsWith(folder) ? pass({ port: 'file', name, path: path.slice(folder.length + 1) }) : undefined
   const hook: FsHook = async (name, make, path) => {
     const error = passFile(name, path)
     if (error === undefined) return await make()
@@ -107,11 +109,30 @@ export async function performCase(
     if (name === 'handle.close') await make()
     throw error
   }
-  const cwd = join(home, 'project')
+  const limit = new AbortController()
+  const hooked = withSocketHook(
+    (name) => pass({ port: 'network', name, path: '' }),
+    () => withFsHook(hook, action, passFile, (paths) => (leftOpen = paths)),
+  )
+  const ended = await Promise.race([hooked, setTimeout(limitMs, undefined, { signal: limit.signal })])
+  limit.abort()
+  return { ended, calls, failed, leftOpen }
+}
+
+/** Runs a call of the program in a folder of its own, and lets one of its calls to the system fail. */
+export async function performCase(
+  call: Pick<Call, 'argv' | 'how'>,
+  home: string,
+  server: LocalServer,
+  fault?: Fault,
+): Promise<CaseEnd> {
+  const begun = server.requests.length
+  // Tells its requests from those of other cases.
+  const key = `test-key-${randomUUID()}`
   const run = async () => {
     const program = startProgram(call.argv, {
       home,
-      cwd,
+      cwd: join(home, 'project'),
       // Requests are told apart by their idempotency keys.
       clock: fakeClock({ random: seededRandom('torture', runs++) }),
       ...(call.how === 'chat' && terminal()),
@@ -125,26 +146,15 @@ export async function performCase(
     const exit = await program.passWaits()
     return { exit, stdout: program.context.stdout.text, stderr: program.context.stderr.text }
   }
-  const limit = new AbortController()
-  const hooked = withSocketHook(
-    (name) => pass({ port: 'network', name, path: '' }),
-    () => withFsHook(hook, run, passFile, (paths) => (leftOpen = paths)),
-  )
-  const ended = await Promise.race([
-    hooked,
-    setTimeout(limitMs, { exit: undefined, stdout: '', stderr: '' }, { signal: limit.signal }),
-  ])
-  limit.abort()
+  const { ended, ...seen } = await torture(home, run, fault)
   const requests = server.requests
     .slice(begun)
     .filter(({ headers }) => headers['authorization'] === `Bearer ${key}`)
   return {
-    ...ended,
+    ...(ended ?? { exit: undefined, stdout: '', stderr: '' }),
     files: filesBelow(home),
     requests,
-    calls,
-    failed,
-    leftOpen,
+    ...seen,
   }
 }
 

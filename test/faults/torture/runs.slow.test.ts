@@ -3,7 +3,7 @@ import { longCalls, ownCalls } from './own-calls.ts'
 import { testTorture } from './torture.ts'
 
 testTorture(
-  [...calls, ...ownCalls].filter(({ how, argv }) => how === 'program' && argv[0] === 'run'),
+  [...calls, ...ownCalls].filter(({ argv }) => argv[0] === 'run'),
   1,
 )
 // What its steps have in common is tried above.

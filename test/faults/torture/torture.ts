@@ -21,7 +21,8 @@ const lanes = 4
  * @param each how many cases go by for one that is tried
  */
 export function testTorture(calls: readonly Call[], each: number): void {
-  test.for(calls.map((call, at) => [call.name, call, at] as const))(
+  const programs = calls.filter(({ task }) => task === undefined)
+  test.for(programs.map((call, at) => [call.name, call, at] as const))(
     'every call that fails: %s',
     { timeout: 600_000 },
     async ([, call, at], { annotate }) => {
@@ -57,7 +58,8 @@ export function testTorture(calls: readonly Call[], each: number): void {
   )
 }
 
-function faultsOf({ calls }: CaseEnd): Fault[] {
+/** Each of these calls to the system, with each code that it can fail with. */
+export function faultsOf({ calls }: Pick<CaseEnd, 'calls'>): Fault[] {
   return (['file', 'network'] as const).flatMap((port) =>
     calls
       .filter((call) => call.port === port)

@@ -143,7 +143,7 @@ async function fetchResult(
       (result) => recordResult(worker, ref, task, result),
       async (thrown: unknown) => {
         const error = asModelgateError(thrown, false)
-        await keepWhatCame(worker, ref, folder, error)
+        await keepWhatCame(worker, ref, folder)
         return await recordError(worker, ref, task, error)
       },
     )

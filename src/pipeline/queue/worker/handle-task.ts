@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import { asModelgateError, Interrupted, ModelgateError, UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
@@ -192,19 +193,18 @@ async function attempt(
       stop.end(error)
       return { againInMs: null, isLeft: true }
     }
-    await keepWhatCame(worker, ref, folder, error)
+    await keepWhatCame(worker, ref, folder)
     return await recordError(worker, ref, document, error)
   }
 }
 
-/** What has come of a request that failed may have been paid for. */
+/** What has come of a request that failed may have been paid for, also where the error does not tell of it. */
 export async function keepWhatCame(
   worker: Worker,
   { key, attempt: id }: TaskRef,
   { made }: TaskFolder,
-  { facts: { rescued = [] } }: ModelgateError,
 ): Promise<void> {
-  if (!rescued.some((path) => path.startsWith(made))) return
+  if ((await readdir(made).catch(() => [])).length === 0) return
   const kept = await keepFolder(worker, made, `${key}.${id}`)
   worker.warn(`What has come of a request that failed is kept in ${kept}.`)
 }

@@ -42,18 +42,25 @@ export interface WorkerBenchOptions {
   readonly fault?: Faults
   readonly limits?: Partial<Parameters<typeof openRun>[2]>
   readonly clock?: Clock
+  /** Where the folders of the run, the store and the machine are; anywhere unless told. */
+  readonly below?: string
 }
 
 /** A queue in this process, with a store in a folder, for as many workers as a test starts. */
-export async function workerBench({ fault, limits = {}, clock: given }: WorkerBenchOptions = {}) {
+export async function workerBench({ fault, limits = {}, clock: given, below }: WorkerBenchOptions = {}) {
+  const folderFor = (name: string) => {
+    if (below === undefined) return temporaryFolder()
+    mkdirSync(join(below, name))
+    return join(below, name)
+  }
   const hurried = hurriedClock()
   const clock = given ?? hurried
   const documents = memoryDocuments({ clock, ...(fault && { fault }) })
   const delivery = memoryDelivery(clock)
-  const storeFolder = temporaryFolder()
+  const storeFolder = folderFor('store')
   const store = await openFolderStore(testContext({ cwd: storeFolder }), storeFolder)
-  const folder = temporaryFolder()
-  const machine = temporaryFolder()
+  const folder = folderFor('project')
+  const machine = folderFor('machine')
   const lanes = { text: 1000, image: 1000, video: 1000 }
   await openRun(
     documents,
@@ -133,7 +140,11 @@ export async function workerBench({ fault, limits = {}, clock: given }: WorkerBe
       sender: changes.sender ?? delivery.sender,
       receive: party.receive,
       store: changes.store ?? store,
-      shared: { ...shared, gateway: { ...shared.gateway, clock: own, ...changes.gateway } },
+      shared: {
+        ...shared,
+        rescueFolder: join(machine, 'rescued'),
+        gateway: { ...shared.gateway, clock: own, ...changes.gateway },
+      },
       redactor: changes.redactor ?? shared.redactor,
       isSandbox: false,
       folder: join(machine, 'workers'),

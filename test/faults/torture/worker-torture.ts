@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { asModelgateError, ModelgateError } from '../../../src/errors.ts'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
+import { errorFrom } from '../../../src/pipeline/queue/task-document.ts'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+import { workerBench } from '../../pipeline/queue/worker/worker-bench.ts'
+import { passing, recordingClock } from '../../program/start-program.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { localServer, type LocalServer, type ReceivedRequest } from '../../support/local-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { calls, type Call } from '../calls.ts'
+import { notFound, wholeReply } from '../perform-call.ts'
+import { filesBelow, inCopy, torture, type Fault } from './perform-case.ts'
+import { faultsOf } from './torture.ts'
+
+type WorkerTask = Call & { readonly task: Instance }
+
+const workerCalls = calls.filter((call): call is WorkerTask => call.task !== undefined)
+let runs = 0
+
+/**
+ * Lets each call of a worker to the system fail in turn. Then another worker of the same machine takes up what there is.
+ * @param each how many cases go by for one that is tried
+ */
+export function testWorkerTorture(each: number): void {
+  test.each(workerCalls.map((call, at) => [call.name, call, at] as const))(
+    'every call that fails: %s',
+    { timeout: 600_000 },
+    async (_, call, at) => {
+      const server = await localServer(({ line }) => {
+        const asked = call.exchanges.find(({ asks }) => asks.test(line))
+        return asked === undefined ? notFound : wholeReply(asked.reply)
+      })
+      const template = temporaryFolder()
+      const golden = await inCopy(template, 0, (home) => performTask(call, home, server))
+      expect([golden.problems, golden.state]).toEqual([[], 'done'])
+      const faults = faultsOf(golden).filter((__, number) => number % each === at % each)
+      const problems: string[] = []
+      for (const [number, fault] of faults.entries()) {
+        const end = await inCopy(template, number, (home) => performTask(call, home, server, fault))
+        const where = `${fault.port} ${fault.at} ${JSON.stringify(end.failed)}`
+        problems.push(...end.problems.map((problem) => `${where}: ${problem}`))
+      }
+      expect(problems).toEqual([])
+    },
+  )
+}
+
+/** Runs a worker, one of whose calls to the system fails, and then another one. */
+async function performTask(
+  { task: instance, exchanges, leaves }: WorkerTask,
+  home: string,
+  server: LocalServer,
+  fault?: Fault,
+) {
+  const begun = server.requests.length
+  const clock = recordingClock(fakeClock({ random: seededRandom('torture', runs++) }))
+  const bench = await workerBench({ clock, below: home, limits: { jobs: 1 } })
+  const [key] = await bench.submit([instance])
+  const work = async (own: number) => {
+    // Each is dead once it has ended, whatever it could not remove.
+    const processes = { own, isRunning: (other: number) => other === own }
+    const gateway = { onRetry() {} }
+    const { ended, warnings } = bench.work(server.url, { untilEmpty: true }, { gateway, processes })
+    const isOver = ended.then(
+      () => 0,
+      () => 0,
+    )
+    await passing(clock, isOver, () => '').passWaits()
+    const reason = await ended.catch((error: unknown) => error)
+    return { reason: reason && asModelgateError(reason, false), warnings: warnings() }
+  }
+  const { ended: first, ...seen } = await torture(home, () => work(2 ** 30), fault)
+  const second = fault === undefined ? first : await work(2 ** 30 + 1)
+  const { state, outcome } = bench.task(key!)
+
+  const problems: string[] = []
+  const found = (isWrong: boolean, what: string) => void (isWrong && problems.push(what))
+  found(first === undefined, 'it hangs')
+  found(seen.leftOpen.length > 0, `left open: ${seen.leftOpen.join()}`)
+  const errors = [first?.reason, second?.reason, outcome?.kind === 'error' && errorFrom(outcome.error)]
+  const said = [...(first?.warnings ?? []), ...(second?.warnings ?? [])]
+  for (const error of errors.filter((one) => one instanceof ModelgateError)) {
+    found(error.exit === 'bug', `a bug: ${error.message}`)
+    said.push(error.message)
+  }
+  const words = said.join(' ')
+  found(/injected|\[object/.test(words), 'not in plain words')
+  const paid = exchanges.filter(({ role }) => role === 'text' || role === 'creation')
+  const isPaid = ({ line, complete }: ReceivedRequest) => complete && paid.some(({ asks }) => asks.test(line))
+  const made = server.requests.slice(begun).filter(isPaid).length
+  found(made > 1, `created ${made} times`)
+  const [output] = Object.values(leaves.files)
+  const files = Object.entries(filesBelow(home))
+  if (state === 'done' && outcome?.kind === 'result') {
+    await bench.store.fetch(outcome.result.outputs[0]!.sha256, join(home, 'fetched'))
+    found(!readFileSync(join(home, 'fetched')).equals(output!), 'the store holds something else')
+    // A film that could not be read back was fetched again.
+    const left = files.filter(([path]) => /\.mgpart$|^machine\/workers\/(?!kept\/)/.test(path))
+    found(left.length > 0, `left behind: ${left.map(([path]) => path).join()}`)
+  } else if (seen.failed?.port === 'file') {
+    found(state !== 'unknown', `${state}, for a file`)
+    const isKept = files.some(([path, bytes]) => path.startsWith('machine/') && bytes.equals(output!))
+    found(made > 0 && !isKept, 'what was paid for is dropped')
+  } else found(state !== 'failed' && state !== 'unknown', state)
+  return { ...seen, state, problems: problems.map((problem) => `${problem}: ${state}. ${words}`) }
+}

@@ -1,0 +1,3 @@
+import { testWorkerTorture } from './worker-torture.ts'
+
+testWorkerTorture(1)
