@@ -39,6 +39,8 @@ export interface Call {
   readonly argv: readonly string[]
   /** How it is run: the program with these arguments, a chat with them, a worker of a queue with a task. */
   readonly how: 'program' | 'chat' | 'worker'
+  /** During the first answer of a chat. */
+  readonly typed?: string
   /** Of the worker. */
   readonly task?: Instance
   /** Calls made before it, on a gateway that answers rightly. */

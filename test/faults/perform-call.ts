@@ -112,7 +112,7 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
       : startProgram([...call.argv, ...more], {
           home,
           cwd,
-          ...(call.how === 'chat' && terminal()),
+          ...(call.how === 'chat' && terminal(call.typed)),
           ...trouble.context,
           env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
         })
@@ -166,10 +166,11 @@ export function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
   ]
 }
 
-/** A terminal on which nobody types anything more. */
-export function terminal(): TestOverrides {
+/** A terminal on which this is typed; nobody is at it unless told. */
+export function terminal(typed?: string): TestOverrides {
   const keys = new PassThrough()
-  keys.end()
+  if (typed === undefined) keys.end()
+  else keys.write(typed)
   const screen = Object.assign(memorySink({ isTerminal: true }), { stream: new PassThrough().resume() })
   return {
     stdin: { kind: 'terminal', consumed: 'none', async *read() {}, release() {}, stream: keys as never },

@@ -69,6 +69,14 @@ export const ownCalls: readonly Call[] = [
   },
   {
     ...program,
+    how: 'chat',
+    name: 'chat, which is saved',
+    argv: called('chat').argv,
+    typed: '/save talk.yaml\r/save answer.md\r/exit\r',
+    exchanges: responded,
+  },
+  {
+    ...program,
     name: 'image create --json, over an older file',
     files: { 'x.png': 'old' },
     argv: ['image', 'create', '--json', '--force', '-m', 'gpt-image-2', '-o', 'x.png', 'A boat'],

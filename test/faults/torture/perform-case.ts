@@ -121,7 +121,7 @@ export async function torture<Value>(
 
 /** Runs a call of the program in a folder of its own, and lets one of its calls to the system fail. */
 export async function performCase(
-  call: Pick<Call, 'argv' | 'how'>,
+  call: Pick<Call, 'argv' | 'how' | 'typed'>,
   home: string,
   server: LocalServer,
   fault?: Fault,
@@ -135,7 +135,7 @@ export async function performCase(
       cwd: join(home, 'project'),
       // Requests are told apart by their idempotency keys.
       clock: fakeClock({ random: seededRandom('torture', runs++) }),
-      ...(call.how === 'chat' && terminal()),
+      ...(call.how === 'chat' && terminal(call.typed)),
       env: {
         HOME: home,
         MODELGATE_BASE_URL: server.url,
