@@ -136,10 +136,9 @@ function keep(score: Score): void {
 
 function isExplained(result: Result): boolean {
   const original = originalOf(result)
-  return survivors.some(
-    ({ file, before, after }) =>
-      file === fileOf(result) && before === original && (after === undefined || after === result.replacement),
-  )
+  const isThis = ([before, after]: readonly [before: string, after?: string]) =>
+    before === original && (after === undefined || after === result.replacement)
+  return survivors.some(({ file, changes }) => file === fileOf(result) && changes.some(isThis))
 }
 
 function describe(result: Result): string {
