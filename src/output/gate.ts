@@ -109,7 +109,7 @@ function escapeForPattern(text: string): string {
  * characters.
  */
 export interface Gate {
-  /** Adds a secret. Existing streams do not look for it. */
+  /** Adds a secret, for all gates of the process. Existing streams do not look for it. */
   hide(secret: string): void
   /** Redacts an id, a path or a URL. */
   text(text: string): string
@@ -135,24 +135,30 @@ export interface ReplyStream {
   end(): Uint8Array | string
 }
 
-/** @param secrets known so far; the key in the environment is always included */
+/** The secrets that gates were told to hide, by the environment of their process: what one has learnt, all hide. */
+const learnt = new WeakMap<Context['env'], Set<string>>()
+
+/** @param secrets for this gate alone; the key in the environment is always included */
 export function createGate(context: Context, secrets: readonly string[] = []): Gate {
-  const { MODELGATE_API_KEY: ownKey = '' } = context.env
-  const hidden = new Set([ownKey, ...secrets].filter((secret) => secret !== ''))
+  const { env } = context
+  const own = [env['MODELGATE_API_KEY'] ?? '', ...secrets].filter((secret) => secret !== '')
+  const shared = learnt.get(env) ?? new Set()
+  learnt.set(env, shared)
+  const hidden = () => [...new Set([...own, ...shared])]
   const redact = lazily(createRedactor)
   const redactJson = lazily(createJsonRedactor)
-  const isCi = inCi(context.env)
+  const isCi = inCi(env)
 
   /** Created on first use, and again after a secret is added. */
   function lazily(create: (secrets: readonly string[]) => (text: string) => string) {
     let made: { readonly count: number; readonly redactor: (text: string) => string } | undefined
     return (text: string) => {
-      if (made?.count !== hidden.size) made = { count: hidden.size, redactor: create([...hidden]) }
+      if (made?.count !== shared.size) made = { count: shared.size, redactor: create(hidden()) }
       return made.redactor(text)
     }
   }
   return {
-    hide: (secret) => void (secret !== '' && hidden.add(secret)),
+    hide: (secret) => void (secret !== '' && shared.add(secret)),
     text: redact,
     // Secrets are removed before a line is cut. A CI runner reads standard error too.
     line(text, limit) {
@@ -164,7 +170,7 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
       return isCi ? clean.split('\n').map(defuse).join('\n') : clean
     },
     stream() {
-      const redactor = createStreamRedactor([...hidden])
+      const redactor = createStreamRedactor(hidden())
       return {
         push: (piece) => sanitise(redactor.push(piece)),
         end: () => sanitise(redactor.end()),
@@ -181,8 +187,8 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
       return isCi ? defuseJson(json) : json
     },
     document: (json) => (isCi ? defuseJson(redactJson(json)) : redactJson(json)),
-    documents: () => createPieceRedactor([...hidden]),
-    reply: () => createReplyStream(createJsonStreamRedactor([...hidden]), Boolean(context.stdout.isTerminal)),
+    documents: () => createPieceRedactor(hidden()),
+    reply: () => createReplyStream(createJsonStreamRedactor(hidden()), Boolean(context.stdout.isTerminal)),
   }
 }
 

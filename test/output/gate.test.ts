@@ -104,3 +104,19 @@ test('the key of the environment is hidden by every gate, and one that becomes k
   gate.hide('sk-later-key')
   expect(gate.text('sk-environment-key sk-later-key')).toBe('[hidden] [hidden]')
 })
+
+test('what one gate has learnt to hide, all gates of the process hide, and those of no other', () => {
+  const context = testContext()
+  const [before, other] = [createGate(context), createGate(testContext())]
+  expect(before.text('key-0123456789')).toBe('key-0123456789')
+  createGate({ ...context, cwd: '/elsewhere' }).hide('key-0123456789')
+  const gates = [before, createGate(context), other]
+  expect(gates.map((gate) => gate.text('key-0123456789'))).toEqual(['[hidden]', '[hidden]', 'key-0123456789'])
+})
+
+test('a secret that is known to one gate alone is hidden by that one', () => {
+  const context = testContext()
+  const gate = createGate(context, ['key-0123456789'])
+  expect(gate.text('key-0123456789')).toBe('[hidden]')
+  expect(createGate(context).text('key-0123456789')).toBe('key-0123456789')
+})
