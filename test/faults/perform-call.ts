@@ -2,7 +2,6 @@ import dns from 'node:dns'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, vi } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import type { ErrorDocument } from '../../src/events/documents.ts'
@@ -15,7 +14,7 @@ import {
   type LocalServerOptions,
   type ReceivedRequest,
 } from '../support/local-server.ts'
-import { memorySink } from '../support/memory-sink.ts'
+import { typedTerminal } from '../support/question-terminal.ts'
 import { end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { TestOverrides } from '../support/test-context.ts'
@@ -112,7 +111,7 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
       : startProgram([...call.argv, ...more], {
           home,
           cwd,
-          ...(call.how === 'chat' && terminal(call.typed)),
+          ...(call.how === 'chat' && typedTerminal(call.typed)),
           ...trouble.context,
           env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
         })
@@ -164,18 +163,6 @@ export function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
     write('0\r\n\r\n'),
     end,
   ]
-}
-
-/** A terminal on which this is typed; nobody is at it unless told. */
-export function terminal(typed?: string): TestOverrides {
-  const keys = new PassThrough()
-  if (typed === undefined) keys.end()
-  else keys.write(typed)
-  const screen = Object.assign(memorySink({ isTerminal: true }), { stream: new PassThrough().resume() })
-  return {
-    stdin: { kind: 'terminal', consumed: 'none', async *read() {}, release() {}, stream: keys as never },
-    stderr: screen as never,
-  }
 }
 
 function errorIn(stderr: string): ErrorDocument['error'] | undefined {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { pngBytes } from '../support/image-bytes.ts'
+import { typedTerminal } from '../support/question-terminal.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { echoGateway, spellings, type Failure } from './echo-gateway.ts'
 import { startProgram } from './start-program.ts'
@@ -82,6 +83,11 @@ const groups: readonly [
     ['none', 'refused'],
   ],
   [
+    ['chat -m some hello', 'chat -m some --style generate --conversation-file talk.json hello'],
+    ['', '--debug', '--usage'],
+    ['none', 'failed', 'refused'],
+  ],
+  [
     ['auth status --check', 'doctor', 'config list'],
     ['', '--json'],
     ['none', 'refused'],
@@ -103,7 +109,9 @@ const isGoneOnWith = (command: string) => command.endsWith(' more')
 
 /** Runs one command to its end; every wait passes at once. */
 async function run(argv: readonly string[], home: string, env: Record<string, string>, terminal: boolean) {
-  const { context, passWaits } = startProgram(argv, { home, cwd: join(home, 'work'), env, terminal })
+  const typed = argv[0] === 'chat' && typedTerminal('And more\r/save all.yaml\r/save last.md\r/exit\r')
+  const overrides = { home, cwd: join(home, 'work'), env, terminal, ...typed }
+  const { context, passWaits } = startProgram(argv, overrides)
   return { code: await passWaits(), out: context.stdout, err: context.stderr }
 }
 

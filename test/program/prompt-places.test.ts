@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { canaryKey } from '../support/canary-key.ts'
 import { pngBytes } from '../support/image-bytes.ts'
+import { typedTerminal } from '../support/question-terminal.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { echoGateway, type Failure } from './echo-gateway.ts'
 import { startProgram } from './start-program.ts'
@@ -17,11 +18,16 @@ const places: readonly RegExp[] = [
   /--(?:dry-run|curl) > standard output$/,
   /^(?:log|video list).* > standard output$/,
   /--conversation-file talk\.yaml.* > work\/talk\.yaml$/,
+  // `/save talk.yaml`.
+  /^chat .* > work\/talk\.yaml$/,
   /^image .*--sidecar > work\/[\w-]+\.png\.json$/,
   /^run report .* > work\/report\.(?:html|json)$/,
   // What the program keeps by itself, besides the log, which is told how much it keeps: the records of jobs.
   /^video .* > \.local\/state\/modelgate\/jobs\/[\w-]+\/[\w-]+\.json$/,
 ]
+
+/** What `history: full` adds. */
+const logged = [/\/log\/[\d-]+\.jsonl$/, /^chat .* > \.local\/state\/modelgate\/chat-history$/]
 
 const text = 'generate -m some'
 const image = 'image create -m gpt-image-2'
@@ -50,6 +56,10 @@ const groups: readonly (readonly [commands: readonly string[], modes: readonly s
   [
     [`${text} --conversation-file talk.yaml PROMPT`, `${text} -c PROMPT`],
     ['', '--json', '--debug'],
+  ],
+  [
+    ['chat -m some PROMPT', 'chat -m some --style generate'],
+    ['', '--debug'],
   ],
   [
     ['run --generate', 'run --plan', 'run --check', 'run report --format html,markdown,json', 'run clean'],
@@ -106,7 +116,8 @@ test.each(cases)(
     for (const command of commands) {
       const words = `${command} ${mode}`.trim()
       const argv = words.split(' ').map((word) => (word === 'PROMPT' ? prompt : word))
-      const { context, passWaits } = startProgram(argv, { home, cwd, env })
+      const typed = argv[0] === 'chat' && typedTerminal(`${prompt}\r/save talk.yaml\r/exit\r`)
+      const { context, passWaits } = startProgram(argv, { home, cwd, env, ...typed })
       await passWaits()
       if (context.stdout.text.includes(canary)) found.push(`${words} > standard output`)
       if (context.stderr.text.includes(canary)) found.push(`${words} > standard error`)
@@ -115,8 +126,7 @@ test.each(cases)(
         known.add(path)
       }
     }
-    const log = /\/log\/[\d-]+\.jsonl$/
-    const allowed = history === 'full' ? [...places, log] : places
+    const allowed = history === 'full' ? [...places, ...logged] : places
     expect(found.filter((one) => !allowed.some((place) => place.test(one)))).toEqual([])
   },
 )

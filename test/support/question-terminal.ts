@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Input } from '../../src/context.ts'
 import { memorySink, type MemorySink } from './memory-sink.ts'
 import { pipedInput } from './piped-input.ts'
+import type { TestOverrides } from './test-context.ts'
 import { until } from './until.ts'
 
 /** Somebody at a terminal who can be asked. */
@@ -35,5 +36,17 @@ export function questionTerminal(): QuestionTerminal {
     press: (text) => keys.write(text),
     shown: () => shown,
     hangUp: () => keys.end(),
+  }
+}
+
+/** A terminal on which this is typed; nobody is at it unless told. */
+export function typedTerminal(typed?: string): TestOverrides {
+  const keys = new PassThrough()
+  if (typed === undefined) keys.end()
+  else keys.write(typed)
+  const screen = Object.assign(memorySink({ isTerminal: true }), { stream: new PassThrough().resume() })
+  return {
+    stdin: { kind: 'terminal', consumed: 'none', async *read() {}, release() {}, stream: keys as never },
+    stderr: screen as never,
   }
 }

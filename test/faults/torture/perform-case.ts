@@ -8,9 +8,9 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import type { LocalServer, ReceivedRequest } from '../../support/local-server.ts'
 import { withSocketHook } from '../../support/socket-faults.ts'
+import { typedTerminal } from '../../support/question-terminal.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import type { Call } from '../calls.ts'
-import { terminal } from '../perform-call.ts'
 
 /** A call of the program to the system that can fail. */
 export interface SystemCall {
@@ -135,7 +135,7 @@ export async function performCase(
       cwd: join(home, 'project'),
       // Requests are told apart by their idempotency keys.
       clock: fakeClock({ random: seededRandom('torture', runs++) }),
-      ...(call.how === 'chat' && terminal(call.typed)),
+      ...(call.how === 'chat' && typedTerminal(call.typed)),
       env: {
         HOME: home,
         MODELGATE_BASE_URL: server.url,
