@@ -135,12 +135,12 @@ export const groups: readonly Group[] = [
     name: 'lock',
     units: [
       {
-        files: [
-          'src/pipeline/lock/block-shape.ts',
-          'src/pipeline/lock/lock-block.ts',
-          'src/pipeline/lock/lock-text.ts',
-        ],
+        files: ['src/pipeline/lock/block-shape.ts', 'src/pipeline/lock/lock-text.ts'],
         tests: ['test/pipeline/lock/lock-text.test.ts'],
+      },
+      {
+        files: ['src/pipeline/lock/lock-block.ts'],
+        tests: ['test/pipeline/lock/lock-block.test.ts', 'test/pipeline/lock/lock-text.test.ts'],
       },
       { files: ['src/pipeline/lock/merge-lock.ts'], tests: ['test/pipeline/lock/merge-lock.test.ts'] },
       {

@@ -110,7 +110,7 @@ const ordinal: Kind<number> = {
 }
 
 const seconds: Kind<number> = {
-  is: (value): value is number => typeof value === 'number' && value >= 0 && Number.isFinite(value),
+  is: (value): value is number => Number.isFinite(value) && (value as number) >= 0,
   name: 'a number of seconds',
 }
 
@@ -140,6 +140,7 @@ const innerPath: Kind<string> = {
  * this program.
  */
 export function isInnerPath(path: string): boolean {
-  if (path === '' || !path.isWellFormed()) return false
-  return !/[\0-\x1f\\]|^[a-z]:|(?:^|\/)(?:\.{0,2}|\.git|\.modelgate)(?:\/|$)/i.test(path)
+  return (
+    path.isWellFormed() && !/[\0-\x1f\\]|^[a-z]:|(?:^|\/)(?:\.{0,2}|\.git|\.modelgate)(?:\/|$)/i.test(path)
+  )
 }

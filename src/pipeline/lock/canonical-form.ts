@@ -9,7 +9,7 @@ import { UsageError } from '../../errors.ts'
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return canonicalString(value)
   if (value === null || typeof value === 'boolean') return String(value)
-  if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value)
+  if (Number.isFinite(value)) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (isPlainObject(value)) {
     const members = Object.keys(value)

@@ -117,10 +117,10 @@ function* repeatedIds(text: string, members: number): Iterable<{ id: string; lin
 /** As each member of the lock begins in the form in which it is written. */
 const memberStart = '\n  "'
 
-/** Where a block begins, in the form in which locks are written. */
+/** Where a block begins, in the form in which locks are written; 1 where that is not known. */
 function lineOf(text: string, id: string): number {
   const at = text.indexOf(`${memberStart}${JSON.stringify(id).slice(1)}:`)
-  return at === -1 ? 1 : lineAt(text, at + 1)
+  return lineAt(text, at + 1)
 }
 
 function lineAt(text: string, offset: number): number {

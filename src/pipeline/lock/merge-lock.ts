@@ -73,7 +73,7 @@ function splitSides(text: string, file: string): { ours: string; theirs: string 
   for (const [at, line] of text.split('\n').entries()) {
     const next = nextPart(part, line)
     if (next === 'wrong') throw marksInvalid(file, at + 1)
-    if (part === 'both' && next === 'ours') begin = at + 1
+    if (next === 'ours') begin = at + 1
     ours.push(next === undefined && (part === 'both' || part === 'ours') ? line : '')
     theirs.push(next === undefined && (part === 'both' || part === 'theirs') ? line : '')
     part = next ?? part

@@ -127,6 +127,23 @@ test('any block comes back as it was', () => {
   )
 })
 
+test('a member that is null is one that says nothing', () => {
+  const lock = parseLock(written.replace('"picked":2', '"picked":null'), 'modelgate.lock')
+  expect(lock).toEqual(new Map([['hero', { ...block, picked: null }]]))
+})
+
+test('conflict marks within a line are text', () => {
+  const prompt = 'a ||||||| b ======= c >>>>>>> d <<<<<<< e'
+  const lock = new Map([['hero', { ...block, prompt }]])
+  expect(parseLock(formatLock(lock), 'modelgate.lock')).toEqual(lock)
+})
+
+test('an output may have a colon in its name', () => {
+  const outputs = [{ ...block.outputs[0]!, path: 'art/shoe: red.webp' }]
+  const lock = new Map([['hero', { ...block, outputs }]])
+  expect(parseLock(formatLock(lock), 'modelgate.lock')).toEqual(lock)
+})
+
 describe('is refused:', () => {
   const refusal = (text: string) => {
     try {
@@ -155,11 +172,19 @@ describe('is refused:', () => {
     },
   )
 
+  test('a conflict mark at the very end', () => {
+    expect(refusal(`${written}>>>>>>>`)).toMatchObject({
+      code: 'lock_conflict',
+      message: 'modelgate.lock:6: the lock has conflict marks of a merge.',
+    })
+  })
+
   test('a lock that was cut', () => {
     expect(refusal(written.slice(0, 300))).toMatchObject({
       exit: 'usage',
       code: 'lock_invalid',
       message: expect.stringMatching(/^modelgate\.lock:\d+:\d+: the lock is not valid JSON: /) as string,
+      facts: { hint: 'Restore it from version control; nothing is generated without it.' },
     })
     expect(refusal('')).toMatchObject({
       message: 'modelgate.lock:1:1: the lock is not valid JSON: expected a value.',
@@ -177,18 +202,23 @@ describe('is refused:', () => {
   })
 
   test('a lock without its version', () => {
-    expect(refusal('{}')).toMatchObject({ message: 'modelgate.lock:1: the lock has no "$version" of 1.' })
+    for (const text of ['{}', '{"$version": "2"}']) {
+      expect(refusal(text)).toMatchObject({ message: 'modelgate.lock:1: the lock has no "$version" of 1.' })
+    }
   })
 
   test.each([
     ['"__proto__"', 'modelgate.lock:3: "__proto__" is not the name of an instance.'],
     ['"../hero"', 'modelgate.lock:3: "../hero" is not the name of an instance.'],
+    ['"hero.x"', 'modelgate.lock:3: "hero.x" is not the name of an instance.'],
   ])('a block called %s', (name, message) => {
     expect(refusal(written.replace('"hero"', name))).toMatchObject({ code: 'lock_invalid', message })
   })
 
   test.each([
     ['"key":"a', '"key":"A', 'key is not a SHA-256 in hexadecimal'],
+    ['"key":"a', '"key":"aa', 'key is not a SHA-256 in hexadecimal'],
+    [`"key":"${digest('a')}"`, `"key":["${digest('a')}"]`, 'key is not a SHA-256 in hexadecimal'],
     ['"key"', '"other"', 'key is missing'],
     ['"bytes":1234', '"bytes":-1', 'outputs[0].bytes is not a whole number'],
     ['"width":1536', '"width":"x"', 'outputs[0].width is not a whole number'],
@@ -198,6 +228,10 @@ describe('is refused:', () => {
     ['"credentials":true', '"credentials":1', 'outputs[0].credentials is not true or false'],
     ['"prompt":"0123456789ab"', '"prompt":"x"', 'fields is not an object of fields and their digests'],
     ['"prompt":"0', '"__proto__":"0', 'fields is not an object of fields and their digests'],
+    ['"prompt":"0', '"prompt x":"0', 'fields is not an object of fields and their digests'],
+    ['"prompt":"0', '"prompt":"x0', 'fields is not an object of fields and their digests'],
+    ['6789ab"}', '6789abx"}', 'fields is not an object of fields and their digests'],
+    ['"0123456789ab"', '["0123456789ab"]', 'fields is not an object of fields and their digests'],
   ])('%s as %s', (from, to, clause) => {
     expect(refusal(written.replace(from, to))).toMatchObject({
       exit: 'usage',
@@ -222,6 +256,7 @@ describe('is refused:', () => {
     'sub/.GIT/config',
     '.modelgate/store/x',
     '.Modelgate',
+    'half of a pair \ud83d',
     '',
   ])('an output at %j', (path) => {
     expect(refusal(written.replace('"assets/hero.webp"', JSON.stringify(path)))).toMatchObject({
@@ -254,6 +289,18 @@ describe('is refused:', () => {
   test('a block that stands there twice, as after a merge by hand', () => {
     expect(refusal(written.replace(hero, hero + hero))).toMatchObject({
       message: 'modelgate.lock:4: "hero" stands in the lock twice.',
+    })
+    // Lines that stand further to the right are no instances.
+    const pretty = JSON.stringify(JSON.parse(written), null, 2)
+    const lines = pretty.split('\n').slice(2, -2)
+    expect(refusal(pretty.replace('  "$version"', `${lines.join('\n')}\n  "$version"`))).toMatchObject({
+      message: `modelgate.lock:${3 + lines.length}: "hero" stands in the lock twice.`,
+    })
+  })
+
+  test('a block that is no object', () => {
+    expect(refusal('{\n  "hero": null,\n  "$version": 1\n}\n')).toMatchObject({
+      message: 'modelgate.lock:2: "hero": it is not an object.',
     })
   })
 

@@ -156,6 +156,43 @@ test('of two results of one request, the one whose files are there is taken, els
   expect(await takes(({ request_id }) => request_id === 'req_other')).toBe('theirs')
 })
 
+test('files are looked at only when both sides have the key', async () => {
+  const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }))
+  const blind = { isInPlace: () => Promise.reject(new Error('looked')) }
+  for (const number of [20, 21]) {
+    const resolved = await resolveLock(text, file, { ...judge({ d: number }), ...blind })
+    expect(resolved.lock.get('d')).toEqual(block(number))
+  }
+})
+
+test('only instances that the sides differ in are told as taken', async () => {
+  const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }))
+  const resolved = await resolveLock(text, file, judge({ b: 0, d: 20, f: 2 }))
+  expect(resolved.taken).toEqual(new Map([['d', 'ours']]))
+})
+
+test('an instance of the manifest is not given what another one asks for', async () => {
+  const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }))
+  const resolved = await resolveLock(text, file, judge({ d: 99, renamed: 20 }))
+  expect(resolved).toMatchObject({ taken: new Map(), dropped: ['d'] })
+})
+
+test('what is dropped is told in order, whichever side it was of', async () => {
+  const ours = changed(base, { ee: block(20) })
+  const theirs = changed(base, { e: block(21) })
+  const { text } = gitMerge(base, ours, theirs)
+  expect((await resolveLock(text, file, judge({}))).dropped).toEqual(['e', 'ee'])
+})
+
+test('marks may have no label, and within a line they are text', async () => {
+  const prompt = 'a ||||||| b ======= c >>>>>>> d <<<<<<< e'
+  const [start, ours, theirs] = [0, 20, 21].map((number) => lockOf({ d: block(number, { prompt }) }))
+  const { text } = gitMerge(start!, ours!, theirs!, 'diff3')
+  const bare = text.replaceAll(/^([<|=>]{7}).*$/gm, '$1')
+  expect(bare.match(/^.{7}$/gm)).toEqual(['<<<<<<<', '|||||||', '=======', '>>>>>>>'])
+  expect((await resolveLock(bare, file, judge({ d: 21 }))).lock).toEqual(theirs)
+})
+
 test('keys are asked for in order, with what has been decided before', async () => {
   const ours = changed(base, { d: block(20), e: block(22) })
   const theirs = changed(base, { d: block(21), e: block(23) })
@@ -218,17 +255,20 @@ test.each<[string, string, number]>([
     exit: 'usage',
     code: 'lock_invalid',
     message: `modelgate.lock:${line}: the conflict marks are not those of one merge.`,
+    facts: { hint: 'Take the lock of one branch from version control, and run modelgate run --plan.' },
   })
 })
 
 test('a side that cannot be read is told with its line', async () => {
   const { text } = gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }))
-  const line = text.split('\n').findIndex((each) => each.includes(digest(21))) + 1
-  const spoilt = text.replace(`"${digest(21)}",`, `"${digest(21)}"`)
-  await expect(resolveLock(spoilt, file, judge({ d: 20 }))).rejects.toMatchObject({
-    exit: 'usage',
-    message: expect.stringMatching(`^modelgate\\.lock:${line}:`) as string,
-  })
+  for (const number of [20, 21]) {
+    const line = text.split('\n').findIndex((each) => each.includes(digest(number))) + 1
+    const spoilt = text.replace(`"${digest(number)}",`, `"${digest(number)}"`)
+    await expect(resolveLock(spoilt, file, judge({ d: 20 }))).rejects.toMatchObject({
+      exit: 'usage',
+      message: expect.stringMatching(`^modelgate\\.lock:${line}:`) as string,
+    })
+  }
 })
 
 test('marks within a block, as in a lock that was formatted anew', async () => {

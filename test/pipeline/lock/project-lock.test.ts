@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
+import { withFsHook } from '../../support/fs-faults.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
@@ -100,6 +101,7 @@ test('a byte-order mark is no mistake, bytes that are no text are', async () => 
     exit: 'usage',
     code: 'lock_invalid',
     message: `modelgate.lock: the lock is not UTF-8 text (byte 0xff at offset ${text.length}).`,
+    facts: { hint: 'Restore it from version control; nothing is generated without it.' },
   })
 })
 
@@ -122,4 +124,28 @@ test('a folder in its place is told', async () => {
   mkdirSync(project.lockPath)
   await expect(read()).rejects.toMatchObject({ exit: 'io', code: 'is_folder' })
   await expect(write(new Map([['hero', block]]))).rejects.toMatchObject({ exit: 'io', code: 'is_folder' })
+})
+
+test('a file in place of its folder is told', async () => {
+  const folder = temporaryFolder()
+  const project = projectOf(join(folder, 'modelgate.yaml'), true)
+  writeFileSync(join(folder, '.modelgate'), '')
+  const write = writeLock(testContext({ cwd: folder }), project, new Map([['hero', block]]))
+  await expect(write).rejects.toMatchObject({
+    exit: 'io',
+    message: expect.stringContaining('.modelgate/sandbox/modelgate.lock') as string,
+  })
+})
+
+test('where the disk is full the lock stays as it was, and nothing is left beside it', async () => {
+  const { folder, read, write } = setUp()
+  await write(new Map([['hero', block]]))
+  const isFull = (name: string, call: () => Promise<unknown>) =>
+    name === 'handle.write' || name === 'handle.writeFile'
+      ? Promise.reject(Object.assign(new Error('ENOSPC: injected'), { code: 'ENOSPC' }))
+      : call()
+  const failing = withFsHook(isFull, () => write(new Map([['other', block]])))
+  await expect(failing).rejects.toMatchObject({ exit: 'io', code: 'no_space' })
+  expect(readdirSync(folder)).toEqual(['modelgate.lock'])
+  expect(await read()).toEqual(new Map([['hero', block]]))
 })
