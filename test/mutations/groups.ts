@@ -127,7 +127,7 @@ export const groups: readonly Group[] = [
       { files: ['src/pipeline/journal/journal.ts'], tests: ['test/pipeline/journal/journal.test.ts'] },
       {
         files: ['src/pipeline/journal/owner-record.ts', 'src/pipeline/journal/owner.ts'],
-        tests: ['test/pipeline/journal/owner.test.ts'],
+        tests: ['test/pipeline/journal/owner.test.ts', 'test/pipeline/journal/owner-record.test.ts'],
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, objectOf, type JsonObject } from '../../json.ts'
 import type { JournalEvent } from './journal-event.ts'
 
 /** The event as a line of JSON, with the time; its last member is a checksum of everything before that. */
@@ -16,7 +16,7 @@ const timeLength = 32
 type Check = (value: unknown) => boolean
 
 const isText: Check = (value) => typeof value === 'string'
-const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value)
+const isNumber: Check = (value) => Number.isFinite(value)
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 const isTexts: Check = (value) => Array.isArray(value) && value.every(isText)
 const orNull =
@@ -70,8 +70,8 @@ function readLine(line: Buffer): JournalLine {
   if (end !== `,"check":"${checksum(start)}"}`) return { problem: 'is damaged' }
   // The event alone, without time and checksum.
   const value = parse(`${start.toString('utf8', 0, Math.max(0, start.length - timeLength))}}`)
-  const type = value?.['type']
-  if (value === undefined || typeof type !== 'string' || !Object.hasOwn(fields, type)) {
+  const type = value['type']
+  if (typeof type !== 'string' || !Object.hasOwn(fields, type)) {
     return { problem: 'has an event that this version does not know' }
   }
   const wrong = Object.entries(fields[type as JournalEvent['type']]).find(
@@ -105,7 +105,7 @@ export interface JournalTail {
 
 export function findTail(bytes: Buffer): JournalTail {
   const lineStart = bytes.lastIndexOf(10) + 1
-  const isWhole = lineStart < bytes.length && readLine(bytes.subarray(lineStart)).event !== undefined
+  const isWhole = readLine(bytes.subarray(lineStart)).event !== undefined
   return { wholeBytes: isWhole ? bytes.length : lineStart, needsNewline: isWhole }
 }
 
@@ -113,11 +113,11 @@ function checksum(bytes: Buffer): string {
   return crc32(bytes).toString(16).padStart(8, '0')
 }
 
-function parse(json: string): JsonObject | undefined {
+/** An empty object for anything else. */
+function parse(json: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(json)
-    return isObject(value) ? value : undefined
+    return objectOf(JSON.parse(json))
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -2,7 +2,13 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createHistory, readHistory, type History } from '../../../src/pipeline/journal/history.ts'
+import {
+  createHistory,
+  listRuns,
+  readHistory,
+  runsFolder,
+  type History,
+} from '../../../src/pipeline/journal/history.ts'
 import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
 import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
 import type { Project } from '../../../src/pipeline/project.ts'
@@ -61,6 +67,14 @@ test('only files that have the name of a journal are read', async () => {
     renameSync(path, join(path, '..', name))
   }
   expect(facts(await readHistory(project))).toMatchObject({ intents: [], unfinished: null })
+  writeRun(project, second, [])
+  expect(await listRuns(runsFolder(project))).toEqual([second])
+})
+
+test('a second beginning in a journal takes nothing back', async () => {
+  const project = sampleProject()
+  writeRun(project, first, [begin(first), intent('a'), begin(first), intent('b')])
+  expect((await readHistory(project)).unfinished?.used.creates).toBe(2)
 })
 
 test('an empty journal is that of no run', async () => {
@@ -81,6 +95,7 @@ test('where nothing was run, nothing is known', async () => {
     unfinished: null,
   })
   expect(history.problems).toEqual([])
+  expect(createHistory().problems).toEqual([])
 })
 
 describe('a key', () => {

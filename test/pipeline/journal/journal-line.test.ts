@@ -84,6 +84,7 @@ test('a cost that is no number is not valid, although JSON can write it', () => 
 test.each([
   ['an event without a type', `{"key":"a"${at}`],
   ['an event whose type is a number', `{"type":7${at}`],
+  ['an event whose type is a list', `{"type":["end"],"run":"r"${at}`],
   ['an event of a later version', `{"type":"split"${at}`],
   ['a name of the prototype', `{"type":"toString"${at}`],
   ['no JSON', `{"type":${at}`],

@@ -138,6 +138,24 @@ describe('an unfinished run', () => {
     expect(textOf(project)).not.toContain('\0')
     expect((await readHistory(project)).problems).toEqual([])
   })
+
+  test('that cannot be cut fails, and leaves no file open', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'))
+    const left: (readonly string[])[] = []
+    const hook = (name: string, call: () => Promise<unknown>) =>
+      name === 'handle.truncate'
+        ? Promise.reject(Object.assign(new Error('EIO: injected'), { code: 'EIO' }))
+        : call()
+    const append = async () => {
+      const journal = await opened(project)
+      return await failureOf(() => journal.append(intent('b')))
+    }
+    const failed = await withFsHook(hook, append, undefined, (paths) => left.push(paths))
+    expect(failed).toContain('10 write_failed')
+    expect(failed).toContain('EIO')
+    expect(left).toEqual([[]])
+  })
 })
 
 describe('appending', () => {
@@ -168,6 +186,7 @@ describe('appending', () => {
     })
     expect(syncs).toBeLessThanOrEqual(2)
     expect([...textOf(project).matchAll(/"key":"([^"]+)"/g)].map(([, key]) => key)).toEqual(keys)
+    expect([...(await readHistory(project)).intents.keys()]).toEqual(keys)
   })
 
   test('an event is on the disk when that is said', async () => {
@@ -212,6 +231,19 @@ describe('appending', () => {
     })
     expect(typesIn(textOf(project))).toEqual(['begin', 'intent'])
     expect([...(await readHistory(project)).intents.keys()]).toEqual(['a'])
+  })
+
+  test('what could not be synced is taken off a journal that had no last newline, too', async () => {
+    const project = sampleProject()
+    await wrote(project, intent('a'))
+    const whole = textOf(project)
+    writeFileSync(pathOf(project, first), whole.slice(0, -1))
+    await counted(1, async () => {
+      const journal = await opened(project)
+      expect(await failureOf(() => journal.append(intent('b')))).toContain('10 write_failed')
+      await journal.close()
+    })
+    expect(textOf(project)).toBe(whole)
   })
 
   test('in a folder that cannot be made, each event fails with the reason', async () => {

@@ -79,6 +79,8 @@ test('the owner has a file that says who it is, until it ends', async () => {
   expect(statSync(path).mtimeMs).toBe(noon)
   await ownership.release()
   expect(ownerFiles(project)).toEqual([])
+  // To release it again is no failure.
+  await ownership.release()
   await (await takeOwnership(project, testOwner())).release()
 })
 
@@ -101,6 +103,7 @@ test('a living owner on this machine is named, also one that gives no sign of li
   const project = sampleProject()
   const { child, say } = startChild(project)
   expect(await say('take')).toBe('owner')
+  await expect(takeOwnership(project, testOwner())).rejects.toMatchObject({ facts: { billed: 'no' } })
   expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
     `2 run_owned (input)\n"modelgate.yaml" is being run already: by process ${child.pid} on this machine.\nhint: Wait until it has ended, or stop it.`,
   )
@@ -113,9 +116,13 @@ test('a living owner on this machine is named, also one that gives no sign of li
 
 test('manifests of one folder have an owner each', async () => {
   const project = sampleProject()
-  const other = projectOf(join(project.folder, 'modelgate.yaml.bak'), false)
-  const ownerships = [await takeOwnership(project, testOwner()), await takeOwnership(other, testOwner())]
-  expect(ownerFiles(project)).toHaveLength(2)
+  const [longer, other] = ['modelgate.yaml.bak', 'gatemodel.yaml'].map((name) =>
+    projectOf(join(project.folder, name), false),
+  )
+  const ownerships = []
+  // Whichever comes first.
+  for (const one of [longer!, project, other!]) ownerships.push(await takeOwnership(one, testOwner()))
+  expect(ownerFiles(project)).toHaveLength(3)
   for (const ownership of ownerships) await ownership.release()
 })
 
@@ -140,6 +147,61 @@ test('an owner whose file the disk refuses leaves nothing of it', async () => {
   expect(ownerFiles(project)).toEqual([])
 })
 
+test('a file that is about to become that of an owner, and others like it, own nothing', async () => {
+  const project = sampleProject()
+  const record = await ownRecord(project)
+  const path = leave(project, record)
+  for (const name of [`${path}.new`, `${path}.bak`]) writeFileSync(name, JSON.stringify(record))
+  rmSync(path)
+  await (await takeOwnership(project, testOwner())).release()
+  expect(ownerFiles(project)).toHaveLength(2)
+})
+
+test('an owner that ends while others look is none', async () => {
+  const project = sampleProject()
+  const path = leave(project, await ownRecord(project))
+  const hook: FsHook = async (name, call) => {
+    const value = await call()
+    if (name === 'readdir') rmSync(path, { force: true })
+    return value
+  }
+  await withFsHook(hook, async () => (await takeOwnership(project, testOwner())).release())
+  expect(ownerFiles(project)).toEqual([])
+})
+
+test('of two at once the one that withdraws looks again after a while', async () => {
+  const project = sampleProject()
+  const clock = fakeClock({ start: noon })
+  let path: string | undefined
+  const hook: FsHook = async (name, call) => {
+    const value = await call()
+    if (name === 'rename') path ??= leave(project, { process: 1, host: 'elsewhere', machine: 'x' })
+    return value
+  }
+  await withFsHook(hook, async () => {
+    const taking = takeOwnership(project, { ...testOwner(), clock })
+    await until(() => clock.pendingTimers === 1)
+    expect(ownerFiles(project)).toEqual(['modelgate.yaml.00000000000000ff.owner'])
+    rmSync(path!)
+    // 10 ms, and by chance up to 100 more.
+    await clock.advance(59)
+    expect([clock.pendingTimers, ownerFiles(project)]).toEqual([1, []])
+    await clock.advance(1)
+    const ownership = await taking
+    expect(ownership.followsDeath).toBe(false)
+    expect(ownerFiles(project)).toHaveLength(1)
+    await ownership.release()
+  })
+})
+
+test('an owner whose clock is a minute ahead is waited for', async () => {
+  const project = sampleProject()
+  leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -60 })
+  expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
+    'on elsewhere, last heard of 0 s ago.\nhint: Wait until it has ended;',
+  )
+})
+
 test('an owner whose clock is ahead is named, with its file', async () => {
   const project = sampleProject()
   const path = leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -3600 })
@@ -155,7 +217,9 @@ describe('a dead owner', () => {
     expect(await say('take')).toBe('owner')
     child.kill('SIGKILL')
     await once(child, 'exit')
-    await (await takeOwnership(project, testOwner())).release()
+    const ownership = await takeOwnership(project, testOwner())
+    expect(ownership.followsDeath).toBe(true)
+    await ownership.release()
     expect(ownerFiles(project)).toEqual([])
   })
 
@@ -202,7 +266,9 @@ describe('a dead owner', () => {
     const project = sampleProject()
     const record = { ...(await ownRecord(project)), process: deadProcess(), machine: 'another' }
     leave(project, record)
-    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
+      `by process ${record.process} on ${hostname()}, last heard of 0 s ago.`,
+    )
   })
 
   test.each(['', 'null', '{"process":"7"}'])('that left %j counts for a minute', async (text) => {
@@ -240,15 +306,72 @@ test('the file shows that the owner lives, every ten seconds', async () => {
   expect(context.clock.pendingTimers).toBe(0)
 })
 
+test('an owner that cannot show that it lives stays one, and shows it ten seconds later', async () => {
+  const project = sampleProject()
+  const context = testOwner()
+  let isBroken = false
+  const hook: FsHook = (name, call) =>
+    isBroken && name === 'utimes'
+      ? Promise.reject(Object.assign(new Error('injected'), { code: 'EIO' }))
+      : call()
+  await withFsHook(hook, async () => {
+    const ownership = await takeOwnership(project, context)
+    const path = join(runs(project), ownerFiles(project)[0]!)
+    isBroken = true
+    await context.clock.advance(10_000)
+    await until(() => context.clock.pendingTimers === 1)
+    expect([ownership.lost.aborted, statSync(path).mtimeMs]).toEqual([false, noon])
+    isBroken = false
+    await context.clock.advance(10_000)
+    await until(() => statSync(path).mtimeMs === noon + 20_000 && context.clock.pendingTimers === 1)
+    await ownership.release()
+  })
+})
+
+test('an owner that ends while it shows that it lives shows it no more', async () => {
+  const project = sampleProject()
+  const context = testOwner()
+  const { promise: showing, resolve: show } = Promise.withResolvers<void>()
+  let touches = 0
+  let hasShown = false
+  const hook: FsHook = async (name, call) => {
+    if (name !== 'utimes' || ++touches !== 2) return await call()
+    await showing
+    return await call().finally(() => (hasShown = true))
+  }
+  await withFsHook(hook, async () => {
+    const { lost, release } = await takeOwnership(project, context)
+    const [name = ''] = ownerFiles(project)
+    const file = readFileSync(join(runs(project), name))
+    await context.clock.advance(10_000)
+    await until(() => touches === 2)
+    await release()
+    writeFileSync(join(runs(project), name), file)
+    show()
+    await until(() => hasShown)
+    await setImmediate()
+    expect([context.clock.pendingTimers, lost.aborted]).toEqual([0, false])
+  })
+})
+
 test('an owner that was taken over learns of it', async () => {
   const project = sampleProject()
   const context = testOwner()
   const { lost, release } = await takeOwnership(project, context)
-  rmSync(join(runs(project), ownerFiles(project)[0]!))
+  const path = join(runs(project), ownerFiles(project)[0]!)
+  rmSync(path)
   expect(lost.aborted).toBe(false)
   await context.clock.advance(10_000)
   await until(() => lost.aborted)
-  expect(await failureOf(() => lost.throwIfAborted())).toContain('10 run_taken_over')
+  expect(lost.reason).toMatchObject({
+    exitCode: 10,
+    code: 'run_taken_over',
+    message: `Another process has taken over this run: "${path}" is gone.`,
+    facts: {
+      billed: 'no',
+      hint: 'That process goes on with it. This one gave no sign of life for too long.',
+    },
+  })
   await release()
 })
 
