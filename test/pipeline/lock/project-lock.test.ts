@@ -133,7 +133,8 @@ test('a file in place of its folder is told', async () => {
   const write = writeLock(testContext({ cwd: folder }), project, new Map([['hero', block]]))
   await expect(write).rejects.toMatchObject({
     exit: 'io',
-    message: expect.stringContaining('.modelgate/sandbox/modelgate.lock') as string,
+    message:
+      '".modelgate/sandbox/modelgate.lock" cannot be written: a part of its path is a file, not a folder.',
   })
 })
 
