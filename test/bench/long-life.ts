@@ -84,16 +84,15 @@ async function measureCalls({ folder, env }: Workbench): Promise<Measurement> {
   }
 }
 
-/** Looks at a process at every thousandth text, until all are made. */
+/** Looks at a process at every two-hundredth text, until all are made. */
 async function readingsOf(sandbox: LoadSandbox, pid: number): Promise<number[]> {
   const step = calls / 50
   const readings: number[] = []
   while (readings.length < 49) {
     await setTimeout(20)
-    const made = await sandbox.created()
-    if (made < (readings.length + 1) * step) continue
     const now = residentMb(pid)
     if (now === 0) throw new Error('The process has ended too early.')
+    const made = await sandbox.created()
     while (readings.length < 49 && made >= (readings.length + 1) * step) readings.push(now)
   }
   return readings
@@ -136,14 +135,13 @@ async function measureWorker({ folder, env, skipped }: Workbench): Promise<Measu
   }
   const worker = start('worker', '--lanes', 'text=16')
   const submitter = start('--yes')
+  const [gone, ended] = [once(worker, 'exit'), once(submitter, 'exit')]
   try {
-    const ended = once(submitter, 'exit')
     const readings = await readingsOf(sandbox, worker.pid!)
     const [code] = (await ended) as [number | null]
     if (code !== 0) throw new Error(`The run ended with ${code}.`)
     return [growth('run worker, 10,000 texts, Redis', readings)]
   } finally {
-    const gone = once(worker, 'exit')
     for (const child of [worker, submitter]) child.kill()
     await gone
     sandbox.close()
