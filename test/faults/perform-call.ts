@@ -16,6 +16,7 @@ import {
 } from '../support/local-server.ts'
 import { typedTerminal } from '../support/question-terminal.ts'
 import { end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
+import { withSocketHook } from '../support/socket-faults.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { TestOverrides } from '../support/test-context.ts'
 import type { Call } from './calls.ts'
@@ -58,6 +59,8 @@ export interface Trouble {
   readonly tls?: LocalServerOptions['tls']
   /** Takes the place of the system's resolver. */
   readonly lookup?: LookupFunction
+  /** What every connection of the call fails with. */
+  readonly connectFails?: Error
   readonly context?: TestOverrides
   /** Once the gateway has fallen silent, time passes in steps of so many milliseconds; else only the program's own pauses do. */
   readonly stepMs?: number
@@ -73,7 +76,7 @@ export interface Trouble {
  * key, no temporary file, and never two creations that a gateway may have accepted.
  */
 export async function performCall(trouble: Trouble): Promise<CallEnd> {
-  const { call, exchange, more = [], env, baseUrl, connection, tls, lookup, stepMs } = trouble
+  const { call, exchange, more = [], env, baseUrl, connection, tls, lookup, connectFails, stepMs } = trouble
   const key = canaryKey()
   const home = temporaryFolder()
   const cwd = join(home, 'project')
@@ -105,7 +108,7 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   writeFiles(cwd, trouble.files ?? {})
   const known = contentsOf(cwd)
   const url = (await baseUrl?.(spoilt)) ?? spoilt.url
-  const run =
+  const start = () =>
     call.task !== undefined
       ? startWorker(call.task, { home, cwd, url, key })
       : startProgram([...call.argv, ...more], {
@@ -115,6 +118,8 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
           ...trouble.context,
           env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
         })
+  const fail = (name: string) => (name === 'connect' ? connectFails : undefined)
+  const run = connectFails === undefined ? start() : withSocketHook(fail, start)
   if (trouble.stdoutFails !== undefined) run.context.stdout.fail(trouble.stdoutFails)
   if (trouble.stderrFails !== undefined) run.context.stderr.fail(trouble.stderrFails)
   if (trouble.signal !== undefined) {
@@ -122,8 +127,9 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     run.context.abort(new Interrupted(trouble.signal))
   }
   if (stepMs !== undefined) {
-    // A resolver that never answers has no server behind it.
-    const isSilent = () => lookup !== undefined || spoilt.isEndless || run.clock.isPausing
+    // A resolver that never answers has no server behind it, nor has a host that is not reached.
+    const isAlone = lookup !== undefined || connectFails !== undefined
+    const isSilent = () => isAlone || spoilt.isEndless || run.clock.isPausing
     await advanceUntilSettled(run.clock, stepMs, run.exitCode, isSilent)
   }
   const exit = await run.passWaits()

@@ -100,7 +100,13 @@ function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Ca
   return isSampled ? onePerRole(cases) : cases
 }
 
-const ofWire: ReadonlySet<string> = new Set<keyof Trouble>(['baseUrl', 'connection', 'lookup', 'stepMs'])
+const ofWire: ReadonlySet<string> = new Set<keyof Trouble>([
+  'baseUrl',
+  'connection',
+  'connectFails',
+  'lookup',
+  'stepMs',
+])
 
 /** Whether all of it is between the program and its gateway: a worker has neither settings nor output here. */
 function isOfWire({ needsOpenssl, trouble }: FaultVariant, exchange: Exchange, call: Call): boolean {

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../src/context.ts'
 
@@ -31,7 +32,8 @@ export function fakeClock({
     monotonic: () => elapsed,
     random,
     timer(ms, callback) {
-      const timer = { due: elapsed + Math.max(0, ms), callback }
+      // Like a real one, it goes on where it was set.
+      const timer = { due: elapsed + Math.max(0, ms), callback: AsyncResource.bind(callback) }
       timers.add(timer)
       return { cancel: () => void timers.delete(timer) }
     },

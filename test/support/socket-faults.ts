@@ -10,6 +10,9 @@ export type SocketCall = 'lookup' | 'connect' | 'socket.write' | 'socket.read' |
 
 type AnyFunction = (this: Socket, ...values: unknown[]) => unknown
 
+/** What a connection fails with that never comes about: packets to its host vanish. */
+export const silence = new Error('no answer')
+
 const actions = new AsyncLocalStorage<FailSocketCall>()
 let isInstalled = false
 
@@ -17,7 +20,7 @@ let isInstalled = false
  * Asks before every call of an action to the network: names that are looked up, connections, writes, reads (the end of
  * the other side's bytes is one) and the end of the own bytes. Sockets of others in this process work as ever.
  */
-export function withSocketHook<Value>(fail: FailSocketCall, action: () => Promise<Value>): Promise<Value> {
+export function withSocketHook<Value>(fail: FailSocketCall, action: () => Value): Value {
   if (!isInstalled) install()
   isInstalled = true
   return actions.run(fail, action)
@@ -27,7 +30,7 @@ export function withSocketHook<Value>(fail: FailSocketCall, action: () => Promis
 function install(): void {
   const sockets = Socket.prototype as unknown as Record<string, AnyFunction>
   wrap(sockets, 'connect', 'connect', (socket, error) => {
-    process.nextTick(() => socket.destroy(error))
+    if (error !== silence) process.nextTick(() => socket.destroy(error))
     return socket
   })
   for (const name of ['_write', '_writev', '_final'] as const) {

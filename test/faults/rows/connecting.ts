@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { closedPort, type LocalServer } from '../../support/local-server.ts'
 import { brokeOff, everywhere, gaveUp, isFirst, worksAt } from './expectations.ts'
+import { silence } from '../../support/socket-faults.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 
 /** A host of the resolver that the row puts in place; https, since no key goes to it in clear text. */
@@ -36,6 +37,15 @@ const unresolved = (name: string, lookup: LookupFunction, says: RegExp): FaultVa
   where: isFirst,
   trouble: () => ({ baseUrl: () => host, lookup }),
   expects: notSent('not_sent_dns', says),
+})
+
+const unreachable = (code: 'EHOSTUNREACH' | 'ENETUNREACH'): FaultVariant => ({
+  name: code,
+  where: isFirst,
+  trouble: () => ({
+    connectFails: Object.assign(new Error(`connect ${code} 127.0.0.1`), { code, syscall: 'connect' }),
+  }),
+  expects: notSent('not_sent_connect', new RegExp(`127\\.0\\.0\\.1:\\d+ cannot be reached \\(${code}\\)`)),
 })
 
 /** A1 to A7: the way to the gateway. */
@@ -92,15 +102,20 @@ export const connecting: readonly FaultRow[] = [
     id: 'A5',
     fault: 'no route to the host',
     happens: 'tried again, then the address is named',
-    tried: [],
-    note: 'needs a machine without a route; such errors go the way of A4',
+    tried: [unreachable('EHOSTUNREACH'), unreachable('ENETUNREACH')],
   },
   {
     id: 'A6',
     fault: 'packets to the host vanish',
     happens: 'the connect limit of 10 s ends each attempt',
-    tried: [],
-    note: 'needs a network that drops packets; the same limit ends A3 and A10',
+    tried: [
+      {
+        name: 'no answer',
+        where: isFirst,
+        trouble: () => ({ connectFails: silence, stepMs: 10_000 }),
+        expects: notSent('not_sent_timeout', /127\.0\.0\.1:\d+.* within 10 s/),
+      },
+    ],
   },
   {
     id: 'A7',
