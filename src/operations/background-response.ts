@@ -20,7 +20,7 @@ import {
   type TextRequest,
   type TextRun,
 } from './generate-text.ts'
-import { mayExist } from './jobs.ts'
+import { isNew, mayExist } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
 import { promptOf } from './request-prompt.ts'
 import type { VideoLocation } from './video-request.ts'
@@ -150,6 +150,7 @@ export function waitOptions(
   return {
     firstWaitS: pollIntervalS,
     deadlineMs,
+    isNew: isNew(stored, context),
     isUnverified: stored === undefined,
     onReport(report, { elapsedMs }) {
       const { state, status, progress } = report

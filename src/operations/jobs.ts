@@ -3,7 +3,7 @@ import type { FileHost } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
-import type { JobFamily, JobRecord, ResponseJobs } from '../files/jobs/job-record.ts'
+import type { AnyJobs, JobFamily, JobRecord, ResponseJobs } from '../files/jobs/job-record.ts'
 import { openJobStore, openResponseStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -99,6 +99,16 @@ export function namedJob<Family extends JobFamily>(
     })
   }
   return { id, kind, stored }
+}
+
+/** A job that the gateway told of less than so many seconds ago may be missing on another of its servers (fault C11). */
+const newForS = 10
+
+/** Whether the job was started, or seen running, a moment ago, as far as there is a record of it. */
+export function isNew(stored: StoredJob<AnyJobs> | undefined, { clock }: Pick<FileHost, 'clock'>): boolean {
+  if (stored === undefined) return false
+  const { state, checked_at, created_at } = stored.record
+  return !isFinal(state) && Math.abs(clock.now() / 1000 - (checked_at ?? created_at)) < newForS
 }
 
 /** A job whose outcome is still unknown after this many days is unlikely to be resolved. */

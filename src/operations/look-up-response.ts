@@ -11,7 +11,9 @@ import {
   type ResponseReport,
 } from '../gateway/responses/background.ts'
 import { createResponseDecoder } from '../gateway/responses/decoder.ts'
+import { lookUpOnce } from '../gateway/videos/look-up-job.ts'
 import { waitForEnd } from '../gateway/videos/wait-for-job.ts'
+import { isNew } from './jobs.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import {
   changeOf,
@@ -104,7 +106,10 @@ export async function lookUpState(
   plan: LookUpResponsePlan,
 ): Promise<Outcome<TextDocument>> {
   return await reportState(call, 'response status', named, plan, async (run, followed) => {
-    const report = await lookUpResponse(call.gateway, named.id)
+    const { id, stored } = named
+    const report = await lookUpOnce(call.gateway, () => lookUpResponse(call.gateway, id), {
+      isNew: isNew(stored, call.context),
+    })
     await takeState(call, run, followed, report)
     if (!plan.reportsState) return undefined
     // The look-up succeeded whatever the state is: the document is complete.

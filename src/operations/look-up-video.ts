@@ -7,8 +7,8 @@ import { Interrupted, ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'
 import { describeVideoFile } from '../files/video-info.ts'
-import { isUnknownJob, lookUpJob } from '../gateway/videos/look-up-job.ts'
-import type { NamedJob } from './jobs.ts'
+import { isUnknownJob, lookUpJob, lookUpOnce } from '../gateway/videos/look-up-job.ts'
+import { isNew, type NamedJob } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
 import {
   beginRun,
@@ -39,7 +39,9 @@ export async function lookUpVideo(
   const { id, kind, stored } = named
   const run = beginRun(call.listener, { command, model: stored?.record.model ?? '', stored })
   const work = async () => {
-    const found = await lookUpJob(call.gateway, { id, kind })
+    const found = await lookUpOnce(call.gateway, () => lookUpJob(call.gateway, { id, kind }), {
+      isNew: isNew(stored, call.context),
+    })
     run.job = found
     await keepRecord(run, changeOf(found))
     if (found.note !== undefined) warn(run, found.note)

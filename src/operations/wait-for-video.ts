@@ -6,7 +6,7 @@ import type { JobReport } from '../gateway/videos/job-fields.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
 import { videoSources } from '../gateway/videos/fetch-video.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
-import type { NamedJob } from './jobs.ts'
+import { isNew, type NamedJob } from './jobs.ts'
 import { withRecordedFacts } from './look-up-video.ts'
 import type { Call, Outcome } from './operation.ts'
 import { saveVideos, type SavePlan } from './save-videos.ts'
@@ -80,6 +80,7 @@ export async function waitAndSave(
     firstWaitS: plan.pollIntervalS,
     deadlineMs,
     first,
+    isNew: first !== undefined || isNew(stored, context),
     isUnverified: stored === undefined && first === undefined,
     goOn: leadTo('To go on waiting: ', plan.resume(job.id)),
     onReport(found, { elapsedMs }) {

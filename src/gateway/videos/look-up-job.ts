@@ -1,3 +1,4 @@
+import { sleep } from '../../context.ts'
 import { lastSegment } from '../../contract/video-state.ts'
 import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
@@ -112,6 +113,9 @@ function isNoPath({ facts, message }: ModelgateError): boolean {
   return facts.httpStatus === 405 || facts.httpStatus === 501 || /\binvalid url\b/i.test(message)
 }
 
+/** How often, and after how many milliseconds each time, a new job that is not found yet is looked up again (fault C11). */
+export const appearance = { retries: 3, waitMs: 10_000 / 3 } as const
+
 /** Whether a job that was not found may still appear, if it is new: a gateway may have several servers (fault C11). */
 export function mayAppear(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || !isUnknownJob(error)) return false
@@ -125,6 +129,22 @@ export function isUnknownJob({ code }: ModelgateError): boolean {
 
 function lookUpFailed(error: ModelgateError): ModelgateError {
   return error.amend({ exit: 'later', billed: 'no', hint: 'Run it again later.' })
+}
+
+/** Looks up a job once; one that is new and not found yet, up to three more times within ten seconds (fault C11). */
+export async function lookUpOnce<Report>(
+  { clock, signal }: Pick<Gateway, 'clock' | 'signal'>,
+  lookUp: () => Promise<Report>,
+  { isNew }: { readonly isNew: boolean },
+): Promise<Report> {
+  for (let left = isNew ? appearance.retries : 0; ; left--) {
+    try {
+      return await lookUp()
+    } catch (error) {
+      if (left === 0 || !mayAppear(error)) throw error
+    }
+    await sleep(clock, appearance.waitMs, signal)
+  }
 }
 
 /** The error for a job that the gateway does not know. */

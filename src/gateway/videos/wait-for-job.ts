@@ -4,6 +4,7 @@ import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
+  appearance,
   createLookUpFailures,
   gaveUp,
   mayPass,
@@ -51,6 +52,8 @@ export interface WaitOptions<Report extends PolledReport = JobReport> {
   readonly deadlineMs?: number | undefined
   /** A known state of the job, which delays the first look-up. */
   readonly first?: Report | undefined
+  /** Whether it was started a moment ago, so that it may not be found yet; by default, whether `first` is given. */
+  readonly isNew?: boolean | undefined
   /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
   /** How to resume the wait, as a sentence or a command: the hint of every error. */
@@ -64,10 +67,6 @@ export interface WaitOptions<Report extends PolledReport = JobReport> {
 const asleepMs = 5_000
 /** The time for one more look-up after that, when the time for the wait is already over. */
 const lastLookUpMs = 10_000
-/** How often, and for how long, a new job that is not found yet is looked up again (fault C11). */
-const appearance = { retries: 3, seconds: 10 } as const
-/** The wait between two of these look-ups. */
-const absenceMs = (appearance.seconds * 1000) / appearance.retries
 
 /** Waits for a video or an operation as `waitForEnd` does. */
 export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
@@ -127,13 +126,13 @@ async function pollUntilEnd<Report extends PolledReport>(
   options: WaitOptions<Report>,
 ): Promise<Report> {
   const { clock, signal } = gateway
-  const { first, deadlineMs = Infinity } = options
+  const { first, isNew = first !== undefined, deadlineMs = Infinity } = options
   const begun = clock.monotonic()
   const waits = createPollWaits(options.firstWaitS)
   const failures = createLookUpFailures()
   let latest: Report | undefined
   /** How many more times a job that was just started may not be found. */
-  let absences = first === undefined ? 0 : appearance.retries
+  let absences = isNew ? appearance.retries : 0
 
   const take = (report: Report): Report => {
     latest = neverBack(report, latest)
@@ -163,7 +162,7 @@ async function pollUntilEnd<Report extends PolledReport>(
     if (failures.add(clock.monotonic())) throw gaveUp(error, failures.count)
     const askedS = error.facts.retryAfterS
     const usualMs = waits.next(askedS === undefined ? undefined : askedS * 1000, clock.random())
-    const waitMs = isAbsent ? Math.min(usualMs, absenceMs) : usualMs
+    const waitMs = isAbsent ? Math.min(usualMs, appearance.waitMs) : usualMs
     options.onFailedLookUp?.({
       attempt: failures.count,
       waitS: Math.round(waitMs) / 1000,

@@ -1,12 +1,25 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
+import type { Call } from '../calls.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
+
+/** Whether the job was created by the call itself. */
+const isNew = (call: Call) => call.exchanges[0]?.role === 'creation'
 
 /** An error in the words of both public APIs. */
 const refusal = (status: number, message = 'Not like this.', code?: string): ServerReply =>
   json({ error: { code: code ?? status, message } }, { status, headers: { 'x-request-id': 'req_7' } })
 
 const facts = (status: number) => ({ http_status: status, billed: 'no', phase: 'reply' }) as const
+
+/** It was looked up three times more. */
+const neverFound: Expected = {
+  exit: 4,
+  says: /The gateway has no status of the operation/,
+  error: { http_status: 404 },
+  attempts: 4,
+  leaves: 'nothing',
+}
 
 /** The gateway says no, and would say it again. */
 const final = (exit: number, status: number, more: Partial<Expected> = {}): Expected => ({
@@ -216,8 +229,21 @@ export const statuses: readonly FaultRow[] = [
     id: 'C11',
     fault: '404 for a job that was just created',
     happens: 'looked up again for ten seconds',
-    tried: [],
-    note: 'shown by test/program/videos/waiting.test.ts: exit 0 or 4',
+    tried: [
+      {
+        name: 'once',
+        where: isNew,
+        replies: () => [text('{}', { status: 404 })],
+        expects: { poll: worksAt(2) },
+      },
+      {
+        name: 'for ever',
+        where: isNew,
+        replies: () => always(text('{}', { status: 404 })),
+        expects: { poll: neverFound },
+      },
+    ],
+    note: 'of a look-up in a later call: test/program/videos/waiting.test.ts, test/program/responses/background.test.ts',
   },
   {
     id: 'C12',

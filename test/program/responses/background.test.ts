@@ -146,6 +146,25 @@ test.each(states)('the state %s: %j', async (state, found, waitCode, statusCode,
   expect(JSON.parse(document)).toMatchObject({ command: 'response status', id: 'resp_1', state })
 })
 
+test.each(['status', 'wait'])(
+  'one that was started a moment ago may not be known everywhere yet: %s',
+  async (command) => {
+    const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
+    const replies = [json(response('queued')), missing, missing, missing, json(completed)]
+    const workspace = workspaceOf(await localServer(replies))
+    await workspace.run(start)
+    expect((await workspace.run(['response', command, '--last'])).code).toBe(0)
+  },
+)
+
+test('one that was started a minute ago is not known when it is not found', async () => {
+  const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
+  const workspace = workspaceOf(await localServer([json(response('queued')), missing]))
+  await workspace.run(start)
+  const clock = fakeClock({ start: Date.UTC(2026, 0, 1, 0, 1) })
+  expect((await workspace.run(['response', 'status', '--last'], { clock })).code).toBe(4)
+})
+
 test.each(['queued', 'in_progress', 'thinking_hard'])('%s means that it is still running', async (status) => {
   const running = json(response(status))
   const workspace = workspaceOf(await localServer([running, running, running, json(completed)]))

@@ -210,7 +210,9 @@ describe('a wait asks the gateway again', () => {
 })
 
 describe('status of a job that the gateway has forgotten', () => {
-  const lost = (...before: ServerReply[]) => localServer([started, ...before, ...forgotten])
+  // It was started or running a moment ago, and is looked up three times more.
+  const fourTimes = [...forgotten, ...forgotten, ...forgotten, ...forgotten]
+  const lost = (...before: ServerReply[]) => localServer([started, ...before, ...fourTimes])
 
   test('tells the last known state, and fails all the same', async () => {
     const { workspace } = await savedOne(...forgotten)
@@ -236,6 +238,7 @@ describe('status of a job that the gateway has forgotten', () => {
   })
 
   test('leaves --raw without an object, and --exit-status at 4', async () => {
+    // The second time it is ten seconds old.
     const workspace = videoWorkspace(await lost(...forgotten))
     await workspace.run(generate)
     expect(await workspace.run(['status', '--last', '--raw'])).toMatchObject({ code: 4, out: '' })

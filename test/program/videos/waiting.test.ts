@@ -411,3 +411,18 @@ test('of a job that nobody knows it is not said that it was billed', async () =>
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('".." cannot be a part')])
   expect(unknown.err + wrong.err).not.toContain('billed')
 })
+
+test.each([
+  ['status', 0],
+  ['wait', 9],
+])(
+  'a job that another call started a moment ago may not be known everywhere yet: %s',
+  async (command, exit) => {
+    const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
+    const failed = video('failed', { error: { code: 'policy', message: 'Not this.' } })
+    const server = await localServer([video('queued'), missing, missing, missing, failed])
+    const workspace = videoWorkspace(server)
+    await workspace.run([...remix, '--no-check', '--no-wait'])
+    expect((await workspace.run([command, '--last'])).code).toBe(exit)
+  },
+)

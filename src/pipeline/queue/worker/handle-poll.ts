@@ -1,6 +1,7 @@
 import { asModelgateError, ModelgateError } from '../../../errors.ts'
 import type { JobReport } from '../../../gateway/videos/job-fields.ts'
 import {
+  appearance,
   createJobLookUp,
   createLookUpFailures,
   mayAppear,
@@ -23,12 +24,12 @@ import type { Worker } from './worker-call.ts'
 interface Memory {
   readonly lookUp: ReturnType<typeof createJobLookUp>
   readonly failures: ReturnType<typeof createLookUpFailures>
+  /** How many more times it may not be found, until it has been. */
+  absences: number
 }
 
 /** Jobs that are remembered at once: what others have ended is never taken out otherwise. */
 const maxRemembered = 1_000
-/** For so long a new job may not be found, in milliseconds (fault C11), and then it is looked up again after. */
-const appearance = { forMs: 10_000, againMs: 3_000 } as const
 /** What this process has left is nothing that anybody else would see. */
 const leftMs = 60_000
 
@@ -41,6 +42,7 @@ export function createPollHandler(worker: Worker): PollHandler {
     const memory = remembered.get(job.id) ?? {
       lookUp: createJobLookUp(job),
       failures: createLookUpFailures(),
+      absences: appearance.retries,
     }
     remembered.delete(job.id)
     remembered.set(job.id, memory)
@@ -94,6 +96,7 @@ async function lookUp(worker: Worker, memory: Memory, elapsedMs: number): Promis
     const once = { ...gateway, policy: { ...policy, maxRetries: 0 }, limits: { ...limits, total: undefined } }
     const report = await memory.lookUp(once)
     memory.failures.clear()
+    memory.absences = 0
     return isFinalState(report.state) ? { report } : { againInMs: wait(report.nextLookUpMs), report }
   } catch (thrown) {
     if (stop.inFlight.aborted) return { againInMs: 0 }
@@ -102,7 +105,7 @@ async function lookUp(worker: Worker, memory: Memory, elapsedMs: number): Promis
       stop.end(error)
       return { againInMs: 0 }
     }
-    if (mayAppear(error) && elapsedMs < appearance.forMs) return { againInMs: appearance.againMs }
+    if (mayAppear(error) && memory.absences-- > 0) return { againInMs: appearance.waitMs }
     if (!mayPass(error) || memory.failures.add(clock.monotonic())) return error
     const askedS = error.facts.retryAfterS
     return { againInMs: wait(askedS === undefined ? undefined : askedS * 1000) }
