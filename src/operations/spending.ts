@@ -74,7 +74,7 @@ export function createSpending(parts: SpendingParts): Spending {
       own.created += creation.count
       try {
         let known: KnownCost | undefined
-        if (isPriced && !isSandbox) {
+        if (isPriced) {
           const cost = (await import('../cost/estimate.ts')).costBefore(prices, creation)
           if (cost.amount !== null) known = cost
         }

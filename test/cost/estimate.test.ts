@@ -16,6 +16,9 @@ const prices: Prices = plain<Record<string, ModelPrice>>({
   mixed: { currency: 'USD', input: 5, output: 40, image: sized },
   sized: { currency: 'USD', image: sized },
   quality: { currency: 'USD', image: plain({ low: 0.01, high: 0.2 }) },
+  even: { currency: 'USD', image: plain({ low: 0.01, high: 0.01 }) },
+  auto: { currency: 'USD', image: plain({ auto: 0.05, high: 0.2 }) },
+  fast: { currency: 'USD', image: plain({ '4k-fast': 0.1, 'fast-4k': 0.3 }) },
   film: { currency: 'USD', second: 0.1 },
   hd: { currency: 'USD', second: plain({ '720p': 0.1, '1080p': 0.3 }) },
 })
@@ -70,6 +73,9 @@ describe('what a text has cost', () => {
   test('the id that the reply names counts where the one that was asked for has no price', () => {
     expect(after(null, { models: [null, 'plain-2026-10-31'], tokens: tokens(1e6, 0) })).toBe('1 EUR')
     expect(after(null, { models: ['best', 'text'], tokens: tokens(1e6, 0) })).toBe('1.25 USD')
+    expect(after(null, { models: [null, 'other'], tokens: tokens(1, 1) })).toBe(
+      'no_price: no price for other',
+    )
   })
 })
 
@@ -85,7 +91,13 @@ describe('what images have cost', () => {
     ['quality', '1x1', 'low', '0.03 USD'],
     ['quality', null, 'medium', 'no_price: there is no price of an image of medium'],
     ['quality', '1x1', null, 'no_price: there is no price of an image of 1x1'],
+    ['quality', '1x1', 'medium', 'no_price: there is no price of an image of 1x1, medium'],
     ['quality', null, null, 'no_price: there is no price of an image of no given size or quality'],
+    // What nobody asked for has a price where all are the same, or that of `auto`.
+    ['even', null, null, '0.03 USD'],
+    ['auto', null, null, '0.15 USD'],
+    // Not every name with a size in it is one.
+    ['fast', null, '4k-fast', '0.3 USD'],
     ['film', null, null, 'no_price: the price of film is not one of images'],
   ])('%s, %s, %s: %s', (model, size, quality, cost) => {
     expect(after(model, images(size, quality))).toBe(cost)
@@ -101,6 +113,9 @@ describe('what images have cost', () => {
     // 200 × 5 + 800 × 10 + 1000 × 40
     const counts = tokens(1000, 1000, { input_image_tokens: 800 })
     expect(after('painter', { ...images(null, null), tokens: counts })).toBe('0.049 USD')
+    // The cached ones are taken from the text first: 400 × 5 + 600 × 10
+    const cached = tokens(1000, 0, { cached_tokens: 400, input_image_tokens: 800 })
+    expect(after('painter', { tokens: cached })).toBe('0.008 USD')
     // 1000 × 5 + 1000 × 40
     expect(after('mixed', { ...images(null, null), tokens: counts })).toBe('0.045 USD')
   })
@@ -127,6 +142,9 @@ describe('what a request may cost', () => {
     ['a text with a limit', { body: { input: 'twelve bytes' }, maxOutputTokens: 100 }, '0.00100375 USD'],
     ['a text without', { body: 'x' }, '0.00000125 USD, without how many tokens will be generated'],
     ['media in base64', { body: [{ data: 'A'.repeat(4000) }], maxOutputTokens: 0 }, '0 USD'],
+    ['a text without end', { body: `${'A'.repeat(1000)} and`, maxOutputTokens: 0 }, '0.00031375 USD'],
+    ['a text that ends so', { body: `see ${'A'.repeat(1000)}`, maxOutputTokens: 0 }, '0.00031375 USD'],
+    ['a field of null', { body: { input: 'four', stop: null }, maxOutputTokens: 0 }, '0.00000125 USD'],
     ['long words', { body: '漢 '.repeat(1000), maxOutputTokens: 0 }, '0.00125 USD'],
     [
       'an image',
@@ -145,6 +163,16 @@ describe('what a request may cost', () => {
     ['a remix', { model: 'film', of: 'video' }, '0 USD, without how long the video will play'],
     ['a model without a price', { model: 'other' }, 'no_price: no price for other'],
     ['a price of something else', { model: 'film' }, 'no_price: the price of film is not one of tokens'],
+    [
+      'an image of a price of something else',
+      { model: 'film', of: 'image' },
+      'no_price: the price of film is not one of images',
+    ],
+    [
+      'a quality without a price',
+      { model: 'quality', of: 'image', variant: { size: null, quality: 'medium' } },
+      'no_price: there is no price of an image of medium',
+    ],
     [
       'a size without a price',
       { model: 'hd', of: 'video', seconds: 1, variant: { size: '4k', quality: null } },

@@ -15,6 +15,7 @@ import { expect, test } from 'vitest'
 import { openLedger, type Ledger, type NewEntry } from '../../src/files/ledger.ts'
 import { failureOf } from '../support/config-place.ts'
 import { fakeClock } from '../support/fake-clock.ts'
+import { withFsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const noon = Date.UTC(2026, 10, 22, 12)
@@ -99,7 +100,7 @@ test('only what was created since the time counts, over months', async () => {
 })
 
 test('what a crash has torn is counted as one, and the lines around it as they are', async () => {
-  const { ledger, file } = place()
+  const { ledger, clock, file, state } = place()
   await ledger.add(some(3), false)
   appendFileSync(file, '{"time":"2026-11-22T12:00:00.000Z","id":"torn","cou')
   await ledger.add(some(5), false)
@@ -108,7 +109,52 @@ test('what a crash has torn is counted as one, and the lines around it as they a
   expect(total(ledger, own)).toBe(3 + 1 + 5 + 2)
   const glued = readFileSync(file, 'utf8').replace('"cou\n', '"cou')
   writeFileSync(file, glued)
-  expect(total(ledger, own)).toBe(3 + 1 + 5 + 2)
+  // Nobody has read it before.
+  expect(total(openLedger(state, clock), own)).toBe(3 + 1 + 5 + 2)
+})
+
+test('of a line that follows on a single character both count', async () => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  writeFileSync(file, `{${readFileSync(file, 'utf8')}`)
+  expect(total(ledger)).toBe(1 + 3)
+})
+
+test('a line that is being written counts as one, and then as what it says', async () => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  const line = '{"time":"2026-11-22T12:00:00.000Z","id":"x","count":5}'
+  appendFileSync(file, line.slice(0, 30))
+  expect(total(ledger)).toBe(3 + 1)
+  appendFileSync(file, line.slice(30))
+  // It says all, although its end is still to come.
+  expect(total(ledger)).toBe(3 + 5)
+  appendFileSync(file, '\n')
+  expect(total(ledger)).toBe(3 + 5)
+})
+
+test('an empty line is nothing', async () => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  appendFileSync(file, '\n\n')
+  await ledger.add(some(4), false)
+  expect(total(ledger)).toBe(7)
+})
+
+test('a file that goes while it is read holds nothing', async () => {
+  const { ledger } = place()
+  await ledger.add(some(3), false)
+  const gone = () => {
+    const fail = (name: string) =>
+      name === 'openSync' ? Object.assign(new Error('injected'), { code: 'ENOENT' }) : undefined
+    return withFsHook(
+      (_, call) => call(),
+      () => Promise.resolve(total(ledger)),
+      fail,
+    )
+  }
+  expect(await gone()).toBe(0)
+  expect(total(ledger)).toBe(3)
 })
 
 test('a torn line of a day that is over does not count', async () => {

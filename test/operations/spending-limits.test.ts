@@ -117,6 +117,7 @@ test('--max-cost may be reached exactly, and not be exceeded', () => {
   // Without an estimate there is nothing to add up; without the limit there is nothing to hold it against.
   expect(held(limits, images(1), undefined, before)).toEqual({ warnings: [] })
   expect(held({}, images(1), about(1000), before)).toEqual({ warnings: [] })
+  expect(held({}, images(1), about(1), [entry(1), entry(1, '1', 'EUR')])).toEqual({ warnings: [] })
   expect(held(limits, images(1), about(0.21), before)).toEqual({
     exitCode: 15,
     code: 'cost_limit',

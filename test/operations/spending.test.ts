@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ModelgateError } from '../../src/errors.ts'
+import { FileError, ModelgateError } from '../../src/errors.ts'
 import type { TextDocument } from '../../src/events/text.ts'
-import { openLedger } from '../../src/files/ledger.ts'
+import { openLedger, type Ledger } from '../../src/files/ledger.ts'
 import { createSpending } from '../../src/operations/spending.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -107,6 +107,37 @@ describe('a creation', () => {
     expect(lines()).toEqual([])
   })
 
+  test('of the sandbox is not given back, either', async () => {
+    const ledger = openLedger(temporaryFolder(), fakeClock())
+    const given: string[] = []
+    const watched = {
+      ...ledger,
+      giveBack(id: string) {
+        given.push(id)
+        return ledger.giveBack(id)
+      },
+    }
+    const failed = await place({ ledger: watched, isSandbox: true }).spending.admit(image(1))
+    failed(notSent)
+    expect(given).toEqual([])
+  })
+
+  test('survives a power failure where there is a limit to hold it against', async () => {
+    const ledger = openLedger(temporaryFolder(), fakeClock())
+    const synced: boolean[] = []
+    const watched: Ledger = {
+      ...ledger,
+      add(entry, isSynced) {
+        synced.push(isSynced)
+        return ledger.add(entry, isSynced)
+      },
+    }
+    for (const limits of [undefined, { ...noLimit, own: 5 }, { ...noLimit, all: 5 }]) {
+      await place({ ledger: watched, limits }).spending.admit(image(1))
+    }
+    expect(synced).toEqual([false, false, true])
+  })
+
   test('is given back when it was not accepted, and only then', async () => {
     const { spending, lines } = place()
     for (const error of [
@@ -138,6 +169,19 @@ describe('a creation', () => {
 })
 
 describe('a limit', () => {
+  test('lets nothing be sent that cannot be written down, although the ledger can be read', async () => {
+    const full = new FileError('no_space', 'The disk is full.')
+    const ledger = { ...openLedger(temporaryFolder(), fakeClock()), add: () => Promise.reject(full) }
+    const own = { created: 0 }
+    const { spending } = place({ ledger, own, limits: { ...noLimit, all: 5 } })
+    await expect(spending.admit(image(1))).rejects.toMatchObject({
+      code: 'no_space',
+      message: 'What is created cannot be counted, so nothing was sent: The disk is full.',
+      facts: { billed: 'no' },
+    })
+    expect(own.created).toBe(0)
+  })
+
   test('of all commands is held against the ledger, and what exceeds it is given back', async () => {
     const own = { created: 0 }
     const { spending, lines, ledger } = place({ own, limits: { ...noLimit, all: 3 } })
@@ -248,7 +292,33 @@ describe('the cost of a document', () => {
     })
     await spending.admit(text)
     expect(await spending.withCost(running)).toBe(running)
+    expect(await spending.withCost(answer({ usage: null, state: 'queued' }))).toMatchObject({ cost: null })
     expect(lines()).toHaveLength(1)
+  })
+
+  test('is corrected by the command that asked, whatever id the answer has', async () => {
+    const { spending, lines } = place({ prices })
+    await spending.admit(text)
+    await spending.withCost(answer({ id: 'resp_3', usage }))
+    expect(lines().at(-1)).toEqual({ amount: '4', currency: 'EUR' })
+  })
+
+  test('of a model that the gateway has chosen is known only then', async () => {
+    const { spending, lines } = place({ prices })
+    await spending.admit({ ...text, model: null })
+    expect((await spending.withCost(answer({ usage }))).cost).toMatchObject({ amount: 4 })
+    expect(lines()).toEqual([
+      { count: 1, of: 'text', model: null, amount: null, currency: null },
+      { amount: '4', currency: 'EUR' },
+    ])
+  })
+
+  test('of the sandbox corrects nothing of what others have created', async () => {
+    const { spending, lines, ledger } = place({ prices })
+    await spending.admit(text)
+    await spending.withCost(answer({ id: 'resp_1', usage: null, state: 'queued' }))
+    await place({ prices, ledger, isSandbox: true }).spending.withCost(answer({ id: 'resp_1', usage }))
+    expect(lines()).toHaveLength(2)
   })
 
   test('of the sandbox is nothing, and tells what it would be', async () => {
