@@ -11,8 +11,7 @@ import { longChat } from './long-chat.ts'
 import { mixedCalls, mixedFaults } from './mixed-calls.ts'
 import { textStyles, type StyleName } from './text-styles.ts'
 
-/** The bench makes 10,000. */
-const calls = Number(process.env['CALLS'] ?? 2_000)
+const calls = 10_000
 
 /** Of this process: handles that stay open, by kind, and files. */
 function held() {
