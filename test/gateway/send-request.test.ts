@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest'
-import { ModelgateError } from '../../src/errors.ts'
-import { wireRequest } from '../../src/gateway/send-request.ts'
+import { Interrupted, ModelgateError } from '../../src/errors.ts'
+import { sendRequest, wireRequest } from '../../src/gateway/send-request.ts'
 import { localServer } from '../support/local-server.ts'
-import { json, readAll, reset, stall, text, type ServerReply } from '../support/server-replies.ts'
+import {
+  head,
+  json,
+  readAll,
+  reset,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
 
 const busy = (
@@ -50,6 +59,28 @@ test('what is to be created is asked about once, before all attempts', async () 
   const creation = { model: 'm', count: 3, of: 'image' } as const
   expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create', creation }))).toBe('ok')
   expect(asked).toEqual([[creation, 0]])
+})
+
+test('what does not say what it creates is asked about as one text', async () => {
+  const server = await localServer([ok])
+  const asked: unknown[] = []
+  const admit = async (creation: unknown) => {
+    asked.push(creation)
+    return () => {}
+  }
+  expect(await outcomeOf({ ...testGateway(server.url), admit })).toBe('ok')
+  expect(asked).toEqual([{ model: null, count: 1, of: 'text' }])
+})
+
+test('tells of each request that may cost money before it is sent, and of no other', async () => {
+  const server = await localServer([busy(), ok, ok, ok])
+  const sent: number[] = []
+  const gateway = { ...testGateway(server.url), onSend: () => void sent.push(server.requests.length) }
+  const { url } = textRequest(gateway)
+  expect(await outcomeOf(gateway)).toBe('ok')
+  expect(await outcomeOf(gateway, { method: 'GET', url, kind: 'read', accept: '*/*' })).toBe('ok')
+  expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create' }))).toBe('ok')
+  expect(sent).toEqual([0, 1, 3])
 })
 
 test('what is not admitted is not sent; a request that reads is not asked about', async () => {
@@ -129,8 +160,19 @@ test('tells of every retry', async () => {
   const gateway = testGateway(server.url, { policy: { mode: 'always' } })
   expect(await outcomeOf(gateway)).toBe('ok')
   expect(gateway.retries).toMatchObject([
-    { attempt: 1, wait_s: 2, http_status: 429, reason: 'The gateway cannot answer now (HTTP 429): Busy.' },
-    { attempt: 2, http_status: null, reason: expect.stringContaining('closed the connection') as string },
+    {
+      attempt: 1,
+      attempts_left: 2,
+      wait_s: 2,
+      http_status: 429,
+      reason: 'The gateway cannot answer now (HTTP 429): Busy.',
+    },
+    {
+      attempt: 2,
+      attempts_left: 1,
+      http_status: null,
+      reason: expect.stringContaining('closed the connection') as string,
+    },
   ])
 })
 
@@ -138,7 +180,10 @@ test.for(['121', '86400', '999999999999'])('a wait of %s s is the caller’s to 
   const server = await localServer([busy({ 'retry-after': seconds })])
   const gateway = testGateway(server.url)
   const outcome = (await outcomeOf(gateway)) as ModelgateError
-  expect(outcome).toMatchObject({ exitCode: 5, facts: { retryAfterS: Number(seconds), billed: 'no' } })
+  expect(outcome).toMatchObject({
+    exitCode: 5,
+    facts: { retryAfterS: Number(seconds), billed: 'no', hint: 'Run it again then.' },
+  })
   expect(outcome.message).toContain(`${seconds} s`)
   expect(gateway.retries).toEqual([])
 })
@@ -146,10 +191,9 @@ test.for(['121', '86400', '999999999999'])('a wait of %s s is the caller’s to 
 test('an unknown outcome stays one, however long the gateway asks to wait', async () => {
   const server = await localServer([busy({ 'retry-after': '600' }, 500)])
   const gateway = testGateway(server.url)
-  expect(await outcomeOf(gateway)).toMatchObject({
-    exitCode: 7,
-    facts: { billed: 'maybe', retryAfterS: 600 },
-  })
+  const outcome = (await outcomeOf(gateway)) as ModelgateError
+  expect(outcome).toMatchObject({ exitCode: 7, facts: { billed: 'maybe', retryAfterS: 600 } })
+  expect(outcome.message).toMatch(/It asks to wait 600 s, longer than the 120 s this program waits\.$/)
 })
 
 const quota = busy({}, 429, { error: { message: 'Spent.', code: 'insufficient_quota' } })
@@ -209,6 +253,61 @@ test('what was shown of a trace holds no key', async () => {
     expect(trace).not.toContain(secret)
 })
 
+test('a trace tells why an attempt failed, with the words of the gateway', async () => {
+  const server = await localServer([[readAll, reset], busy({}, 400)])
+  const gateway = testGateway(server.url, { policy: { mode: 'always' } })
+  await outcomeOf(gateway)
+  expect(gateway.traced.filter((line) => line.includes('! '))).toEqual([
+    expect.stringMatching(/^0\.000s ! wait: reset: .*closed the connection/) as string,
+  ])
+  expect(gateway.traced.at(-1)).toMatch(/s < \{"error":\{"message":"Busy\."\}\}$/)
+})
+
+test('works without a trace', async () => {
+  const server = await localServer([[readAll, reset], busy({}, 503), ok])
+  const { trace: _trace, ...gateway } = testGateway(server.url, { policy: { mode: 'always' } })
+  expect(await outcomeOf(gateway)).toBe('ok')
+})
+
+test('a reply names its request', async () => {
+  const server = await localServer([text('', { headers: { 'x-request-id': 'req-1' } }), ok])
+  const gateway = testGateway(server.url)
+  for (const requestId of ['req-1', null]) {
+    const reply = await sendRequest(gateway, textRequest(gateway))
+    reply.close()
+    expect(reply.requestId).toBe(requestId)
+  }
+})
+
+test('a reply that is encoded is refused', async () => {
+  const server = await localServer([text('ok', { headers: { 'content-encoding': 'gzip' } })])
+  expect(await outcomeOf(testGateway(server.url))).toMatchObject({ exitCode: 8, code: 'encoded_reply' })
+})
+
+test('a choice of addresses is no reply', async () => {
+  const server = await localServer([text('ok', { status: 300 })])
+  expect(await outcomeOf(testGateway(server.url))).toBeInstanceOf(ModelgateError)
+})
+
+test('a signal during a request is no fault of the exchange', async () => {
+  const server = await localServer([[readAll, stall]])
+  const gateway = testGateway(server.url)
+  const outcome = outcomeOf(gateway)
+  await until(() => server.requests[0]?.complete === true)
+  gateway.abort(new Interrupted('interrupt'))
+  expect(await outcome).toMatchObject({ exitCode: 130, code: 'interrupted' })
+})
+
+test('a request that may cost money follows no redirect, not even within the origin', async () => {
+  for (const kind of ['text', 'create'] as const) {
+    const server = await localServer([text('', { status: 307, headers: { location: '/v1/other' } })])
+    const gateway = testGateway(server.url)
+    expect(await outcomeOf(gateway, textRequest(gateway, { kind }))).toMatchObject({
+      code: 'unexpected_redirect',
+    })
+  }
+})
+
 test('a redirect is not followed, and gets no key', async () => {
   const elsewhere = await localServer([])
   const server = await localServer([
@@ -225,6 +324,15 @@ test('leaves no timers and sockets behind after many attempts', async () => {
   const outcome = outcomeOf(gateway)
   await advanceUntilSettled(gateway.clock, 1_000, outcome, () => server.isEndless)
   expect(await outcome).toBe('ok')
+  await until(() => server.openSockets === 0)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('closing a reply that was not read ends its time limit and its connection', async () => {
+  const server = await localServer([[readAll, write(head(200, { 'content-length': '10' })), stall]])
+  const gateway = testGateway(server.url, { limits: { total: 60_000 } })
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  reply.close()
   await until(() => server.openSockets === 0)
   expect(gateway.clock.pendingTimers).toBe(0)
 })

@@ -16,13 +16,16 @@ import { testGateway } from './test-gateway.ts'
 const baseUrl = new URL('https://gateway.test/v1')
 
 test('a JSON request, in the form that goes over the wire', () => {
+  const creation = { model: 'm', count: 2, of: 'image' } as const
   const request = jsonRequest({ baseUrl }, 'responses', {
     kind: 'create',
+    creation,
     body: { input: 'größer' },
     query: { alt: 'sse' },
     streamed: true,
     idempotencyKey: 'one',
   })
+  expect(request).toMatchObject({ kind: 'create', creation })
   const { headers, body, ...rest } = wireRequest({ baseUrl, key: 'secret' }, request)
   expect(rest).toMatchObject({ method: 'POST', url: new URL('https://gateway.test/v1/responses?alt=sse') })
   expect(headers).toEqual({
@@ -38,8 +41,9 @@ test('a JSON request, in the form that goes over the wire', () => {
 })
 
 test('what a request does not have is left out', () => {
-  const { idempotencyKey: _key, ...request } = jsonRequest({ baseUrl }, 'x', { kind: 'text', body: {} })
+  const request = jsonRequest({ baseUrl }, 'x', { kind: 'text', body: {} })
   expect('creation' in request).toBe(false)
+  expect('idempotencyKey' in request).toBe(false)
   expect(request.accept).toBe('application/json')
   const { contentType: _type, body: _body, ...bare } = request
   for (const [key, isKeyless] of [
@@ -83,6 +87,12 @@ test.each(['gzip', 'identity, gzip', 'gzip, identity', 'identityx'])(
     })
   },
 )
+
+test('of a long encoding only the beginning is shown', () => {
+  expect(refusal('x'.repeat(41)).message).toBe(
+    `The reply is encoded (${'x'.repeat(40)}), which was not requested.`,
+  )
+})
 
 const network = 'Check the base URL (--base-url) and the network; running it again is safe.'
 const usage = 'Check your usage before you run it again'
@@ -161,6 +171,7 @@ test.each<
 
 test('a trace tells of both directions, with the time, and hides what is secret', async () => {
   const gateway = testGateway('http://127.0.0.1:1')
+  await gateway.clock.advance(60_000)
   const trace = createTrace(gateway)
   await gateway.clock.advance(1500)
   const url = new URL('https://gateway.test/v1/x?alt=sse&key=secret')

@@ -17,12 +17,17 @@ export const groups: readonly Group[] = [
     units: [
       {
         files: ['src/gateway/retry.ts'],
-        tests: ['test/gateway/retry.test.ts', 'test/gateway/send-request.test.ts'],
+        tests: [
+          'test/gateway/retry.test.ts',
+          'test/gateway/send-request.test.ts',
+          'test/gateway/request-whole.test.ts',
+        ],
       },
       {
         files: ['src/gateway/send-request.ts'],
         tests: [
           'test/gateway/send-request.test.ts',
+          'test/gateway/request-whole.test.ts',
           'test/gateway/trace.test.ts',
           'test/gateway/idempotency-key.test.ts',
           'test/gateway/wire-request.test.ts',
