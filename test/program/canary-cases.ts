@@ -88,6 +88,11 @@ const groups: readonly [
     ['none', 'failed', 'refused'],
   ],
   [
+    ['init --yes', 'init --yes --no-check --text-model some'],
+    ['', '--json', '--debug'],
+    ['none', 'failed', 'refused'],
+  ],
+  [
     ['auth status --check', 'doctor', 'config list'],
     ['', '--json'],
     ['none', 'refused'],
