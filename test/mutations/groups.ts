@@ -67,7 +67,12 @@ export const groups: readonly Group[] = [
       { files: ['src/redact/streams.ts'], tests: ['test/redact/streams.test.ts'] },
       {
         files: ['src/output/gate.ts'],
-        tests: ['test/output/gate.test.ts', 'test/output/sanitise.test.ts', 'test/output/redact.test.ts'],
+        tests: [
+          'test/output/gate.test.ts',
+          'test/output/gate-streams.test.ts',
+          'test/output/sanitise.test.ts',
+          'test/output/redact.test.ts',
+        ],
       },
     ],
   },

@@ -70,6 +70,23 @@ test.each([
   expect(forms.includes(Buffer.from(secret).toString('hex'))).toBe(isEncoded)
 })
 
+test('a secret of five characters is in no text for certain', () => {
+  expect(formsOf('five5')).toEqual([])
+})
+
+test('a key of sixteen letters and marks is looked for with other marks, too', () => {
+  const forms = formsOf('key.:/0123456789ab')
+  expect(forms).toContain('key_0123456789ab')
+  expect(forms).toContain('key-0123456789ab')
+  expect(forms).not.toContain('key0123456789ab')
+})
+
+test('ids keep the dashes and underscores of a key', () => {
+  const forms = formsOf('key-a_b/c0123456789')
+  expect(forms).toContain('key-a_bc0123456789')
+  expect(forms).toContain('key-a_b2Fc0123456789')
+})
+
 test('half a character has a form that can be written', () => {
   expect(formsOf('key-\ud800-0123')).toContain('key-\ufffd-0123')
 })

@@ -82,6 +82,23 @@ test('a character that separates forms in the table matches nothing', () => {
   expect(find('\uffff'.repeat(40))).toEqual([])
 })
 
+test('a match does not go on from one form to the next', () => {
+  const { find } = createMatcher(['abcdefghijklmnopqrst', 'uvwxyz0123456789abcd'])
+  expect(find('abcdefghijklmnopqrst\uffffuvw')).toEqual([0, 20])
+})
+
+test.each([
+  ['a form within another', ['abcdefgh12345678', 'efgh1234'], 'abcdefgh12345678', [0, 16]],
+  ['Z is z', ['keyZ0123'], 'keyz0123', [0, 8]],
+  ['a bracket is no brace', ['Key[0123456'], 'Key{0123456', []],
+  ['a control character is no digit', ['Key0123456'], 'Key\u00101234567', []],
+  ['a letter is none of another alphabet', ['é2345678'], 'éi2345678', []],
+  ['all of another alphabet are alike', ['\u00802345678'], '\u0080é2345678', [1, 9]],
+  ['a character too few', ['abcdefghé'], 'xabcdefgh', []],
+] as const)('letter for letter: %s', (_, forms, text, spans) => {
+  expect(createMatcher(forms).find(text)).toEqual(spans)
+})
+
 test('without forms nothing is found, and a form that is too short is refused', () => {
   expect(createMatcher([]).find('anything')).toEqual([])
   expect(createMatcher([]).openTail('anything')).toBe(0)
@@ -115,6 +132,12 @@ describe('of a text that goes on', () => {
     [[short], 's', 1],
     [[short], '', 0],
     [[long, short], 'x Ke', 2],
+    // Of 23 characters the rest would be too short without the first three; of 24 it would not.
+    [[long.slice(0, 23)], 'x Ke', 2],
+    [[long.slice(0, 24)], 'x Ke', 0],
+    // There is nothing before a text.
+    [['a bcdefghijklmnopqrstuvwxyz'], 'bcd', 0],
+    [['ééé7890'], '', 0],
   ])('with the forms %j, of %j the last %i characters may be a beginning', (forms, text, tail) => {
     expect(createMatcher(forms).openTail(text)).toBe(tail)
   })

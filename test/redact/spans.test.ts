@@ -47,6 +47,10 @@ describe('in JSON', () => {
     ['[true1]', [5, 6], '[true[hidden]]'],
     ['[1x]', [1, 2], '[[hidden]x]'],
     ['"abc"', [], '"abc"'],
+    // Words between spaces and commas are no number, whatever digits they have.
+    ['"a key, b"', [3, 6], '"a [hidden], b"'],
+    ['"a 1key, b"', [3, 7], '"a [hidden], b"'],
+    ['"a key1, b"', [3, 7], '"a [hidden], b"'],
   ])('of %s the spans %j are hidden: %s', (json, spans, clean) => {
     expect(hideJsonSpans(json, spans)).toBe(clean)
   })
@@ -74,6 +78,7 @@ describe('in JSON', () => {
       ['w', '/b/2/c '],
       ['v', '/d/e '],
     ])
+    expect(channels('[true, "y"]')).toEqual([['y', '/1 ']])
     expect(channels('"alone"')).toEqual([['alone', ' ']])
     expect(channels('{"a" : "x"}')).toEqual([['x', '/a ']])
     expect(channels('{"a":[["x"],"y"],"b":"z"}')).toEqual([
@@ -90,6 +95,9 @@ describe('in JSON', () => {
     expect(channelOf(delta(1))).toBe('/delta "delta 1 "i')
     expect(channelOf(delta(12))).toBe('/delta "delta 1 2 "i')
     expect(channelOf(delta(1, 'j'))).not.toBe(channelOf(delta(1)))
+    expect(channelOf('{"index":0,"delta":"text"}')).toBe('/delta 0')
+    expect(channelOf('{"index":9,"delta":"text"}')).toBe('/delta 9')
+    expect(channelOf('{"candid":3,"delta":"text"}')).toBe('/delta ')
     expect(channelOf('{"output_index":3,"delta":"text"}')).toBe('/delta 3')
     // Other numbers, such as a sequence, differ from piece to piece.
     expect(channelOf('{"sequence_number":3,"delta":"text"}')).toBe('/delta ')
@@ -101,6 +109,11 @@ describe('in JSON', () => {
       ['b', ' '],
       ['d', ' '],
     ])
+    expect(channels('"a": "b" 1')).toEqual([
+      ['a', ' '],
+      ['b', ' '],
+    ])
+    expect(channels('{"a"}')).toEqual([['a', '/ ']])
     expect(channels('')).toEqual([])
   })
 })

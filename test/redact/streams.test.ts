@@ -29,6 +29,33 @@ describe('a text in pieces', () => {
     expect(stream.end()).toBe('')
   })
 
+  test('has hidden nothing before it begins', () => {
+    expect(createTextStream(matcher).hasHidden).toBe(false)
+  })
+
+  test('may begin with a key', () => {
+    expect(createTextStream(matcher).push(`${key}. `)).toBe('[hidden]. ')
+  })
+
+  test('tells once that it has hidden a key', () => {
+    const stream = createTextStream(matcher)
+    expect([stream.push(`${key}K`), stream.hasHidden]).toEqual(['[hidden]', true])
+    expect([stream.push('x'), stream.hasHidden]).toEqual(['Kx', false])
+  })
+
+  test('of JSON loses the whole escape in which a key is cut, other text only the key', () => {
+    const form = String.raw`Key-0123456789-abcdefgh\u003cxyz`
+    const matcher = createMatcher([form])
+    const whole = String.raw`"Key-0123456789-abcdefgh\u003e`
+    const json = createTextStream(matcher, true)
+    expect([json.push(whole), json.kept]).toEqual(['"[hidden]', ''])
+    expect(json.push('."')).toBe('."')
+    const pieces = createTextStream(matcher, true)
+    expect([pieces.push(whole.slice(0, -1)), pieces.kept]).toEqual(['"[hidden]', String.raw`\u003`])
+    expect(pieces.push('e."')).toBe('."')
+    expect(createTextStream(matcher).push(`${whole}."`)).toBe('"[hidden]e."')
+  })
+
   test('hides a key once, however many pieces it comes in', () => {
     const stream = createTextStream(matcher)
     const out = [...`a${key}${key}b`].map((character) => stream.push(character))
@@ -94,6 +121,19 @@ describe('documents that hold a text in pieces', () => {
     expect(stream.push(delta('y!'))).toEqual([delta('[hidden] b Ke'), delta('y!')])
   })
 
+  test('go on as soon as their ends are no beginning of a key', () => {
+    const stream = streamOf()
+    expect(stream.push(delta('a Key-'))).toEqual([])
+    expect(stream.push(delta('Ke'))).toEqual([delta('a Key-')])
+    expect(stream.end()).toEqual([delta('Ke')])
+  })
+
+  test('lose the whole escape in which a key is cut', () => {
+    const cut = createMatcher([String.raw`Key-0123456789\u003cabc`])
+    const stream = createPieceStream(cut, (json) => json)
+    expect(stream.push(delta(String.raw`Key-0123456789\u003e.`))).toEqual([delta('[hidden].')])
+  })
+
   test('are texts of their own by their index', () => {
     const stream = streamOf()
     expect(stream.push(delta('Key-01', 0))).toEqual([])
@@ -133,6 +173,13 @@ describe('documents that hold a text in pieces', () => {
     for (let count = 1; count <= 300; count++) expect(stream.push(delta('x', count))).toHaveLength(1)
     expect(stream.push(delta('Key-01', 1000))).toEqual([])
     expect(stream.push(delta('23456789-ab.', 1000))).toEqual([delta('', 1000), delta('[hidden].', 1000)])
+  })
+
+  test('of a text whose end may be a key are remembered beside very many others', () => {
+    const stream = streamOf()
+    expect(stream.push(delta('Key-01', 1000))).toEqual([])
+    for (let count = 0; count < 300; count++) stream.push(delta('x', count))
+    expect(stream.push(delta('23456789-ab.', 1000))).toEqual([delta('[hidden].', 1000)])
   })
 
   test('hold no piece of a key, wherever the text is cut', () => {
