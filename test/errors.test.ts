@@ -122,6 +122,7 @@ test.each([
   ['ok', true],
   ['toString', false],
   ['', false],
+  [['later'], false],
   [7, false],
   [undefined, false],
 ])('%j as the name of an exit: %s', (name, isName) => {
