@@ -166,7 +166,10 @@ function oneLine(message: string) {
   return v.pipe(
     v.string(message),
     v.check((value) => value.trim() !== '', message),
-    v.check((value) => !/[\u0000-\u001f\u007f]/.test(value), `${message} in one line`),
+    v.check(
+      (value) => !/[\u0000-\u001f\u007f]/.test(value),
+      'contains a line break or another control character',
+    ),
   )
 }
 

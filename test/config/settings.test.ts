@@ -194,7 +194,7 @@ test('all wrong flags and variables are reported at once', async () => {
   }
   expect(await failureOf(() => resolveSettings(place.context, flags))).toMatchInlineSnapshot(`
     "2 config_invalid (config)
-    --base-url must be text in one line, not "a\\nb".
+    --base-url contains a line break or another control character.
     --model must be text, not empty.
     --connect-timeout must be a number of seconds greater than 0, not 0.
     --idle-timeout must be a number of seconds greater than 0, not "1e999".

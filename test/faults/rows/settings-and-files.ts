@@ -63,7 +63,7 @@ export const settingsAndFiles: readonly FaultRow[] = [
         'http://user:word@127.0.0.1:8080',
         /must not contain a user name or password/,
       ),
-      address('a line break in it', 'http://127.0.0.1:8080\n/v1', /must be text in one line/),
+      address('a line break in it', 'http://127.0.0.1:8080\n/v1', /MODELGATE_BASE_URL contains a line break/),
     ],
   },
   {
