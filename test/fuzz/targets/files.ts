@@ -14,6 +14,7 @@ import { readManifest } from '../../../src/pipeline/manifest/read-manifest.ts'
 import { openLibrary } from '../../../src/sandbox/recording/recording-library.ts'
 import { eventBytes, readRecording } from '../../../src/sandbox/recording/recording-file.ts'
 import { failure, intent, remoteJob, result, sampleProject } from '../../pipeline/journal/journal-samples.ts'
+import { sampleBlock } from '../../pipeline/lock/sample-block.ts'
 import { anyText } from '../../support/any-text.ts'
 import { testContext } from '../../support/test-context.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
@@ -142,38 +143,7 @@ const manifest = target({
 })
 
 const digest = (digit: string) => digit.repeat(64)
-const lockText = formatLock(
-  new Map(
-    ['hero', 'row[a]', '10'].map((id) => [
-      id,
-      {
-        key: digest('a'),
-        outputs: [
-          {
-            path: 'assets/hero.webp',
-            sha256: digest('b'),
-            bytes: 1234,
-            media_type: 'image/webp',
-            width: 1536,
-            height: 1024,
-            seconds: null,
-            credentials: true,
-          },
-        ],
-        fields: { prompt: '0123456789ab', $command: '136f33ad50b3' },
-        model: 'gpt-image-2',
-        origin: 'https://gateway.example',
-        request_id: 'req_1',
-        job_id: null,
-        usage: { total_tokens: 110 },
-        took_s: 1.5,
-        picked: 2,
-        adopted: null,
-        prompt: null,
-      },
-    ]),
-  ),
-)
+const lockText = formatLock(new Map(['hero', 'row[a]', '10'].map((id) => [id, sampleBlock])))
 const jsonWords = [
   '{',
   '}',

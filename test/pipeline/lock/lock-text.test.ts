@@ -2,34 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { formatLock, parseLock } from '../../../src/pipeline/lock/lock-text.ts'
+import { sampleBlock as block } from './sample-block.ts'
 
 const digest = (digit: string) => digit.repeat(64)
-
-const block: LockBlock = {
-  key: digest('a'),
-  outputs: [
-    {
-      path: 'assets/hero.webp',
-      sha256: digest('b'),
-      bytes: 1234,
-      media_type: 'image/webp',
-      width: 1536,
-      height: 1024,
-      seconds: null,
-      credentials: true,
-    },
-  ],
-  fields: { prompt: '0123456789ab', $command: '136f33ad50b3' },
-  model: 'gpt-image-2',
-  origin: 'https://gateway.example',
-  request_id: 'req_1',
-  job_id: null,
-  usage: { total_tokens: 110 },
-  took_s: 1.5,
-  picked: 2,
-  adopted: null,
-  prompt: null,
-}
 
 const outputText =
   `{"path":"assets/hero.webp","sha256":"${digest('b')}","bytes":1234,"media_type":"image/webp",` +
