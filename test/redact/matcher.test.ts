@@ -85,6 +85,7 @@ test('a character that separates forms in the table matches nothing', () => {
 test('a match does not go on from one form to the next', () => {
   const { find } = createMatcher(['abcdefghijklmnopqrst', 'uvwxyz0123456789abcd'])
   expect(find('abcdefghijklmnopqrst\uffffuvw')).toEqual([0, 20])
+  expect(find('abcdefghijklmnopqrstuvw')).toEqual([0, 20])
 })
 
 test.each([

@@ -146,6 +146,8 @@ export const redaction: readonly Survivors[] = [
     changes: [
       ["[env['MODELGATE_API_KEY'] ?? '', ...secrets].filter((secret) => secret !== '')"],
       ['[]', '["Stryker was here"]'],
+      ["secret !== ''", 'true'],
+      ["''", '"Stryker was here!"'],
     ],
   },
   {
