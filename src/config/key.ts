@@ -175,6 +175,8 @@ function trimKey(bytes: Uint8Array): string {
 
 const commandLimitMs = 10_000
 
+const notStarted = 'could not be started'
+
 /**
  * Runs the user's own command through the platform's shell and takes what it prints as the key.
  * It starts in the home directory, so that nothing in the working directory can replace a program it names.
@@ -186,19 +188,25 @@ const commandLimitMs = 10_000
 export async function runKeyCommand(context: Context, command: string, source: string): Promise<string> {
   const { spawn } = await import('node:child_process')
   const home = homeFolder(context)
-  const child = spawn(command, {
-    shell: true,
-    cwd: home !== undefined && existsSync(home) ? home : sep,
-    env: { ...context.env },
-    stdio: ['ignore', 'pipe', 'ignore'],
-    windowsHide: true,
-  })
   const failure = (problem: string, cause?: unknown) =>
     new ConfigError(`The command that should print the API key (${source}) ${problem}.`, {
       code: 'key_command_failed',
       hint: 'Run it by hand in your home directory to see why.',
       cause,
     })
+  let child: ChildProcess
+  try {
+    child = spawn(command, {
+      shell: true,
+      cwd: home !== undefined && existsSync(home) ? home : sep,
+      env: { ...context.env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      windowsHide: true,
+    })
+  } catch (error) {
+    // Some failures are thrown instead of reported by the event: a home directory that is a file.
+    throw failure(notStarted, error)
+  }
   return finished(context, child, failure)
 }
 
@@ -229,7 +237,7 @@ function finished(
       length += chunk.length
       if (length > maxKeyBytes) fail('printed far more than a key')
     })
-    child.on('error', (error) => fail('could not be started', error))
+    child.on('error', (error) => fail(notStarted, error))
     child.on('close', (code, killedBy) => {
       if (code !== 0) fail(killedBy === null ? `ended with exit code ${code}` : `was killed by ${killedBy}`)
       else end(() => resolve(trimKey(Buffer.concat(chunks))))
