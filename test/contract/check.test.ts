@@ -46,6 +46,7 @@ test.each<[string, Omit<Field, 'about'>, readonly unknown[], readonly (readonly 
     ],
   ],
   ['an upper bound', { type: 'integer', max: 1 }, [-5, 1], [[2, 'must be at most 1, not 2']]],
+  ['a single number', { type: 'integer', min: 1, max: 1 }, [1], [[2, 'must be 1, not 2']]],
   ['a truth', { type: 'boolean' }, [true, false], [['true', 'must be true or false, not "true"']]],
   [
     'a word',
@@ -98,7 +99,26 @@ test.each<[string, Omit<Field, 'about'>, readonly unknown[], readonly (readonly 
     'a length in characters, not in units',
     { type: 'string', maxLength: 2 },
     ['ab', '👩👩'],
-    [['👩👩👩', 'must have at most 2 characters, not 3']],
+    [
+      ['👩👩👩', 'must have at most 2 characters, not 3'],
+      ['abc', 'must have at most 2 characters, not 3'],
+      ['\uffff\uffff\uffff', 'must have at most 2 characters, not 3'],
+    ],
+  ],
+  [
+    'a single character',
+    { type: 'string', maxLength: 1 },
+    ['a'],
+    [['ab', 'must have at most 1 character, not 2']],
+  ],
+  [
+    'a size, and no word',
+    {
+      type: 'string',
+      size: { multipleOf: 16, maxRatio: 3, maxEdge: 3840, minPixels: 655_360, maxPixels: 8_294_400 },
+    },
+    ['1024x1024'],
+    [['huge', 'must be WIDTHxHEIGHT, not "huge"']],
   ],
 ])('%s', (_, field, good, bad) => {
   for (const value of good) expect(problems(field, value)).toEqual([])
@@ -108,6 +128,12 @@ test.each<[string, Omit<Field, 'about'>, readonly unknown[], readonly (readonly 
 test('a long wrong value is cut in the message', () => {
   const [violation] = checkBody(endpointOf({ type: 'integer' }), { x: 'y'.repeat(1000) })
   expect(violation!.problem.length).toBeLessThan(80)
+})
+
+test('a wrong value is shown whole up to 40 characters', () => {
+  const problem = (x: string) => checkBody(endpointOf({ type: 'integer' }), { x })[0]!.problem
+  expect(problem('y'.repeat(38))).toBe('must be a whole number, not "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"')
+  expect(problem('y'.repeat(39))).toBe('must be a whole number, not "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…')
 })
 
 test('every violation is reported, with its place', () => {
@@ -135,6 +161,13 @@ test('what is required is missed', () => {
     { path: 'contents', kind: 'required', problem: 'is required' },
   ])
   expect(checkBody(responsesEndpoint, {})).toEqual([])
+  expect(checkBody(generateContentEndpoint, { contents: [{ role: 'user' }] })).toEqual([
+    { path: 'contents.0.parts', kind: 'required', problem: 'is required' },
+  ])
+})
+
+test('an unknown name without a value is not sent, and no violation', () => {
+  expect(checkBody(responsesEndpoint, { own: undefined })).toEqual([])
 })
 
 const rulesBroken = (body: Record<string, unknown>) =>

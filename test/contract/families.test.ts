@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { familyCalled } from '../../src/contract/families.ts'
-import { checkBody } from '../../src/contract/field.ts'
+import { checkBody, subjectOf } from '../../src/contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../src/contract/images.ts'
 import { modelCalled } from '../../src/contract/known-models.ts'
+import { sizeText, type SizeRule } from '../../src/contract/size-rule.ts'
 
 const create = { prompt: 'a dot' }
 const problems = (id: string, body: Record<string, unknown>, endpoint = imageCreateEndpoint) =>
@@ -117,9 +118,16 @@ describe.each(['gpt-image-2', 'gpt-image-2-2026-04-21', 'gpt-image-2.5-flare'])(
     ['1024', 'be auto or WIDTHxHEIGHT'],
     ['01024x1024', 'be auto or WIDTHxHEIGHT'],
     ['1024X1024', 'be auto or WIDTHxHEIGHT'],
+    ['1024x1024px', 'be auto or WIDTHxHEIGHT'],
     ['', 'be auto or WIDTHxHEIGHT'],
   ])('%s is refused', (size, problem) => {
     expect(sizeProblems(size)).toEqual([`size must ${problem} for ${subject}, not "${size}"`])
+  })
+
+  test('a list that holds a size is refused', () => {
+    expect(sizeProblems(['1024x1024'])).toEqual([
+      `size must be auto or WIDTHxHEIGHT for ${subject}, not ["1024x1024"]`,
+    ])
   })
 })
 
@@ -130,6 +138,10 @@ test('more levels of quality came with gpt-image-2.5', () => {
   ])
 })
 
+test('a model of no family is named alone', () => {
+  expect(subjectOf({ id: 'flux-pro', family: undefined })).toBe('flux-pro')
+})
+
 test('messages about a limit name the given model, with the family beside it', () => {
   expect(problems('dall-e-2', { size: '1536x1024', style: 'vivid', prompt: 'x'.repeat(1001) })).toEqual([
     'prompt must have at most 1000 characters for dall-e-2 (image-model-b), not 1001',
@@ -137,6 +149,40 @@ test('messages about a limit name the given model, with the family beside it', (
     'style is not for dall-e-2 (image-model-b)',
   ])
   expect(problems('image-model-b', { style: 'vivid' })).toEqual(['style is not for image-model-b'])
+})
+
+test('a field that a model lacks may be given as what it is without it', () => {
+  const [model, endpoint] = [modelCalled('image-model-b'), imageCreateEndpoint]
+  expect(problems('image-model-b', { stream: false, style: null })).toEqual([])
+  expect(checkBody(endpoint, { ...create, stream: true }, model)).toEqual([
+    { path: 'stream', kind: 'family', problem: 'is not for image-model-b' },
+  ])
+})
+
+test('a single number is named as the only one', () => {
+  expect(problems('image-model-c', { n: 2 })).toEqual(['n must be 1 for image-model-c, not 2'])
+})
+
+test('without a model only the limits of all models hold', () => {
+  expect(checkBody(imageCreateEndpoint, { ...create, size: '7x9', style: 'noir' })).toEqual([])
+})
+
+test('an edit with the current model has its limits', () => {
+  const edit = (body: Record<string, unknown>) => problems('image-model-a', body, imageEditEndpoint)
+  expect(edit({ input_fidelity: 'low' })).toEqual([])
+  expect(edit({ input_fidelity: 'medium' })).toEqual([
+    'input_fidelity must be one of high, low for image-model-a, not "medium"',
+  ])
+  expect(edit({ quality: 'standard' })).toEqual([
+    'quality must be one of auto, high, medium, low for image-model-a, not "standard"',
+  ])
+})
+
+test('the rule of sizes in words', () => {
+  const { size } = familyCalled('gpt-image-2').endpoints['image create']!
+  expect(sizeText((size as { size: SizeRule }).size, ['auto'])).toBe(
+    'auto or WIDTHxHEIGHT, with edges that are multiples of 16, a ratio from 1:3 to 3:1, edges of at most 3840 and 655,360 to 8,294,400 pixels',
+  )
 })
 
 test('the sources of an edit, as the specification limits them', () => {

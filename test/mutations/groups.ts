@@ -118,7 +118,12 @@ export const groups: readonly Group[] = [
     units: [
       {
         files: ['src/contract/field.ts'],
-        tests: ['test/contract/field.test.ts', 'test/contract/check.test.ts'],
+        tests: [
+          'test/contract/field.test.ts',
+          'test/contract/check.test.ts',
+          'test/contract/rules.test.ts',
+          'test/contract/families.test.ts',
+        ],
       },
       {
         files: ['src/contract/size-rule.ts', 'src/contract/families.ts'],
@@ -163,7 +168,14 @@ export const groups: readonly Group[] = [
   {
     name: 'keys',
     units: [
-      { files: ['src/config/key.ts'], tests: ['test/config/key.test.ts', 'test/config/key-command.test.ts'] },
+      {
+        files: ['src/config/key.ts'],
+        tests: [
+          'test/config/key.test.ts',
+          'test/config/key-command.test.ts',
+          'test/config/key-problems.test.ts',
+        ],
+      },
       { files: ['src/config/credentials.ts'], tests: ['test/config/credentials.test.ts'] },
       {
         files: ['src/config/trust.ts'],
