@@ -22,6 +22,7 @@ test('questions are asked only at a terminal, and not when told not to', () => {
   expect(asks('terminal', true, { CI: 'true' })).toBe(false)
   expect(asks('terminal', true, { CI: '1' })).toBe(false)
   expect(asks('terminal', true, { CI: 'false' })).toBe(true)
+  expect(asks('terminal', true, { CI: '0' })).toBe(true)
   expect(asks('terminal', true, { CI: '' })).toBe(true)
   expect(asks('terminal', true, { CI_JOB: 'x' })).toBe(true)
 })

@@ -92,7 +92,7 @@ export async function readStandardInputText(
   })
 }
 
-async function consume(context: Context, steps: readonly SilenceStep[] = []): Promise<Buffer> {
+async function consume(context: Context, steps: readonly SilenceStep[]): Promise<Buffer> {
   try {
     return await consumeInput(context, context.stdin, { maxBytes: maxRequestBytes, tooLarge, steps })
   } catch (error) {

@@ -23,6 +23,14 @@ test('Enter takes the present answer', async () => {
   expect(await answer).toBe('some-model')
 })
 
+test('without a present answer, Enter leaves a question open', async () => {
+  const { context, until, press } = terminal()
+  const answer = askLine(context, 'Model?', {})
+  await until('Model?')
+  press('\r')
+  expect(await answer).toBe('')
+})
+
 test('a refused answer is corrected where it stands', async () => {
   const { context, until, press } = terminal()
   const answer = askLine(context, 'Port?', {
@@ -71,9 +79,10 @@ test('a secret is neither shown nor counted', async () => {
   const { context, until, press, shown } = terminal()
   const answer = askSecret(context, 'Key?')
   await until('Key?')
-  press('sk-secret-1234\r')
+  // Ctrl-T would show it if the library were allowed to.
+  press('sk-secret-1234\x14\r')
   expect(await answer).toBe('sk-secret-1234')
-  expect(stripVTControlCharacters(shown())).not.toMatch(/sk-|\*{2}|14/)
+  expect(stripVTControlCharacters(shown())).not.toMatch(/sk-|\*{2}|14|toggle/)
 })
 
 test.each([
@@ -96,6 +105,22 @@ test('one of a few', async () => {
   await until('three')
   press('\x1b[B\r')
   expect(await answer).toBe('three')
+})
+
+test('behind the last of a few comes nothing', async () => {
+  const { context, until, press } = terminal()
+  const answer = askChoice(context, 'Which?', choices, 'three')
+  await until('three')
+  press('\x1b[B\r')
+  expect(await answer).toBe('three')
+})
+
+test('of many, the one that is marked', async () => {
+  const { context, until, press } = terminal()
+  const answer = askSearch(context, 'Which?', () => choices)
+  await until('three')
+  press('\x1b[B\r')
+  expect(await answer).toBe('two')
 })
 
 test('one of many, by a part of it', async () => {

@@ -64,7 +64,10 @@ test('--no-stdin reads nothing, and contradicts "-"', async () => {
   expect(await prompt(stdin, { argument: 'asked', noStdin: 'flag' })).toBe('asked')
   expect(await prompt(stdin, { noStdin: 'flag' })).toBeUndefined()
   expect(stdin.reads).toBe(0)
-  await expect(prompt(stdin, { argument: '-', noStdin: 'flag' })).rejects.toMatchObject({ exitCode: 2 })
+  await expect(prompt(stdin, { argument: '-', noStdin: 'flag' })).rejects.toMatchObject({
+    exitCode: 2,
+    message: 'The prompt "-" reads standard input, which --no-stdin forbids.',
+  })
 })
 
 test('a setting of the same kind reads nothing, unless "-" asks for it', async () => {
@@ -149,6 +152,13 @@ test('beside a prompt, a silent pipe is noticed after one second and given up af
   expect(clock.pendingTimers).toBe(0)
 })
 
+test('a time-out as short as the notice leaves no time for it', async () => {
+  const { clock, notices, prompt: reading } = start(pipedInput(), { argument: 'asked', stdinTimeout: 1 })
+  await clock.advance(1000)
+  await expect(reading).rejects.toMatchObject({ code: 'stdin_silent' })
+  expect(notices).toEqual([])
+})
+
 test('the time-out can be set, shorter than the notice or to for ever', async () => {
   const short = start(pipedInput(), { argument: 'asked', stdinTimeout: 0.5 })
   await short.clock.advance(500)
@@ -194,6 +204,7 @@ test('without a prompt, with "-", or from a file there is no time-out', async ()
     const stdin = pipedInput(kind)
     const { clock, notices, prompt: reading } = start(stdin, { argument })
     await clock.advance(1e9)
+    expect(clock.pendingTimers).toBe(0)
     stdin.send('late')
     stdin.end()
     expect(await reading).toContain('late')
@@ -216,7 +227,54 @@ test('an input that cannot be read is a file error', async () => {
   const stdin = pipedInput()
   const { prompt: reading } = start(stdin)
   stdin.fail(Object.assign(new Error('is a directory'), { code: 'EISDIR' }))
-  await expect(reading).rejects.toMatchObject({ exitCode: 10, code: 'stdin_failed' })
+  await expect(reading).rejects.toMatchObject({
+    exitCode: 10,
+    code: 'stdin_failed',
+    message: 'Standard input cannot be read: EISDIR.',
+    cause: { code: 'EISDIR' },
+    facts: { phase: 'input' },
+  })
+})
+
+test('an error without a code says what it is', async () => {
+  const stdin = pipedInput()
+  const { prompt: reading } = start(stdin)
+  stdin.fail(new Error('the other end is gone'))
+  await expect(reading).rejects.toThrow('Standard input cannot be read: the other end is gone.')
+})
+
+test('an input that fails because the call was ended is no file error', async () => {
+  const stdin = pipedInput()
+  const { context, prompt: reading } = start(stdin)
+  stdin.fail(new Error('the other end is gone'))
+  context.abort(new Interrupted('interrupt'))
+  await expect(reading).rejects.toBeInstanceOf(Interrupted)
+})
+
+test.each([
+  ['-', 'the prompt -'],
+  [undefined, 'the piped prompt'],
+  ['asked', 'the piped prompt'],
+])('for the prompt %j a second reader is told of %s', async (argument, reader) => {
+  const { context, prompt: reading } = start('piped', { argument })
+  await reading
+  expect(() => claimStandardInput(context, '-a -')).toThrow(`but both ${reader} and -a - want it.`)
+})
+
+test('bytes come without a time limit, and none from a closed input', async () => {
+  const stdin = pipedInput()
+  const context = testContext({ stdin })
+  const reading = readStandardInputBytes(context, '-a -')
+  await context.clock.advance(1e9)
+  expect(context.clock.pendingTimers).toBe(0)
+  stdin.send('late')
+  stdin.end()
+  expect((await reading).toString()).toBe('late')
+
+  const closed = pipedInput('empty')
+  closed.end()
+  expect(await readStandardInputBytes(testContext({ stdin: closed }), '-a -')).toHaveLength(0)
+  expect(closed.reads).toBe(0)
 })
 
 test('any cut into chunks gives the same text', async () => {
@@ -271,6 +329,7 @@ test('more than 256 MiB are refused with the number, before the end', async () =
     exitCode: 2,
     code: 'input_too_large',
     message: 'Standard input is larger than 256 MiB, the most that can be sent.',
+    facts: { hint: 'Send less, in several calls.' },
   })
 })
 
@@ -281,6 +340,7 @@ test('two that want standard input are both named', async () => {
     exitCode: 2,
     code: 'stdin_claimed',
     message: 'Standard input can be read only once, but both --tools @- and -a - want it.',
+    facts: { hint: 'Put one of them in a file: @FILE.' },
   })
   expect(() => claimStandardInput(context, '--tools @-')).toThrow('--tools @- is given twice')
 })
