@@ -90,7 +90,10 @@ export const groups: readonly Group[] = [
         ],
       },
       { files: ['src/files/save-new-file.ts'], tests: ['test/files/save-new-file.test.ts'] },
-      { files: ['src/files/lock-file.ts'], tests: ['test/platform/held-files.test.ts'] },
+      {
+        files: ['src/files/lock-file.ts'],
+        tests: ['test/files/lock-file.test.ts', 'test/platform/held-files.test.ts'],
+      },
     ],
   },
   {
