@@ -43,7 +43,6 @@ async function change(context: Context, profile: string, key: string | undefined
   }
   if (dangerousNames.has(profile)) throw new ConfigError(`${quoted(profile)} is not allowed as a name.`)
   const edit = async (before: string | undefined) => {
-    if (before === undefined && key === undefined) return undefined
     const text = before ?? '{\n  "profiles": {}\n}\n'
     const old = parseCredentials(path, text)[profile]
     if (key === undefined && old === undefined) return undefined

@@ -75,12 +75,6 @@ test('a credentials file that is far too large says which file it is', async () 
   expect(failure).toMatch(/^2 config_invalid \(config\)\nThe credentials file: /)
 })
 
-test('where the folder of settings is a file, no key is stored', async () => {
-  const place = configPlace({ files: { settings: 'a file' } })
-  const context = { ...place.context, env: { MODELGATE_CONFIG_DIR: join(place.home, 'settings') } }
-  expect(await profileExists(context, 'default')).toBe(false)
-})
-
 test('a profile exists when a key is stored for it', async () => {
   const { context } = configPlace({ credentials: { profiles: { work: { api_key: 'a-key' } } } })
   expect(await profileExists(context, 'work')).toBe(true)
@@ -89,17 +83,24 @@ test('a profile exists when a key is stored for it', async () => {
   expect(await profileExists(configPlace({ credentials: 'no JSON' }).context, 'work')).toBe(false)
 })
 
+const unset = { value: undefined, level: 'default', source: 'default' } as const
+const noSettings = {
+  apiKeyFile: unset,
+  apiKeyCommand: unset,
+  profile: { value: 'default', level: 'default', source: 'default' },
+} as const
+
 test('a key is located by the kind of its place', async () => {
-  const unset = { value: undefined, level: 'default', source: 'default' } as const
-  const settings = {
-    apiKeyFile: unset,
-    apiKeyCommand: unset,
-    profile: { value: 'default', level: 'default', source: 'default' },
-  } as const
   const stored = configPlace({ credentials: { profiles: { default: { api_key: 'a-key' } } } })
-  expect(await locateKey(stored.context, settings)).toMatchObject({ kind: 'credentials', value: 'a-key' })
+  expect(await locateKey(stored.context, noSettings)).toMatchObject({ kind: 'credentials', value: 'a-key' })
   const given = configPlace({ env: { MODELGATE_API_KEY: 'b-key' } })
-  expect(await locateKey(given.context, settings)).toMatchObject({ kind: 'environment', value: 'b-key' })
+  expect(await locateKey(given.context, noSettings)).toMatchObject({ kind: 'environment', value: 'b-key' })
+})
+
+test('where the folder of settings is a file, no key is stored', async () => {
+  const place = configPlace({ files: { settings: 'a file' } })
+  const context = { ...place.context, env: { MODELGATE_CONFIG_DIR: join(place.home, 'settings') } }
+  expect(await locateKey(context, noSettings)).toBeUndefined()
 })
 
 test('a command may print as much as the longest key', async () => {
