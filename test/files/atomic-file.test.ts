@@ -190,7 +190,7 @@ test('what killed processes left more than a day ago is removed, and nothing els
   const now = context.clock.now() / 1000
   const ages = {
     '.old.0123456789abcdef.mgpart': 86_401,
-    '.young.0123456789abcdef.mgpart': 86_399,
+    '.young.0123456789abcdef.mgpart': 86_400,
     'old.0123456789abcdef.mgpart': 1e6,
     '.old.mgpart': 1e6,
     '.notes.txt': 1e6,

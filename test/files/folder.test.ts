@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeFolder } from '../../src/files/write-target.ts'
+import { makeFolder, renameFile } from '../../src/files/write-target.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test('a folder is made with those above it, for the user alone', async () => {
@@ -35,3 +35,10 @@ test.runIf(process.platform === 'linux')(
     await expect(makeFolder('/proc/self/nothing/a/b')).rejects.toMatchObject({ code: 'ENOENT' })
   },
 )
+
+test('a file that is not there cannot be renamed, wherever the program runs', async () => {
+  const root = temporaryFolder()
+  await expect(renameFile(undefined, join(root, 'none'), join(root, 'other'))).rejects.toMatchObject({
+    code: 'ENOENT',
+  })
+})

@@ -1,3 +1,52 @@
 import type { Survivors } from '../survivors.ts'
 
-export const atomicFiles: readonly Survivors[] = []
+const noCode = 'No error of a system has that code.'
+
+export const atomicFiles: readonly Survivors[] = [
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'What has not been flushed on the way is flushed at the end.',
+    changes: [
+      ['sync.wrote(chunk.length)'],
+      ['unsynced < unsyncedBytes', 'unsynced <= unsyncedBytes'],
+      ['() => (running = undefined)', '() => undefined'],
+    ],
+  },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'A buffer that is larger than needed is filled only as far as needed.',
+    changes: [['Math.min(bytes, 1_048_576)', 'Math.max(bytes, 1_048_576)']],
+  },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'A copy of the bytes is written and hashed like the bytes.',
+    changes: [["typeof chunk === 'string'", 'true']],
+  },
+  { file: 'src/files/atomic-file.ts', reason: noCode, changes: [["''", '"Stryker was here!"']] },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'That is not the name of a temporary file.',
+    changes: [['[]', '["Stryker was here"]']],
+  },
+  {
+    file: 'src/files/open-atomic-file.ts',
+    reason: 'Where there is no folder, the error says so already and needs no path.',
+    changes: [["''", '"Stryker was here!"']],
+  },
+  {
+    file: 'src/files/open-atomic-file.ts',
+    reason: 'Only the message of this error is used: the code is that of the first one.',
+    changes: [["'no_state_folder'", '""']],
+  },
+  {
+    file: 'src/files/open-atomic-file.ts',
+    reason: 'A time in ISO form has one full stop, and its Z is the last character.',
+    changes: [['/[-:]|\\.\\d+Z$/g', '/[-:]|\\.\\d+Z/g']],
+  },
+  { file: 'src/files/write-target.ts', reason: noCode, changes: [["''", '"Stryker was here!"']] },
+  {
+    file: 'src/files/write-target.ts',
+    reason: 'To a condition undefined is as good as false.',
+    changes: [['() => false', '() => undefined']],
+  },
+]
