@@ -177,6 +177,7 @@ test.each([
     'proxy.test:3128',
     'ECONNREFUSED',
   ],
+  [{ code: 'ECONNREFUSED', port: 3128 }, ':3128', 'ECONNREFUSED'],
   [{ code: 'ENOTFOUND', hostname: 'proxy.test' }, 'proxy.test', 'ENOTFOUND'],
 ] as const)('a connection to another address, %j, was to the proxy', (fields, address, code) => {
   const message = `The proxy ${address} cannot be reached (${code}).`

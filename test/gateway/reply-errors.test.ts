@@ -233,6 +233,7 @@ test.each([
   ['503', undefined],
   ['--Bad -- Gateway!!', 'bad_gateway'],
   ['x'.repeat(61), 'x'.repeat(60)],
+  ['1'.repeat(60) + 'x', undefined],
 ])('the code %j is %j here', (code, own) => {
   expect(errorCode(code)).toBe(own)
 })
