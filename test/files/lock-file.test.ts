@@ -15,11 +15,19 @@ function heldFor(ageMs: number) {
   return { clock, path }
 }
 
-/** Takes the lock while time moves on by itself. */
-async function take({ clock, path }: ReturnType<typeof heldFor>, waitMs: number) {
+/** Takes the lock; time moves on while it is waited for. @param onWait called in each wait, with the time until then */
+async function take(
+  { clock, path }: ReturnType<typeof heldFor>,
+  waitMs: number,
+  onWait = (_waited: number): void => {},
+) {
   let isEnded = false
   const taking = takeLock(path, { platform: 'linux', clock, waitMs }).finally(() => (isEnded = true))
-  while (!isEnded) await clock.advance(clock.pendingTimers === 0 ? 0 : 25)
+  while (!isEnded) {
+    const isWaiting = clock.pendingTimers > 0
+    if (isWaiting) onWait(clock.monotonic())
+    await clock.advance(isWaiting ? 25 : 0)
+  }
   return { release: await taking, waited: clock.monotonic() }
 }
 
@@ -41,9 +49,8 @@ test('a lock of another process is waited for, and left to it', async () => {
 
 test('a lock that becomes free is taken', async () => {
   const lock = heldFor(0)
-  const timer = lock.clock.timer(50, () => unlinkSync(lock.path))
-  expect(await take(lock, 1000)).toEqual({ release: expect.any(Function), waited: 50 })
-  timer.cancel()
+  const taken = take(lock, 1000, (waited) => void (waited === 25 && unlinkSync(lock.path)))
+  expect(await taken).toEqual({ release: expect.any(Function), waited: 50 })
 })
 
 test('a lock of ten seconds is still held', async () => {
