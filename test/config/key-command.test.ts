@@ -50,7 +50,7 @@ test('a command that is given up is killed', async () => {
   const written = () => (existsSync(join(home, 'pid')) ? readFileSync(join(home, 'pid'), 'utf8') : '')
   await until(() => written().endsWith('\n') && context.clock.pendingTimers === 1)
   await context.clock.advance(10_000)
-  await failure
+  expect(await failure).toMatch('took longer than 10 seconds')
   await until(() => !isRunning(Number(written())))
 })
 
