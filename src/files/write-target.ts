@@ -70,7 +70,7 @@ export async function findTarget(
   context: FileContext,
   path: string,
   force: boolean,
-  mayBeTaken = false,
+  mayBeTaken: boolean,
 ): Promise<FileTarget | StreamTarget> {
   const badName = fileNameProblem(path)
   if (badName !== undefined) throw badName

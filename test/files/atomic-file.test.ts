@@ -1,7 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
 import {
   chmod,
   mkdir,
@@ -17,11 +15,9 @@ import {
 } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { text as textOf } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { Interrupted } from '../../src/errors.ts'
 import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
-import { withFsHook } from '../support/fs-faults.ts'
+import { withFsHook, type FsHook } from '../support/fs-faults.ts'
 import { failureOf } from '../support/config-place.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -184,6 +180,29 @@ test('a folder that is swapped for a link while writing does not lead the file e
   expect(await readdir(join(folder, 'victim'))).toEqual([])
 })
 
+test('a folder that is removed for a link while writing does not lead the file elsewhere, either', async () => {
+  const folder = temporaryFolder()
+  await mkdir(join(folder, 'out'))
+  await mkdir(join(folder, 'victim'))
+  const file = await openAtomicFile(testContext({ cwd: folder }), 'out/a', keep)
+  await file.write('x')
+  await rm(join(folder, 'out'), { recursive: true })
+  await symlink('victim', join(folder, 'out'))
+  await expect(file.commit()).rejects.toMatchObject({ exitCode: 10 })
+  expect(await readdir(join(folder, 'victim'))).toEqual([])
+})
+
+test('a link whose target cannot be looked at is not taken for one that leads nowhere', async () => {
+  const folder = temporaryFolder()
+  await symlink('secret/b', join(folder, 'a'))
+  const hook: FsHook = async (name, call) => {
+    if (name === 'stat') throw Object.assign(new Error('injected'), { code: 'EACCES' })
+    return await call()
+  }
+  const opening = withFsHook(hook, () => openAtomicFile(testContext({ cwd: folder }), 'a', force))
+  await expect(opening).rejects.toMatchObject({ code: 'permission_denied' })
+})
+
 test('what killed processes left more than a day ago is removed, and nothing else', async () => {
   const folder = temporaryFolder()
   const context = testContext({ cwd: folder })
@@ -202,44 +221,6 @@ test('what killed processes left more than a day ago is removed, and nothing els
   const file = await openAtomicFile(context, 'a', keep)
   await file.discard()
   expect((await readdir(folder)).toSorted()).toEqual(Object.keys(ages).slice(1).toSorted())
-})
-
-test('a device is written directly and never replaced', async () => {
-  const context = testContext()
-  const file = await openAtomicFile(context, '/dev/null', force)
-  await file.write('x')
-  expect(file.isDirect).toBe(true)
-  expect(await file.commit()).toMatchObject({ path: '/dev/null', bytes: 1 })
-  expect((await stat('/dev/null')).isCharacterDevice()).toBe(true)
-
-  const full = await openAtomicFile(context, '/dev/full', keep)
-  await expect(full.write('x')).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })
-  await full.discard()
-})
-
-test('a named pipe is written directly once its reader has come', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  const opening = openAtomicFile(context, 'pipe', keep)
-  const received = textOf(createReadStream(join(folder, 'pipe')))
-  const opened = new Set<unknown>()
-  void opening.then((file) => opened.add(file))
-  while (opened.size === 0) await context.clock.advance(50)
-  const file = await opening
-  await file.write('through')
-  await file.commit()
-  expect(await received).toBe('through')
-})
-
-test('waiting for the reader of a named pipe ends with the signal', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  const opening = openAtomicFile(context, 'pipe', keep)
-  while (context.clock.pendingTimers === 0) await context.clock.advance(0)
-  context.abort(new Interrupted('interrupt'))
-  await expect(opening).rejects.toMatchObject({ exitCode: 130 })
 })
 
 test('messages name the path, and what to do', async () => {
@@ -279,7 +260,10 @@ test('a taken name has spare ones, also where it was taken meanwhile', async () 
   await writeFile(join(folder, 'sub/a'), 'old')
   await writeFile(join(folder, 'sub/a-2'), 'old')
   expect(await file.commit()).toMatchObject({ path: 'sub/a-3' })
-  expect((await readdir(folder)).toSorted()).toEqual(['a', 'a-2', 'sub'])
+  expect(await save(folder, './b', 'one', spare)).toMatchObject({ path: './b' })
+  const endless = { force: false, spareName: () => 'a' }
+  await expect(save(folder, 'a', 'one', endless)).rejects.toMatchObject({ code: 'file_exists' })
+  expect((await readdir(folder)).toSorted()).toEqual(['a', 'a-2', 'b', 'sub'])
 })
 
 test('incomplete content is called damaged, and replaces nothing, not even with force', async () => {

@@ -1,10 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileError, Interrupted, UsageError } from '../../src/errors.ts'
 import { openAtomicFile, openRescueFile, openResultFile } from '../../src/files/open-atomic-file.ts'
-import { withFsHook } from '../support/fs-faults.ts'
+import { withFsHook, type FsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { until } from '../support/until.ts'
@@ -44,6 +52,15 @@ describe('a result that cannot be written where it belongs', () => {
     const file = await openResultFile(context, 'none/b.png', { force: false, rescueFolder })
     await file.commit()
     expect(readdirSync(rescueFolder)).toEqual(['20260101T000000-b.png'])
+  })
+
+  test('is kept where it has no name', async () => {
+    const { context, rescueFolder } = place()
+    const file = await openResultFile(context, '', { force: false, rescueFolder })
+    await file.write('picture')
+    const { path } = await file.commit()
+    expect(readFileSync(path, 'utf8')).toBe('picture')
+    expect(readdirSync(rescueFolder)).toEqual([basename(path)])
   })
 
   test('gets a free name beside one that was rescued in the same second', async () => {
@@ -165,6 +182,23 @@ describe('a file that can no longer be written', () => {
     expect(bytes).toBe(1_400_004)
     expect(rescued?.facts).toMatchObject({ billed: 'yes', rescued: [path] })
     expect(readdirSync(cwd).toSorted()).toEqual(['a.png', 'state'])
+  })
+
+  test('leaves out what a failed write has left behind', async () => {
+    const { cwd, rescueFolder } = place()
+    let writes = 0
+    const hook: FsHook = async (name, call, path) => {
+      if (name !== 'handle.write' || ++writes !== 2) return await call()
+      appendFileSync(path, 'half a piece')
+      throw Object.assign(new Error('injected'), { code: 'ENOSPC' })
+    }
+    const large = 'ab'.repeat(700_000)
+    const { path } = await withFsHook(hook, async () => {
+      const file = await openAtomicFile(testContext({ cwd }), 'b.png', { force: false, rescueFolder })
+      for (const piece of [large, 'cd']) await file.write(piece)
+      return await file.commit()
+    })
+    expect(readFileSync(path, 'utf8') === `${large}cd`).toBe(true)
   })
 
   test('is told without a rescue folder, and leaves nothing', async () => {

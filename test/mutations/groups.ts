@@ -84,6 +84,7 @@ export const groups: readonly Group[] = [
         tests: [
           'test/files/atomic-file-faults.test.ts',
           'test/files/atomic-file.test.ts',
+          'test/files/direct-file.test.ts',
           'test/files/folder.test.ts',
           'test/files/rescue-file.test.ts',
           'test/files/sync-file.test.ts',

@@ -49,4 +49,61 @@ export const atomicFiles: readonly Survivors[] = [
     reason: 'To a condition undefined is as good as false.',
     changes: [['() => false', '() => undefined']],
   },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'To close or to remove twice fails without a word.',
+    changes: [
+      ['!isOpen', 'false'],
+      ['false', 'true'],
+    ],
+  },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason:
+      'It takes a second fault at once: a file that is removed, and a disk that fails while it is written again.',
+    changes: [
+      ['{ spareName, takeOver }', '{}'],
+      ['{ await again?.discard() return undefined }', '{}'],
+      ["systemCode(error) === 'ENOENT'", 'true'],
+    ],
+  },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'The default of the system is the same, and a mode that was given is set in the end.',
+    changes: [['target.mode ?? 0o666', 'target.mode && 0o666']],
+  },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason:
+      'A folder that was moved away is not at its path, so that nothing can be written there again, either.',
+    changes: [['(await handle.stat()).nlink > 0', 'false']],
+  },
+  {
+    file: 'src/files/atomic-file.ts',
+    reason: 'A file that vanishes while it is looked at is younger than a day.',
+    changes: [['found?.isFile', 'found.isFile']],
+  },
+  {
+    file: 'src/files/open-atomic-file.ts',
+    reason: 'To close twice fails without a word.',
+    changes: [
+      ['!closed', 'true'],
+      ['true', 'false'],
+    ],
+  },
+  {
+    file: 'src/files/write-target.ts',
+    reason: 'The root is always there.',
+    changes: [['above === path', 'false']],
+  },
+  {
+    file: 'src/files/write-target.ts',
+    reason: 'Targets are only told from streams.',
+    changes: [["'file'", '""']],
+  },
+  {
+    file: 'src/files/write-target.ts',
+    reason: 'The exact number of names that are tried does not matter.',
+    changes: [['count > maxNames', 'count >= maxNames']],
+  },
 ]

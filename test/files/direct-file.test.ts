@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { Interrupted } from '../../src/errors.ts'
+import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
+import { withFsHook, type FsHook } from '../support/fs-faults.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+
+const keep = { force: false }
+
+test('a device is written directly and never replaced', async () => {
+  const context = testContext()
+  const file = await openAtomicFile(context, '/dev/null', { force: true })
+  await file.write('x')
+  expect(file.isDirect).toBe(true)
+  expect(await file.commit()).toMatchObject({ path: '/dev/null', bytes: 1 })
+  expect((await stat('/dev/null')).isCharacterDevice()).toBe(true)
+
+  const full = await openAtomicFile(context, '/dev/full', keep)
+  await expect(full.write('x')).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })
+  await full.discard()
+})
+
+test('a named pipe is written directly once its reader has come', async () => {
+  const folder = temporaryFolder()
+  const context = testContext({ cwd: folder })
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const opening = openAtomicFile(context, 'pipe', keep)
+  const received = textOf(createReadStream(join(folder, 'pipe')))
+  const opened = new Set<unknown>()
+  void opening.then((file) => opened.add(file))
+  while (opened.size === 0) await context.clock.advance(50)
+  const file = await opening
+  await file.write('through')
+  await file.commit()
+  expect(await received).toBe('through')
+})
+
+test('waiting for the reader of a named pipe ends with the signal', async () => {
+  const folder = temporaryFolder()
+  const context = testContext({ cwd: folder })
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const opening = openAtomicFile(context, 'pipe', keep)
+  while (context.clock.pendingTimers === 0) await context.clock.advance(0)
+  context.abort(new Interrupted('interrupt'))
+  await expect(opening).rejects.toMatchObject({ exitCode: 130 })
+})
+
+/** Fails the calls of this name from the given one on. */
+function failing(name: string, from: number, code: string): FsHook {
+  let calls = 0
+  return async (called, call) => {
+    if (called !== name || ++calls < from) return await call()
+    throw Object.assign(new Error('injected'), { code })
+  }
+}
+
+test('a device that cannot be opened is an error at once', async () => {
+  const opening = withFsHook(failing('open', 1, 'EACCES'), () =>
+    openAtomicFile(testContext(), '/dev/null', keep),
+  )
+  await expect(opening).rejects.toMatchObject({ code: 'permission_denied' })
+})
+
+test('a device that fails when it is closed has not taken all', async () => {
+  const context = testContext()
+  // It is opened once before, to see whether somebody reads.
+  const saving = withFsHook(failing('handle.close', 2, 'EIO'), async () => {
+    const file = await openAtomicFile(context, '/dev/null', keep)
+    await file.write('x')
+    return await file.commit()
+  })
+  await expect(saving).rejects.toMatchObject({ exitCode: 10 })
+})
+
+test('a device that is given up is closed', async () => {
+  const left: string[] = []
+  const action = async () => {
+    const file = await openAtomicFile(testContext(), '/dev/null', keep)
+    await file.write('x')
+    await file.discard()
+  }
+  await withFsHook(
+    async (_, call) => await call(),
+    action,
+    undefined,
+    (paths) => left.push(...paths),
+  )
+  expect(left).toEqual([])
+})
