@@ -63,7 +63,7 @@ export const atomicFiles: readonly Survivors[] = [
       'It takes a second fault at once: a file that is removed, and a disk that fails while it is written again.',
     changes: [
       ['{ spareName, takeOver }', '{}'],
-      ['{ await again?.discard() return undefined }', '{}'],
+      ['{\n      await again?.discard()\n      return undefined\n    }', '{}'],
       ["systemCode(error) === 'ENOENT'", 'true'],
     ],
   },

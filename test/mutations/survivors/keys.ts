@@ -94,6 +94,6 @@ export const keys: readonly Survivors[] = [
   {
     file: 'src/config/trust.ts',
     reason: 'A function without a result returns undefined.',
-    changes: [['{ return undefined }', '{}']],
+    changes: [['{\n    return undefined\n  }', '{}']],
   },
 ]
