@@ -19,4 +19,17 @@ export const standardInput: readonly Survivors[] = [
       ['stderr.stream === undefined', 'false'],
     ],
   },
+  {
+    file: 'src/commands/shared/input/questions.ts',
+    reason: 'Who can be asked has a stream.',
+    changes: [
+      ['stdin.stream?.once', 'stdin.stream.once'],
+      ['stdin.stream?.off', 'stdin.stream.off'],
+    ],
+  },
+  {
+    file: 'src/commands/shared/input/questions.ts',
+    reason: 'The stream pauses at the end of a question, which aborts the same signal.',
+    changes: [['over.abort()', ';']],
+  },
 ]

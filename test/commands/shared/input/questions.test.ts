@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import {
@@ -73,6 +74,39 @@ test('Ctrl-C during a check stops the check', async () => {
   press('1\r')
   await expect(answer).rejects.toMatchObject({ exitCode: 130 })
   expect(await stopped).toBe('stopped')
+})
+
+test('what a check says after the end of its question is not shown', async () => {
+  const { context, until, press, shown } = terminal()
+  const answer = askLine(context, 'Port?', {
+    check: (_, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve('Nothing answers there.'))
+        press('\x03')
+      }),
+  })
+  await until('Port?')
+  press('1\r')
+  await expect(answer).rejects.toMatchObject({ exitCode: 130 })
+  await setImmediate()
+  expect(shown()).not.toContain('Nothing answers')
+})
+
+test('a mistake of the program is not taken for the end of the input', async () => {
+  const { context } = terminal()
+  await expect(askChoice(context, 'Which?', [])).rejects.toThrow(/No selectable choices/)
+})
+
+test('nothing listens to the terminal after a question', async () => {
+  const { context, until, press } = terminal()
+  const stream = context.stdin.stream!
+  const listeners = () => ['pause', 'end', 'close'].map((name) => stream.listenerCount(name))
+  const before = listeners()
+  const answer = askLine(context, 'Model?', {})
+  await until('Model?')
+  press('x\r')
+  await answer
+  expect(listeners()).toEqual(before)
 })
 
 test('a secret is neither shown nor counted', async () => {

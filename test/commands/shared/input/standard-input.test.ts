@@ -277,6 +277,14 @@ test('bytes come without a time limit, and none from a closed input', async () =
   expect(closed.reads).toBe(0)
 })
 
+test('a reading that was interrupted is an interruption, whatever else went wrong', async () => {
+  const stdin = pipedInput()
+  const { context, prompt: reading } = start(stdin)
+  stdin.fail(new Error('socket hang up'))
+  context.abort(new Interrupted('interrupt'))
+  await expect(reading).rejects.toMatchObject({ exitCode: 130 })
+})
+
 test('any cut into chunks gives the same text', async () => {
   await fc.assert(
     fc.asyncProperty(
