@@ -80,7 +80,7 @@ export async function waitAndSave(
     firstWaitS: plan.pollIntervalS,
     deadlineMs,
     first,
-    isNew: first !== undefined || isNew(stored, context),
+    isNew: isNew(stored, context),
     isUnverified: stored === undefined && first === undefined,
     goOn: leadTo('To go on waiting: ', plan.resume(job.id)),
     onReport(found, { elapsedMs }) {

@@ -52,7 +52,7 @@ export interface WaitOptions<Report extends PolledReport = JobReport> {
   readonly deadlineMs?: number | undefined
   /** A known state of the job, which delays the first look-up. */
   readonly first?: Report | undefined
-  /** Whether it was started a moment ago, so that it may not be found yet; by default, whether `first` is given. */
+  /** Whether it was started a moment ago, so that it may not be found yet. Where `first` is given it was. */
   readonly isNew?: boolean | undefined
   /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
@@ -126,13 +126,13 @@ async function pollUntilEnd<Report extends PolledReport>(
   options: WaitOptions<Report>,
 ): Promise<Report> {
   const { clock, signal } = gateway
-  const { first, isNew = first !== undefined, deadlineMs = Infinity } = options
+  const { first, isNew = false, deadlineMs = Infinity } = options
   const begun = clock.monotonic()
   const waits = createPollWaits(options.firstWaitS)
   const failures = createLookUpFailures()
   let latest: Report | undefined
   /** How many more times a job that was just started may not be found. */
-  let absences = isNew ? appearance.retries : 0
+  let absences = isNew || first !== undefined ? appearance.retries : 0
 
   const take = (report: Report): Report => {
     latest = neverBack(report, latest)

@@ -262,6 +262,13 @@ test('an answer is checked against the schema of the first command', async () =>
   expect([code, out]).toEqual([14, 'Hello.\n'])
 })
 
+test('one that is being cancelled may not be known everywhere', async () => {
+  const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
+  const replies = [json(response('in_progress')), missing, json(response('cancelled'))]
+  const { code, out } = await workspaceOf(await localServer(replies)).run(['response', 'cancel', 'resp_1'])
+  expect([code, out]).toEqual([0, expect.stringContaining('state     cancelled\n')])
+})
+
 test('cancel tells how it ended', async () => {
   const server = await localServer([json(response('cancelled'))])
   const { code, out, err } = await workspaceOf(server).run(['response', 'cancel', 'resp_1'])
