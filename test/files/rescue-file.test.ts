@@ -95,6 +95,7 @@ describe('a result that cannot be written where it belongs', () => {
     const { context } = place()
     await expect(openResultFile(context, 'a.png', { force: false })).rejects.toMatchObject({
       code: 'file_exists',
+      message: '"a.png" already exists.',
     })
   })
 
