@@ -106,6 +106,8 @@ export interface ErrorFacts {
   readonly requestId?: string | undefined
   /** How many seconds the gateway asks to wait. */
   readonly retryAfterS?: number | undefined
+  /** Whether the gateway wants the request to be sent again, where it says so (`x-should-retry`). */
+  readonly shouldRetry?: boolean | undefined
   readonly billed?: Billed
   /** What to do next, as a sentence or a command to run. */
   readonly hint?: string | undefined

@@ -1,7 +1,6 @@
 import { sleep, type Clock } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import { DeadlinePassed, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
-import type { ReplyHeaders } from './exchange.ts'
 import { checkUsage } from './reply-errors.ts'
 
 /** `text` and `create` cost money, and `create` is repeated only where it cannot cost twice; `read` costs nothing. */
@@ -50,19 +49,12 @@ export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy:
 }
 
 /** Whether a request that was answered with this error may be sent again. */
-export function mayRepeatAnswered(
-  error: ModelgateError,
-  headers: ReplyHeaders,
-  kind: RequestKind,
-  policy: RetryPolicy,
-): boolean {
+export function mayRepeatAnswered(error: ModelgateError, kind: RequestKind, policy: RetryPolicy): boolean {
   if (neverRepeats(kind, policy)) return false
-  const wish = headers['x-should-retry']
-  if (wish === 'true') return true
-  if (wish === 'false') return false
+  const { shouldRetry, httpStatus: status = 0 } = error.facts
+  if (shouldRetry !== undefined) return shouldRetry
   // A spent quota, an unknown model and refused content come with retryable statuses, too.
   if (error.exit === 'rejected' || error.exit === 'key' || error.exit === 'failed') return false
-  const status = error.facts.httpStatus ?? 0
   if (refusedStatus.has(status)) return true
   if (!failedStatus.has(status)) return false
   return kind !== 'create' || policy.mode === 'always' || policy.idempotencyHonoured

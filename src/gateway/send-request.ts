@@ -215,7 +215,7 @@ async function attemptOnce(
   const text = await readErrorText(reply, gateway.clock)
   trace.errorBody(text)
   const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
-  return judgeFailure(error, policy, (under) => mayRepeatAnswered(error, reply.headers, request.kind, under))
+  return judgeFailure(error, policy, (under) => mayRepeatAnswered(error, request.kind, under))
 }
 
 /** The request as it goes over the wire. The key goes to the base URL's origin and nowhere else. */

@@ -22,6 +22,11 @@ const spentQuotaWords = new Set([
   'quota_exceeded',
 ])
 
+const wishes: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
+
 const refusedContentStatus: ReadonlySet<number> = new Set([400, 403, 422, 451])
 
 /** Turns an HTTP error into the error with the right exit code. Never called for 2xx. */
@@ -44,6 +49,7 @@ export function statusError(
     billed: exit === 'unknown' ? 'maybe' : 'no',
     requestId,
     retryAfterS,
+    shouldRetry: wishes.get(headers['x-should-retry'] ?? ''),
     hint: hintFor(exit, status, body, retryAfterS),
   }
   const code = codeOf(exit, body) ?? `http_${status}`

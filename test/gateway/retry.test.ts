@@ -20,7 +20,7 @@ const kinds = ['text', 'create', 'read'] as const
 const broken = (stage: Stage, fault: ExchangeFault, kind: RequestKind, policy: RetryPolicy) =>
   mayRepeatBroken(new ExchangeError(stage, fault, ''), kind, policy)
 const answered = (status: number, kind: RequestKind, policy: RetryPolicy, headers = {}, body = '') =>
-  mayRepeatAnswered(statusError(status, headers, body, kind, 0), headers, kind, policy)
+  mayRepeatAnswered(statusError(status, headers, body, kind, 0), kind, policy)
 
 test('repeats what was never handed over, whatever it was', () => {
   for (const kind of kinds) {
@@ -113,12 +113,12 @@ test('does not repeat a refused key or refused content, whose statuses are those
   const body = '{"error":{"code":"content_filter"}}'
   for (const kind of ['text', 'create'] as const) expect(answered(503, kind, always, {}, body)).toBe(false)
   const key = new ModelgateError('key', 'key_refused', 'No.', { httpStatus: 429 })
-  for (const kind of kinds) expect(mayRepeatAnswered(key, {}, kind, always)).toBe(false)
+  for (const kind of kinds) expect(mayRepeatAnswered(key, kind, always)).toBe(false)
 })
 
 test('an error without a status is not repeated', () => {
   const error = new ModelgateError('later', 'x', 'No.')
-  for (const kind of kinds) expect(mayRepeatAnswered(error, {}, kind, always)).toBe(false)
+  for (const kind of kinds) expect(mayRepeatAnswered(error, kind, always)).toBe(false)
 })
 
 describe('the hint at --retry always', () => {

@@ -171,10 +171,10 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
       return failure.stage === 'body' && mayRepeat ? resume(error, false) : repeat(error, mayRepeat)
     }
     if (!(failure instanceof Refusal)) return giveUp(failure)
-    const { error, headers } = failure
+    const { error } = failure
     if (error.facts.httpStatus === 416) return resume(error, true)
     if (error.code === 'url_expired' || !notThereYet.has(error.facts.httpStatus ?? 0))
-      return repeat(error, mayRepeatAnswered(error, headers, 'read', policy))
+      return repeat(error, mayRepeatAnswered(error, 'read', policy))
     const waitS = never || !mayAppear ? undefined : missingWaitsS[missing++]
     return { error, waitS, fromStart: false, attemptsLeft: missingWaitsS.length - missing }
   }

@@ -206,11 +206,13 @@ const passing = new Set([408, 425, 429])
 
 /**
  * Whether the next look-up may work after this error. A refused key, an unknown job, and another job than the one asked
- * for will not change; a busy gateway, a lost connection, and a proxy's error page may.
+ * for will not change; a busy gateway, a lost connection, and a proxy's error page may, and whatever the gateway says to
+ * send again. That it need not be sent again counts for nothing: the job has been paid for (fault F5).
  */
 export function mayPass(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || finalCodes.has(error.code)) return false
-  const { httpStatus = 0 } = error.facts
+  const { httpStatus = 0, shouldRetry } = error.facts
+  if (shouldRetry === true) return true
   if (passing.has(httpStatus) || httpStatus >= 500) return true
   if (httpStatus >= 400) return false
   return ['later', 'contract', 'notSent', 'unknown'].includes(error.exit)

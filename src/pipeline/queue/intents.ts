@@ -200,7 +200,9 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     }
     const isLost = !isAnswered(thrown) && billedOf(thrown) !== 'no'
     if (isLost) at.task = { ...at.task, mayBeThere: true }
-    const isRepeated = isLost && (isSentAgain || at.task.onUnknown === 'retry')
+    const { shouldRetry } = thrown.facts
+    const mayRepeatLost = shouldRetry ?? (isSentAgain || at.task.onUnknown === 'retry')
+    const isRepeated = isLost && mayRepeatLost
     const error = isRepeated ? thrown.amend({ exit: 'later', billed: 'no', cause: thrown }) : thrown
     const isKnown = leave(at, ref, error)
     if (isLost && !isRepeated) {
@@ -210,11 +212,12 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     if (billedOf(thrown) === 'no') uncount(at)
     // It may be paid for twice, so it counts twice.
     else if (isRepeated && !isSentAgain) at.task = { ...at.task, isCounted: false }
-    if (isRateLimit(error)) {
+    const isRepeatable = mayRepeat(error, false)
+    if (isRepeatable && isRateLimit(error)) {
       wait(at, 0)
       return 0
     }
-    const waitMs = mayRepeat(error, false) ? repeat(at, error, isKnown) : null
+    const waitMs = isRepeatable ? repeat(at, error, isKnown) : null
     if (waitMs !== null) wait(at, waitMs)
     else if (isSentAgain && at.task.mayBeThere && !isAnswered(thrown)) {
       fail(at, thrown.amend({ billed: 'maybe' }), 'unknown')

@@ -81,14 +81,14 @@ export interface ErrorMessage {
   readonly message: string
   readonly facts: Pick<
     ErrorFacts,
-    'phase' | 'httpStatus' | 'requestId' | 'retryAfterS' | 'billed' | 'hint' | 'remoteId'
+    'phase' | 'httpStatus' | 'requestId' | 'retryAfterS' | 'shouldRetry' | 'billed' | 'hint' | 'remoteId'
   >
 }
 
 /** The error without secrets. @param redact takes them out of a JSON document */
 export function errorMessage(error: ModelgateError, redact: (json: string) => string): ErrorMessage {
-  const { phase, httpStatus, requestId, retryAfterS, billed, hint, remoteId } = error.facts
-  const facts = { phase, httpStatus, requestId, retryAfterS, billed, hint, remoteId }
+  const { phase, httpStatus, requestId, retryAfterS, shouldRetry, billed, hint, remoteId } = error.facts
+  const facts = { phase, httpStatus, requestId, retryAfterS, shouldRetry, billed, hint, remoteId }
   const { exit, code, message } = error
   return JSON.parse(redact(JSON.stringify({ exit, code, message, facts }))) as ErrorMessage
 }

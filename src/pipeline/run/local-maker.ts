@@ -134,9 +134,11 @@ async function attemptTask({ run, execute }: Making, task: Task): Promise<TaskRe
     return await executeTask(execute, task)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
+    const { isSentAgain } = run.world
+    const mayRepeat = error.facts.shouldRetry ?? (isSentAgain || task.instance.onUnknown === 'retry')
+    if (!mayRepeat) throw error
     const again = error.amend({ exit: 'later', billed: 'no', cause: error })
-    if (run.world.isSentAgain) throw again
-    if (task.instance.onUnknown === 'stop') throw error
+    if (isSentAgain) throw again
     // It may be paid for twice, so it counts twice.
     await run.record({ type: 'discard', key: task.key })
     throw again

@@ -10,13 +10,16 @@ export function isRateLimit(error: unknown): boolean {
 const finalCode = /^not_sent_(?:certificate|client_certificate|tls|proxy|deadline)$/
 
 /**
- * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before.
+ * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before. What
+ * the gateway says of it (`x-should-retry`) comes first.
  * @param isFollowUp whether it goes on with what the gateway has accepted
  */
 export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
   if (!(error instanceof ModelgateError) || finalCode.test(error.code)) return false
-  if (error.exit !== 'later' && error.exit !== 'notSent') return false
-  return isFollowUp || billedOf(error) === 'no'
+  if (!isFollowUp && billedOf(error) !== 'no') return false
+  const { shouldRetry } = error.facts
+  if (shouldRetry !== undefined && !isFollowUp) return shouldRetry
+  return shouldRetry === true || error.exit === 'later' || error.exit === 'notSent'
 }
 
 /** What an error says of the gateway. */

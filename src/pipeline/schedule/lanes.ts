@@ -141,10 +141,11 @@ export function createLanes(options: LanesOptions): Lanes {
       const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
       const isKnown = circuit.end(request, answerIn(error), askedS)
       if (stopped !== undefined) task.reject(error)
+      else if (!mayRepeat(error, task.order.isFollowUp)) task.reject(error)
       else if (isRateLimit(error)) {
         lane.rate.refuse(place, askedS)
         enqueue(task)
-      } else if (!mayRepeat(error, task.order.isFollowUp)) task.reject(error)
+      }
       // What was under way when an outage began is sent again when that is over; it was one failure, not one each.
       else if (isKnown || used < allowed) {
         if (!isKnown) used++

@@ -254,8 +254,18 @@ export const statuses: readonly FaultRow[] = [
   {
     id: 'C13',
     fault: '408, 425',
-    happens: 'refused before any work: repeated by all',
-    tried: [busyOnce(408), busy(408, true), busyOnce(425, true), busy(425, true)],
+    happens: 'refused before any work: repeated, unless `x-should-retry` forbids it',
+    tried: [
+      busyOnce(408),
+      busy(408, true),
+      busyOnce(425, true),
+      busy(425, true),
+      {
+        name: 'with x-should-retry: false',
+        replies: () => always(text('{}', { status: 408, headers: { 'x-should-retry': 'false' } })),
+        expects: { text: final(5, 408), creation: final(5, 408) },
+      },
+    ],
   },
   {
     id: 'C14',
@@ -264,9 +274,10 @@ export const statuses: readonly FaultRow[] = [
     tried: [
       rejected(409),
       {
-        name: 'with x-should-retry',
+        name: 'with x-should-retry: true',
         replies: () => [text('{}', { status: 409, headers: { 'x-should-retry': 'true' } })],
-        where: ({ argv }, { role }) => role !== 'poll' && role !== 'stream' && argv[0] !== 'run',
+        // A response whose stream is rejected is looked up instead.
+        where: (_, { role }) => role !== 'stream',
         expects: everywhere(worksAt(2)),
       },
     ],
@@ -293,7 +304,7 @@ export const statuses: readonly FaultRow[] = [
   {
     id: 'C21',
     fault: '500, 502, 504',
-    happens: 'text and reads are repeated; a creation is an unknown outcome',
+    happens: 'text and reads are repeated, a creation only if `x-should-retry` asks',
     tried: [
       failedOnce(500),
       failed(500),
@@ -301,6 +312,11 @@ export const statuses: readonly FaultRow[] = [
       failed(502, true),
       failedOnce(504, true),
       failed(504, true),
+      {
+        name: 'with x-should-retry: true',
+        replies: () => [text('{}', { status: 500, headers: { 'x-should-retry': 'true' } })],
+        expects: { text: worksAt(2), creation: worksAt(2) },
+      },
     ],
   },
   {

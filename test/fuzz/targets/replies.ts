@@ -240,7 +240,7 @@ const httpError = target({
     assert.ok(error.exitCode > 1 && error.exitCode < 10)
     assert.ok(/^[a-z0-9_]*[a-z][a-z0-9_]*$/.test(error.code))
     const policy = { mode: 'safe', maxRetries: 2, idempotencyHonoured: false } as const
-    const mayRepeat = mayRepeatAnswered(error, headers, kind, policy)
+    const mayRepeat = mayRepeatAnswered(error, kind, policy)
     // What may have been done already is not done again, unless the gateway itself says that it may be.
     if (kind === 'create' && error.facts.billed === 'maybe' && headers['x-should-retry'] !== 'true') {
       assert.ok(!mayRepeat)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { GenerationError, ModelgateError } from '../../../src/errors.ts'
 import { done, keyOf, queueScene, ref, run } from './queue-scene.ts'
 
@@ -285,6 +285,43 @@ test('an end whose answer was lost is asked for once more', async () => {
   const ms = await worker.end(ref(1), unavailable())
   expect(await worker.end(ref(1), unavailable())).toBe(ms)
   expect(scene.document(`run:${run}`)).toMatchObject({ retries: { used: 1 } })
+})
+
+describe('what the gateway says of sending a request again comes first:', () => {
+  const failed = (shouldRetry: boolean) =>
+    new ModelgateError('unknown', 'http_500', 'HTTP 500', { httpStatus: 500, billed: 'maybe', shouldRetry })
+
+  test('an unknown outcome is sent again, and counts twice', async () => {
+    const scene = await queueScene()
+    await scene.submit({})
+    const worker = scene.worker('a')
+    await worker.begin(ref(1))
+    const ms = await worker.end(ref(1), failed(true))
+    await scene.clock.advance(ms!)
+    expect(await worker.begin(ref(1))).toMatchObject({ kind: 'send' })
+    expect(scene.document(`run:${run}`)).toMatchObject({ used: { creates: 2 } })
+  })
+
+  test.each([
+    ['retry', false],
+    ['stop', true],
+  ] as const)('it is not, whatever the project says', async (onUnknown, isSentAgain) => {
+    const scene = await queueScene()
+    await scene.submit({ onUnknown, isSentAgain })
+    const worker = scene.worker('a', { isSentAgain })
+    await worker.begin(ref(1))
+    expect(await worker.end(ref(1), failed(false))).toBe(null)
+    expect(scene.task(1)).toMatchObject({ state: 'unknown' })
+  })
+
+  test('a 429 that forbids it ends the task', async () => {
+    const scene = await queueScene()
+    await scene.submit({})
+    const worker = scene.worker('a')
+    await worker.begin(ref(1))
+    expect(await worker.end(ref(1), tooMany().amend({ shouldRetry: false }))).toBe(null)
+    expect(scene.task(1)).toMatchObject({ state: 'failed' })
+  })
 })
 
 test('a request that is refused after one was lost may have been accepted, and is sent again under its key', async () => {

@@ -121,6 +121,7 @@ describe('places', () => {
     const finals = [
       new GenerationError('blocked', 'Blocked.'),
       failed('rejected', 'insufficient_quota', { httpStatus: 429 }),
+      failed('later', 'rate_limited', { httpStatus: 429, shouldRetry: false }),
       failed('unknown', 'outcome_reset', { billed: 'maybe' }),
       failed('later', 'http_503', { billed: 'maybe' }),
       failed('notSent', 'not_sent_certificate'),
@@ -130,10 +131,24 @@ describe('places', () => {
     await settle()
     for (const [at, error] of finals.entries()) await end([String(at)], error)
     expect([...ends.values()]).toEqual(finals)
-    expect(names()).toEqual(['0', '1', '2', '3', '4', '5'])
+    expect(names()).toEqual(['0', '1', '2', '3', '4', '5', '6'])
     expect(set.lanes.state().retries.used).toBe(0)
   })
 
+  test('what is rejected is sent again where the gateway says so, unless it may have cost something', async () => {
+    const set = testLanes()
+    const { add, end, sent, ends, settle } = requests(set)
+    const conflict = failed('rejected', 'http_409', { httpStatus: 409, shouldRetry: true })
+    const lost = failed('unknown', 'http_500', { httpStatus: 500, billed: 'maybe', shouldRetry: true })
+    add('a')
+    add('b')
+    await settle()
+    await end(['a'], conflict)
+    await end(['b'], lost)
+    await set.clock.advance(500)
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'a'])
+    expect(ends.get('b')).toBe(lost)
+  })
   test('what throws before it is sent fails, and keeps no place', async () => {
     const { lanes, clock } = testLanes({ concurrency: { text: 1 } })
     const run = lanes.run('text', { priority: 1, isFollowUp: false }, () => {
