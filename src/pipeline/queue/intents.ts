@@ -165,8 +165,10 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
       at.task = { ...task, state: 'sent', since: now, worker, isCounted: true, place }
       return { kind: 'send', task: at.task, message }
     } catch (error) {
-      // The budget is reached.
-      fail(at, asModelgateError(error, false))
+      // The budget is reached, for an earlier attempt perhaps, of which nobody knows what came.
+      const reached = asModelgateError(error, false)
+      if (at.task.mayBeThere) fail(at, reached.amend({ billed: 'maybe' }), 'unknown')
+      else fail(at, reached)
       return { kind: 'over' }
     }
   }
@@ -200,9 +202,9 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     }
     const isLost = !isAnswered(thrown) && billedOf(thrown) !== 'no'
     if (isLost) at.task = { ...at.task, mayBeThere: true }
-    const { shouldRetry } = thrown.facts
-    const mayRepeatLost = shouldRetry ?? (isSentAgain || at.task.onUnknown === 'retry')
-    const isRepeated = isLost && mayRepeatLost
+    // That the gateway asks for it (`x-should-retry`) does not suffice: each repetition may cost again.
+    const mayRepeatLost = isSentAgain || at.task.onUnknown === 'retry'
+    const isRepeated = isLost && mayRepeatLost && thrown.facts.shouldRetry !== false
     const error = isRepeated ? thrown.amend({ exit: 'later', billed: 'no', cause: thrown }) : thrown
     const isKnown = leave(at, ref, error)
     if (isLost && !isRepeated) {
@@ -219,7 +221,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     }
     const waitMs = isRepeatable ? repeat(at, error, isKnown) : null
     if (waitMs !== null) wait(at, waitMs)
-    else if (isSentAgain && at.task.mayBeThere && !isAnswered(thrown)) {
+    else if (isLost || (isSentAgain && at.task.mayBeThere && !isAnswered(thrown))) {
       fail(at, thrown.amend({ billed: 'maybe' }), 'unknown')
     } else fail(at, thrown)
     return waitMs

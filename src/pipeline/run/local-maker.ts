@@ -134,11 +134,11 @@ async function attemptTask({ run, execute }: Making, task: Task): Promise<TaskRe
     return await executeTask(execute, task)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
-    const { isSentAgain } = run.world
-    const mayRepeat = error.facts.shouldRetry ?? (isSentAgain || task.instance.onUnknown === 'retry')
-    if (!mayRepeat) throw error
+    if (error.facts.shouldRetry === false) throw error
     const again = error.amend({ exit: 'later', billed: 'no', cause: error })
-    if (isSentAgain) throw again
+    if (run.world.isSentAgain) throw again
+    // That the gateway asks for it (`x-should-retry`) does not suffice: each repetition may cost again.
+    if (task.instance.onUnknown === 'stop') throw error
     // It may be paid for twice, so it counts twice.
     await run.record({ type: 'discard', key: task.key })
     throw again

@@ -287,31 +287,22 @@ test('an end whose answer was lost is asked for once more', async () => {
   expect(scene.document(`run:${run}`)).toMatchObject({ retries: { used: 1 } })
 })
 
-describe('what the gateway says of sending a request again comes first:', () => {
+describe('what the gateway says of sending a request again:', () => {
   const failed = (shouldRetry: boolean) =>
     new ModelgateError('unknown', 'http_500', 'HTTP 500', { httpStatus: 500, billed: 'maybe', shouldRetry })
 
-  test('an unknown outcome is sent again, and counts twice', async () => {
-    const scene = await queueScene()
-    await scene.submit({})
-    const worker = scene.worker('a')
-    await worker.begin(ref(1))
-    const ms = await worker.end(ref(1), failed(true))
-    await scene.clock.advance(ms!)
-    expect(await worker.begin(ref(1))).toMatchObject({ kind: 'send' })
-    expect(scene.document(`run:${run}`)).toMatchObject({ used: { creates: 2 } })
-  })
-
   test.each([
-    ['retry', false],
-    ['stop', true],
-  ] as const)('it is not, whatever the project says', async (onUnknown, isSentAgain) => {
+    ['is not sent again, though it asks for that', 'stop', false, true],
+    ['is not sent again where it forbids that', 'retry', false, false],
+    ['nor where it would not cost again', 'stop', true, false],
+  ] as const)('an unknown outcome %s', async (_, onUnknown, isSentAgain, shouldRetry) => {
     const scene = await queueScene()
     await scene.submit({ onUnknown, isSentAgain })
     const worker = scene.worker('a', { isSentAgain })
     await worker.begin(ref(1))
-    expect(await worker.end(ref(1), failed(false))).toBe(null)
+    expect(await worker.end(ref(1), failed(shouldRetry))).toBe(null)
     expect(scene.task(1)).toMatchObject({ state: 'unknown' })
+    expect(scene.document(`run:${run}`)).toMatchObject({ used: { creates: 1 } })
   })
 
   test('a 429 that forbids it ends the task', async () => {
@@ -321,6 +312,32 @@ describe('what the gateway says of sending a request again comes first:', () => 
     await worker.begin(ref(1))
     expect(await worker.end(ref(1), tooMany().amend({ shouldRetry: false }))).toBe(null)
     expect(scene.task(1)).toMatchObject({ state: 'failed' })
+  })
+})
+
+test('a request that was lost and may be repeated stays unknown when it cannot be', async () => {
+  const scene = await queueScene({ jobs: 0 })
+  await scene.submit({ onUnknown: 'retry' })
+  const worker = scene.worker('a')
+  await worker.begin(ref(1))
+  for (let ms = await worker.end(ref(1), lost()); ms !== null;) {
+    await scene.clock.advance(300_000)
+    await worker.begin(ref(1))
+    ms = await worker.end(ref(1), lost())
+  }
+  expect(scene.task(1)).toMatchObject({ state: 'unknown', outcome: { error: { code: 'reply_lost' } } })
+})
+
+test('a request that was lost and may be repeated stays unknown when a limit is in the way', async () => {
+  const scene = await queueScene({ creates: { value: 1, name: '--max-creates' } })
+  await scene.submit({ onUnknown: 'retry' })
+  const worker = scene.worker('a')
+  await worker.begin(ref(1))
+  await scene.clock.advance((await worker.end(ref(1), lost()))!)
+  expect(await worker.begin(ref(1))).toEqual({ kind: 'over' })
+  expect(scene.task(1)).toMatchObject({
+    state: 'unknown',
+    outcome: { error: { exit: 'limit', facts: { billed: 'maybe' } } },
   })
 })
 
