@@ -205,8 +205,13 @@ export async function keepWhatCame(
   { made }: TaskFolder,
 ): Promise<void> {
   if ((await readdir(made).catch(() => [])).length === 0) return
-  const kept = await keepFolder(worker, made, `${key}.${id}`)
-  worker.warn(`What has come of a request that failed is kept in ${kept}.`)
+  const what = 'What has come of a request that failed'
+  try {
+    const kept = await keepFolder(worker, made, `${key}.${id}`)
+    worker.warn(`${what} is kept in ${kept}.`)
+  } catch (error) {
+    worker.warn(`${what} is lost: ${asModelgateError(error, false).message}`)
+  }
 }
 
 /** Has the remote job of a task looked up. */

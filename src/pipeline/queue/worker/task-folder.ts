@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeError } from '../../../files/file-error.ts'
+import { systemCode, writeError } from '../../../files/file-error.ts'
 import { parseJson } from '../../../files/parse-json.ts'
 import { makeFolder } from '../../../files/write-target.ts'
 import { isObject, stringOf } from '../../../json.ts'
@@ -56,20 +56,28 @@ export function removeFolder(path: string): void {
 
 /**
  * Keeps files that were paid for and are no whole result: nobody removes them.
+ * @param name of the folder; with a number where an earlier attempt has left something of this name
  * @returns where they are now
+ * @throws FileError when they cannot be moved there
  */
 export async function keepFolder(
   { folder }: Pick<Worker, 'folder'>,
   path: string,
   name: string,
 ): Promise<string> {
-  try {
-    await makeFolder(join(folder, 'kept'))
-    const kept = join(folder, 'kept', name)
-    await rename(path, kept)
-    return kept
-  } catch {
-    return path
+  const place = join(folder, 'kept')
+  await makeFolder(place).catch((error: unknown) => {
+    throw writeError(error, place)
+  })
+  for (let number = 1; ; number++) {
+    const kept = join(place, number === 1 ? name : `${name}-${number}`)
+    try {
+      await rename(path, kept)
+      return kept
+    } catch (error) {
+      const code = systemCode(error)
+      if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw writeError(error, kept)
+    }
   }
 }
 
