@@ -101,7 +101,8 @@ async function lookUp(worker: Worker, memory: Memory, elapsedMs: number): Promis
   } catch (thrown) {
     if (stop.inFlight.aborted) return { againInMs: 0 }
     const error = asModelgateError(thrown, false)
-    if (isOfWorker(error)) {
+    // What a bug has met is not for the next worker, which would end by it, too.
+    if (isOfWorker(error) && error.exit !== 'bug') {
       stop.end(error)
       return { againInMs: 0 }
     }

@@ -65,6 +65,26 @@ test('waiting for videos holds no worker: one place, twenty jobs at a time', asy
   expect(bench.left()).toEqual([])
 })
 
+test('a look-up that meets a bug ends its worker, and no other', async () => {
+  const bench = await workerBench()
+  const { url, created } = await runningSandbox()
+  const [key] = await bench.submit([video()])
+  const worker = bench.work(
+    url,
+    {},
+    {
+      gateway: {
+        async beforeSend(kind) {
+          if (kind === 'read') throw new TypeError('x is undefined')
+        },
+      },
+    },
+  )
+  expect(await worker.ended).toMatchObject({ exit: 'bug' })
+  expect(bench.task(key!)).toMatchObject({ state: 'failed', job: { kind: 'operation' } })
+  expect(created()).toBe(1)
+})
+
 test('while the server of the queue is away, what is generated goes on, and is written down afterwards', async () => {
   const bench = await workerBench()
   const { url, created } = await runningSandbox()
