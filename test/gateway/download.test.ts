@@ -193,6 +193,11 @@ const missing = json({ error: { message: 'not found' } }, { status: 404 })
 test.for<[string, readonly ServerReply[], string]>([
   ['an expired URL', [text('<Error/>', { status: 403 })], '4 url_expired'],
   ['a URL that is gone', [text('', { status: 410 })], '4 url_expired'],
+  [
+    'an expired URL that the gateway wants to be asked for again',
+    [text('<Error/>', { status: 403, headers: { 'x-should-retry': 'true' } }), picture],
+    '9 image/png',
+  ],
   ['a URL that wants a key of its own', [text('', { status: 401 })], '4 url_expired'],
   ['a URL that appears in a moment', [missing, missing, picture], '9 image/png'],
   ['a URL that never appears', [missing, missing, missing, missing], '4 http_404'],

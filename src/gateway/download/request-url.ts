@@ -15,12 +15,10 @@ import { ContentChanged, contentChanged, NotWhole, RangeMismatch, wrongRange } f
 class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly error: ModelgateError
-  readonly headers: Reply['headers']
 
-  constructor(error: ModelgateError, headers: Reply['headers']) {
+  constructor(error: ModelgateError) {
     super(error.message)
     this.error = error
-    this.headers = headers
   }
 }
 
@@ -73,7 +71,7 @@ async function refusalOf(
   const { status, headers } = reply
   if (status >= 200 && status < 300) {
     reply.close()
-    return new Refusal(status === 202 ? notReady(url) : noContent(url, status), headers)
+    return new Refusal(status === 202 ? notReady(url) : noContent(url, status))
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
@@ -81,13 +79,13 @@ async function refusalOf(
   const saysSo =
     error.exit === 'rejected' && /(?:\b|_)expired(?:\b|_)/i.test(`${error.code} ${error.message}`)
   const isGone = status === 403 || status === 410 || (status === 401 && isKeyless) || saysSo
-  return new Refusal(isGone ? expired(url, status) : error, headers)
+  return new Refusal(isGone ? expired(url, error) : error)
 }
 
-function expired(url: URL, httpStatus: number): ModelgateError {
+function expired(url: URL, { facts: { httpStatus, shouldRetry } }: ModelgateError): ModelgateError {
   const message = `${url.host} no longer serves this URL, or never did (HTTP ${httpStatus}).`
   const hint = `The URL of a result is valid for ${urlLifetimeMinutes} minutes.`
-  const facts = { phase: 'result', httpStatus, billed: 'no', hint } as const
+  const facts = { phase: 'result', httpStatus, shouldRetry, billed: 'no', hint } as const
   return new ModelgateError('rejected', 'url_expired', message, facts)
 }
 
