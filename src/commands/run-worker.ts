@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
+import { asModelgateError, Interrupted, UsageError, type Billed, type ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { WorkerDocument } from '../events/worker.ts'
@@ -105,11 +105,7 @@ async function workOn(context: Context, flags: WorkerFlags, work: typeof runWork
   }
   const outcome = await workWith(working, work).catch((thrown: unknown): Outcome<WorkerDocument> => {
     const error = asModelgateError(thrown, flags.debug === true)
-    return {
-      kind: 'failed',
-      error: error.amend({ billed: tally.billed(), ...error.facts }),
-      document: undefined,
-    }
+    return { kind: 'failed', error: error.amend({ billed: billedBy(tally, error) }), document: undefined }
   })
   await reportOutcome(output, flags, outcome, () => tally.hasSent())
 }
@@ -172,10 +168,9 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
         const document = tally.document(facts)
         if (reason === undefined) return { kind: 'ended', document }
         const error = asModelgateError(reason, flags.debug === true)
-        // What an error says of the request that it refused is not all that the worker has made.
-        const billed = tally.billed() === 'no' ? (error.facts.billed ?? 'no') : tally.billed()
-        const failure = error.amend({ billed })
-        return isEnd(error)
+        const failure = error.amend({ billed: billedBy(tally, error) })
+        // After a signal the worker has done all that it was to do.
+        return error instanceof Interrupted
           ? { kind: 'ended', document, failure }
           : { kind: 'failed', error: failure, document }
       } finally {
@@ -189,9 +184,9 @@ async function workWith(working: Working, work: typeof runWorker): Promise<Outco
   }
 }
 
-/** Whether it is a signal or a limit that has ended the worker, which has done all that it was to do. */
-function isEnd(error: ModelgateError): boolean {
-  return error instanceof Interrupted || error.exit === 'limit'
+/** What an error says of the request that it refused is not all that the worker has made. */
+function billedBy(tally: Tally, { facts }: ModelgateError): Billed {
+  return tally.billed() === 'no' ? (facts.billed ?? 'no') : tally.billed()
 }
 
 /** A request without a price is not for this worker, which has a limit; another one may have none. */
