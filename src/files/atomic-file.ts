@@ -78,8 +78,8 @@ export async function openTemporary(
     await unlink(temporary).catch(() => {})
   }
   /**
-   * Where somebody has removed the temporary file, as a process does whose clock is a day ahead: what was written is still
-   * open. @returns undefined where it is not that
+   * Writes the content to another temporary file if somebody has removed this one, such as a process whose clock is a day
+   * ahead: the open handle still has it. @returns undefined if it is there, or cannot be written again
    */
   async function writeAgain(): Promise<AtomicFile | undefined> {
     if (!(await isRemoved(handle, temporary))) return undefined
@@ -171,8 +171,8 @@ async function create(temporary: string, target: FileTarget): Promise<{ handle: 
 }
 
 /**
- * Whether an open file has been removed from its folder, which is there still: not moved away with it, or with a link put
- * in the folder's place.
+ * Whether an open file has been removed from its folder, rather than moved away with it, or hidden by a link in the folder's
+ * place.
  */
 async function isRemoved(handle: FileHandle, path: string): Promise<boolean> {
   try {

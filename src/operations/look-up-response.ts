@@ -63,11 +63,11 @@ export async function waitForResponse(
     else await takeWhole(call, run, followed, plan)
     await run.finish()
   }
-  return run.settle(work, (error) => laterOrAsItIs(followed, plan, error))
+  return run.settle(work, (error) => withResumeIfSent(followed, plan, error))
 }
 
 /** What was not sent has cost nothing: unlike where the response has just been started, the call may be repeated as it is. */
-function laterOrAsItIs(
+function withResumeIfSent(
   followed: FollowedResponse,
   plan: Parameters<typeof withResume>[1],
   error: ModelgateError,
@@ -155,7 +155,7 @@ async function reportState(
       run.begin()
       return await work(run, followed)
     },
-    (error) => laterOrAsItIs(followed, plan, error),
+    (error) => withResumeIfSent(followed, plan, error),
   )
 }
 

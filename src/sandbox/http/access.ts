@@ -26,7 +26,7 @@ export function authenticate(headers: IncomingHttpHeaders, query: URLSearchParam
   if (key === refusedKey) throw refusal('Incorrect API key provided.', 'API_KEY_INVALID', 'invalid_api_key')
 }
 
-/** What a page may show of other sites; its address alone tells nothing, and has a signature or a key. */
+/** What a page may embed from other sites: it cannot read these, and their URLs carry a signature or a key. */
 const shown = new Set(['document', 'image', 'video'])
 
 /**
