@@ -32,4 +32,20 @@ export const standardInput: readonly Survivors[] = [
     reason: 'The stream pauses at the end of a question, which aborts the same signal.',
     changes: [['over.abort()', ';']],
   },
+  {
+    file: 'src/commands/shared/input/questions.ts',
+    reason:
+      'This version of the library takes no Enter before it shows the choices for what was typed; another may.',
+    changes: [
+      ['found[0]?.value ?? answer', 'found[0]?.value && answer'],
+      ['found[0]?.value', 'found[0].value'],
+      ['value === answer', 'true'],
+      ['value === answer', 'value !== answer'],
+    ],
+  },
+  {
+    file: 'src/commands/shared/input/standard-input.ts',
+    reason: 'The reason of a signal is an error of ours, which is passed on as it is.',
+    changes: [['context.signal.throwIfAborted()', ';']],
+  },
 ]
