@@ -349,3 +349,13 @@ test.for([
 ] as const)('HTTP %i with %j refuses the request, not the content', ([status, body]) => {
   expect(error(status, body).exitCode).toBe(4)
 })
+
+test.each([
+  ['true', true],
+  ['false', false],
+  ['yes', undefined],
+  [undefined, undefined],
+])('x-should-retry: %s', (value, expected) => {
+  const headers = value === undefined ? {} : { 'x-should-retry': value }
+  expect(statusError(409, headers, '', 'create', 0).facts.shouldRetry).toBe(expected)
+})
