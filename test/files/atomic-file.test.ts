@@ -168,25 +168,16 @@ test('of two that open the same name, one is saved whole and the other fails', a
   expect(await readdir(folder)).toEqual(['a'])
 })
 
-test('a folder that is swapped for a link while writing does not lead the file elsewhere', async () => {
+test.each([
+  ['moved', (out: string) => rename(out, `${out}-moved`)],
+  ['removed', (out: string) => rm(out, { recursive: true })],
+])('a folder that is %s for a link while writing does not lead the file elsewhere', async (_, makeRoom) => {
   const folder = temporaryFolder()
   await mkdir(join(folder, 'out'))
   await mkdir(join(folder, 'victim'))
   const file = await openAtomicFile(testContext({ cwd: folder }), 'out/a', keep)
   await file.write('x')
-  await rename(join(folder, 'out'), join(folder, 'moved'))
-  await symlink('victim', join(folder, 'out'))
-  await expect(file.commit()).rejects.toMatchObject({ exitCode: 10 })
-  expect(await readdir(join(folder, 'victim'))).toEqual([])
-})
-
-test('a folder that is removed for a link while writing does not lead the file elsewhere, either', async () => {
-  const folder = temporaryFolder()
-  await mkdir(join(folder, 'out'))
-  await mkdir(join(folder, 'victim'))
-  const file = await openAtomicFile(testContext({ cwd: folder }), 'out/a', keep)
-  await file.write('x')
-  await rm(join(folder, 'out'), { recursive: true })
+  await makeRoom(join(folder, 'out'))
   await symlink('victim', join(folder, 'out'))
   await expect(file.commit()).rejects.toMatchObject({ exitCode: 10 })
   expect(await readdir(join(folder, 'victim'))).toEqual([])
