@@ -22,7 +22,7 @@ const spentQuotaWords = new Set([
   'quota_exceeded',
 ])
 
-const wishes: ReadonlyMap<string, boolean> = new Map([
+const shouldRetryValues: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
 ])
@@ -49,7 +49,7 @@ export function statusError(
     billed: exit === 'unknown' ? 'maybe' : 'no',
     requestId,
     retryAfterS,
-    shouldRetry: wishes.get(headers['x-should-retry'] ?? ''),
+    shouldRetry: shouldRetryValues.get(headers['x-should-retry'] ?? ''),
     hint: hintFor(exit, status, body, retryAfterS),
   }
   const code = codeOf(exit, body) ?? `http_${status}`

@@ -207,7 +207,7 @@ const passing = new Set([408, 425, 429])
 /**
  * Whether the next look-up may work after this error. A refused key, an unknown job, and another job than the one asked
  * for will not change; a busy gateway, a lost connection, and a proxy's error page may, and whatever the gateway says to
- * send again. That it need not be sent again counts for nothing: the job has been paid for (fault F5).
+ * send again. `x-should-retry: false` does not end the wait: the job has been paid for (fault F5).
  */
 export function mayPass(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || finalCodes.has(error.code)) return false

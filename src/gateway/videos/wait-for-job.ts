@@ -52,7 +52,7 @@ export interface WaitOptions<Report extends PolledReport = JobReport> {
   readonly deadlineMs?: number | undefined
   /** A known state of the job, which delays the first look-up. */
   readonly first?: Report | undefined
-  /** Whether it was started a moment ago, so that it may not be found yet. Where `first` is given it was. */
+  /** Whether it was started a moment ago, so that it may not be found yet. Assumed if `first` is given. */
   readonly isNew?: boolean | undefined
   /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined

@@ -165,7 +165,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
       at.task = { ...task, state: 'sent', since: now, worker, isCounted: true, place }
       return { kind: 'send', task: at.task, message }
     } catch (error) {
-      // The budget is reached, for an earlier attempt perhaps, of which nobody knows what came.
+      // The budget is reached. An earlier attempt may have been billed all the same.
       const reached = asModelgateError(error, false)
       if (at.task.mayBeThere) fail(at, reached.amend({ billed: 'maybe' }), 'unknown')
       else fail(at, reached)
@@ -202,7 +202,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     }
     const isLost = !isAnswered(thrown) && billedOf(thrown) !== 'no'
     if (isLost) at.task = { ...at.task, mayBeThere: true }
-    // That the gateway asks for it (`x-should-retry`) does not suffice: each repetition may cost again.
+    // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
     const mayRepeatLost = isSentAgain || at.task.onUnknown === 'retry'
     const isRepeated = isLost && mayRepeatLost && thrown.facts.shouldRetry !== false
     const error = isRepeated ? thrown.amend({ exit: 'later', billed: 'no', cause: thrown }) : thrown

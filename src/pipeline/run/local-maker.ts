@@ -137,7 +137,7 @@ async function attemptTask({ run, execute }: Making, task: Task): Promise<TaskRe
     if (error.facts.shouldRetry === false) throw error
     const again = error.amend({ exit: 'later', billed: 'no', cause: error })
     if (run.world.isSentAgain) throw again
-    // That the gateway asks for it (`x-should-retry`) does not suffice: each repetition may cost again.
+    // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
     if (task.instance.onUnknown === 'stop') throw error
     // It may be paid for twice, so it counts twice.
     await run.record({ type: 'discard', key: task.key })

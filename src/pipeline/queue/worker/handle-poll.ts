@@ -101,7 +101,7 @@ async function lookUp(worker: Worker, memory: Memory, elapsedMs: number): Promis
   } catch (thrown) {
     if (stop.inFlight.aborted) return { againInMs: 0 }
     const error = asModelgateError(thrown, false)
-    // What a bug has met is not for the next worker, which would end by it, too.
+    // A task whose look-up meets a bug would end the next worker, too.
     if (isOfWorker(error) && error.exit !== 'bug') {
       stop.end(error)
       return { againInMs: 0 }
