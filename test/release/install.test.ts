@@ -78,8 +78,14 @@ async function install(
   return { exit, stdout, stderr, files: filesBelow(home) }
 }
 
+const paths = new Map<string, string>()
+
+/** Looked up once: starting a process costs a test runner that holds much memory up to a tenth of a second. */
 function pathOf(name: string): string {
-  return execFileSync('sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' }).trim()
+  const path =
+    paths.get(name) ?? execFileSync('sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' }).trim()
+  paths.set(name, path)
+  return path
 }
 
 function filesBelow(folder: string): string[] {
