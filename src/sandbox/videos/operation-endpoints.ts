@@ -49,7 +49,8 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
   }
   const prompts = instances.map((instance) => textOf(instance['prompt']))
   const id = newId(20, request, service)
-  const seed = numberOf(parameters['seed']) ?? id
+  const ownSeed = numberOf(parameters['seed'])
+  const seed = ownSeed === undefined ? request.seed : [service.seed, ownSeed]
   const job = await startJob(
     {
       id,
@@ -61,7 +62,7 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
       films: prompts.flatMap((prompt, index) =>
         Array.from({ length: count }, (_, sample): Film => ({
           prompts: firstPrompt(prompt),
-          seed: JSON.stringify([service.seed, seed, index, sample, ...fingerprints[index]!]),
+          seed: JSON.stringify([...seed, index, sample, ...fingerprints[index]!]),
           ...shape,
         })),
       ),

@@ -37,10 +37,13 @@ export async function createVideo(request: SandboxRequest, service: VideoService
   const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
   const fingerprint = await checkReference(request)
   const prompt = textOf(body['prompt'])
-  const id = newVideoId(request, service)
-  const seed = JSON.stringify([service.seed, id, fingerprint])
+  const seed = JSON.stringify([...request.seed, fingerprint])
   const film = { prompts: firstPrompt(prompt), seed, width, height, seconds }
-  return startVideo({ id, model, prompt, film, remixedFrom: null }, request, service)
+  return startVideo(
+    { id: newVideoId(request, service), model, prompt, film, remixedFrom: null },
+    request,
+    service,
+  )
 }
 
 interface NewVideo extends Pick<VideoJob, 'id' | 'model' | 'prompt' | 'remixedFrom'> {

@@ -187,18 +187,6 @@ test('an instance needs a prompt, a picture or a video; addresses are taken as t
   }
 })
 
-test('the same request again is another film', async () => {
-  const clock = fakeClock()
-  const sandbox = await runningSandbox({ clock })
-  const etag = async () => {
-    const { name } = await afterwards(operate(sandbox, { durationSeconds: 1 }), clock)
-    return (await fetchBytes(`${sandbox.url}/v1/videos/${name.split('/').at(-1)}/content`)).headers.get(
-      'etag',
-    )
-  }
-  expect(await etag()).not.toBe(await etag())
-})
-
 test('images really are images', async () => {
   const { png, jpeg } = await testImages(32)
   const image = (bytes: Uint8Array, mimeType?: string) => ({

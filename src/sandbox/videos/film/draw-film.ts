@@ -43,15 +43,15 @@ export function drawFilm(film: Film): Uint8Array {
 export function flatFilm(film: Film): Uint8Array {
   const { width, height } = film
   const format = { width, height, columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
-  const light = 32 + Math.floor(seededRandom(film.seed, ...film.prompts)() * 192)
-  const plane = (wide: number, high: number, sample: number): Plane => ({
-    width: wide,
-    samples: new Uint8Array(wide * high).fill(sample),
+  const random = seededRandom(film.seed, ...film.prompts)
+  const plane = (blockSize: number): Plane => ({
+    width: format.columns * blockSize,
+    samples: new Uint8Array(format.columns * format.rows * blockSize ** 2).fill(
+      32 + Math.floor(random() * 192),
+    ),
   })
-  const colour = plane(format.columns * 8, format.rows * 8, 128)
-  const luma = plane(format.columns * 16, format.rows * 16, light)
   const offsets = Array.from({ length: film.seconds * framesPerSecond }, () => 0)
-  return filmFile(format, { luma, chroma: [colour, colour] }, offsets)
+  return filmFile(format, { luma: plane(16), chroma: [plane(8), plane(8)] }, offsets)
 }
 
 /** @param offsets the first column of the scene in each picture, from 0 and never decreasing */
