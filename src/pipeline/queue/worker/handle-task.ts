@@ -124,8 +124,11 @@ async function place(
   const { store, stop } = worker
   try {
     return await patiently(worker, stop.closing, () => placeInputs(message, store, path))
-  } catch (error) {
-    if (!(error instanceof ModelgateError) || error.code !== 'store_input_missing') throw error
+  } catch (thrown) {
+    const error = asModelgateError(thrown, false)
+    // It would end every worker that takes the task.
+    if (error.exit === 'bug') return error.amend({ billed: 'no' })
+    if (error.code !== 'store_input_missing') throw error
     // No disk of this machine is at fault.
     return error.amend({ exit: 'usage' })
   }

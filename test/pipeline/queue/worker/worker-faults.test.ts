@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../../src/context.ts'
 import { ModelgateError, Interrupted } from '../../../../src/errors.ts'
 import { openIntents } from '../../../../src/pipeline/queue/intents.ts'
-import { instanceOf, textField } from '../../../support/pipeline-task.ts'
+import { filesField, instanceOf, textField } from '../../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../../support/running-sandbox.ts'
 import { fastClock } from '../../../support/fast-clock.ts'
+import { pngBytes } from '../../../support/image-bytes.ts'
 import { workerBench } from './worker-bench.ts'
 
 const text = (id = 'text') =>
@@ -83,6 +84,25 @@ test('a look-up that meets a bug ends its worker, and no other', async () => {
   expect(await worker.ended).toMatchObject({ exit: 'bug' })
   expect(bench.task(key!)).toMatchObject({ state: 'failed', job: { kind: 'operation' } })
   expect(created()).toBe(1)
+})
+
+test('inputs that meet a bug end their task and its worker, and no other', async () => {
+  const bench = await workerBench()
+  const { url, created } = await runningSandbox()
+  bench.write('cup.png', pngBytes({ width: 64, height: 64 }))
+  const fields = { image: filesField('cup.png'), prompt: textField('Red') }
+  const [key] = await bench.submit([
+    instanceOf({ command: 'image edit', fields, output: 'red.png', lane: 'image' }),
+  ])
+  const store = {
+    ...bench.store,
+    async fetch(): Promise<boolean> {
+      throw new TypeError('x is undefined')
+    },
+  }
+  expect(await bench.work(url, {}, { store }).ended).toMatchObject({ exit: 'bug' })
+  expect(bench.task(key!)).toMatchObject({ state: 'failed', isCounted: false, place: null })
+  expect([created(), bench.left()]).toEqual([0, []])
 })
 
 test('while the server of the queue is away, what is generated goes on, and is written down afterwards', async () => {

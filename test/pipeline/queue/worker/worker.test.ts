@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../../support/running-sandbox.ts'
-import { filesField, instanceOf, textField, textOfField, valueField } from '../../../support/pipeline-task.ts'
+import { filesField, instanceOf, textField } from '../../../support/pipeline-task.ts'
 import { pngBytes } from '../../../support/image-bytes.ts'
 import { workerBench } from './worker-bench.ts'
 
@@ -35,6 +35,4 @@ test('a text, an image, an edit and a video are made, stored and written down', 
   expect(created()).toBe(4)
   expect(bench.record()).toMatchObject({ used: { creates: 4 }, inFlight: { text: 0, image: 0, video: 0 } })
   expect(bench.left()).toEqual([])
-  void textOfField
-  void valueField
 })
