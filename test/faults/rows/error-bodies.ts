@@ -1,5 +1,15 @@
 import { gzipSync } from 'node:zlib'
-import { end, head, json, readAll, text, write, type ServerReply } from '../../support/server-replies.ts'
+import {
+  end,
+  flood,
+  head,
+  json,
+  readAll,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import type { Expected, FaultRow, FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp } from './expectations.ts'
 
@@ -24,8 +34,8 @@ const rejected = (name: string, reply: ServerReply, says: RegExp, isSampled = tr
 }
 const body = (name: string, value: unknown, words: string, isSampled = true): FaultVariant =>
   rejected(name, json(value, { status: 400 }), new RegExp(`\\(HTTP 400\\)${words}`), isSampled)
-const plain = (name: string, reply: ServerReply): FaultVariant =>
-  rejected(name, reply, /The gateway rejected the request \(HTTP 400\)/)
+const plain = (name: string, reply: ServerReply, isSampled = true): FaultVariant =>
+  rejected(name, reply, /The gateway rejected the request \(HTTP 400\)/, isSampled)
 
 /** C25 to C29: what is in the body of an error, and errors in place of answers. */
 export const errorBodies: readonly FaultRow[] = [
@@ -89,8 +99,13 @@ export const errorBodies: readonly FaultRow[] = [
     tried: [
       plain('2 MiB', text('x'.repeat(2 * 1_048_576), { status: 400 })),
       plain('cut', [readAll, write(`${head(400, { 'content-length': '99' })}{"error":`), end]),
+      plain('without end', [readAll, write(head(400)), flood('x'.repeat(65_536))], false),
+      {
+        ...plain('silent', [readAll, write(head(400, { 'content-length': '99' })), stall], false),
+        trouble: () => ({ stepMs: 1000 }),
+      },
     ],
-    note: 'without end, and silent: test/gateway/phases.test.ts',
+    note: 'that it takes five seconds: test/gateway/phases.test.ts',
   },
   {
     id: 'C28',
