@@ -31,8 +31,8 @@ export default defineConfig({
     // Many tests start processes of their own: more workers than this would only wait for each other.
     maxWorkers: 2,
     // Limits against a hang on a busy machine; no test waits for time to pass.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     teardownTimeout: 10_000,
   },
 })

@@ -116,7 +116,7 @@ test('a video is made, looked up and made anew, each in a process of its own', a
   const remix = await call(cwd, ['video', 'remix', '--sandbox', id!, 'By night']).ended
   expect([remix.exit, remix.stdout.toString()]).toEqual([0, expect.stringMatching(/^video_\w+\n$/)])
   expect(readFileSync(join(cwd, 'boat.mp4')).toString('latin1', 4, 8)).toBe('ftyp')
-}, 60_000)
+})
 
 test.each([
   ['kitty', { KITTY_WINDOW_ID: '1' }, '\x1b_Ga=T,f=100,'],

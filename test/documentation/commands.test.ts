@@ -44,7 +44,7 @@ function callsIn(script: string): string[][] {
     cwd: temporaryFolder(),
     env: { PATH: process.env['PATH'], CALLS: calls, HOME: temporaryFolder() },
     input: '',
-    timeout: 10_000,
+    timeout: 60_000,
   })
   if (status === null) throw new Error(`The script does not end: ${script}`)
   if (/syntax error/.test(String(stderr))) throw new Error(String(stderr))

@@ -13,7 +13,7 @@ test('1,000 clients that stop in the middle of a request hold nobody up, and are
   await Promise.all(sockets.map((socket) => socket.resume().closed || once(socket, 'close')))
   expect((await respond(sandbox, 'hi')).status).toBe(200)
   expect(sandbox.created()).toBe(21)
-}, 120_000)
+})
 
 test('1,000 clients that leave in the middle of a stream or an upload leave nothing open', async () => {
   const sandbox = await runningSandbox({ latency: 20 })
@@ -23,4 +23,4 @@ test('1,000 clients that leave in the middle of a stream or an upload leave noth
   await until(() => (openResources()['TCPSocketWrap'] ?? 0) <= TCPSocketWrap)
   expect(openResources()['Timeout'] ?? 0).toBeLessThanOrEqual(Timeout + 1)
   expect(sandbox.requests()).toHaveLength(1_000)
-}, 120_000)
+})

@@ -62,4 +62,4 @@ test('an id may be anything at all', async () => {
   expect(warnings).toEqual([])
   expect(new Set(jobs.map(({ record }) => record.id))).toEqual(new Set(ids))
   for (const id of ids) expect((await store.find(id))?.record.id).toBe(id)
-}, 30_000)
+})

@@ -165,7 +165,7 @@ test('eight processes follow eight jobs while a ninth lists them: no error, and 
     ids.map(() => ['completed', 20, 20]),
   )
   expect(await versionsIn(folder)).toHaveLength(8)
-}, 60_000)
+})
 
 test('eight processes that follow the same job lose none of it', async () => {
   const folder = temporaryFolder()
@@ -180,7 +180,7 @@ test('eight processes that follow the same job lose none of it', async () => {
   const { record } = (await store.last())!
   expect(record.state).toBe('completed')
   expect(new Set(record.files).size).toBe(80)
-}, 60_000)
+})
 
 test('the temporary file of a killed writer goes with a list, a day later', async () => {
   const folder = join(temporaryFolder(), 'state')

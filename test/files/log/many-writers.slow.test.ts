@@ -45,4 +45,4 @@ test('eight writers at once, and kills: no entry is lost, none is torn', async (
   expect(torn.map(([id]) => id)).toEqual([])
   // At most what was being written when a writer was killed.
   expect(log.unreadable).toBeLessThanOrEqual(32)
-}, 120_000)
+})

@@ -282,7 +282,7 @@ test('a wait for a job has nothing to repeat', async () => {
   expect(code).toBe(2)
   expect(err).toContain('The call 1 (response wait) sent no request that could be sent again.')
   expect(err).toContain(out.trim())
-}, 20_000)
+})
 
 test('on a terminal it is told what is repeated', async () => {
   const { ok, run } = await place()

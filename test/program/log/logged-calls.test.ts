@@ -205,7 +205,7 @@ test('a video job, and the wait for it', async () => {
   ])
   expect(entries()[1]).not.toHaveProperty('request')
   expect(entries()[1]).not.toHaveProperty('created')
-}, 30_000)
+})
 
 test('a background response has not been answered yet', async () => {
   const { entryOf } = await place()
