@@ -1,5 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { constants, createReadStream } from 'node:fs'
 import {
+  access,
   chmod,
   chown,
   link,
@@ -244,15 +245,19 @@ async function copyTo(temporary: string, source: string | Uint8Array, isText: bo
     await writeFile(temporary, normalise(Buffer.from(source), true), { flag: 'wx' })
     return await syncFile(temporary)
   }
-  try {
-    const found = await stat(source)
-    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
-    if (!found.isFile()) throw new Error('it is not a regular file')
-    if (!isText) return await copyWhole(await realpath(source), temporary)
-  } catch (error) {
+  const path = await checked(source).catch((error: unknown) => {
     throw readError(error, source)
-  }
-  await copyText(source, temporary)
+  })
+  await (isText ? copyText : copyWhole)(path, temporary)
+}
+
+/** @returns the path without links @throws the error of the system when it is no file that can be read */
+async function checked(source: string): Promise<string> {
+  const found = await stat(source)
+  if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+  if (!found.isFile()) throw new Error('it is not a regular file')
+  await access(source, constants.R_OK)
+  return await realpath(source)
 }
 
 async function copyText(source: string, temporary: string): Promise<void> {
