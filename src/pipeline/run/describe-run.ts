@@ -108,18 +108,18 @@ export function runFailure(
   if (exit === 'ok') return undefined
   const first = ends.find(({ error }) => error?.exit === exit)?.error ?? undefined
   const next = left.flatMap(({ commands }) => commands)[0]
+  const isBilled = ends.some(({ error }) => error !== null && billedOf(error) !== 'no')
   if (reason !== undefined && reason.exit === exit) {
-    return reason.amend({ next: reason.facts.next ?? next })
+    return reason.amend({ next: reason.facts.next ?? next, ...(isBilled && { billed: 'maybe' }) })
   }
   const withWorkers = ends.filter(({ error }) => error?.code === leftToWorkers).length
   if (exit === 'outdated' && withWorkers > 0) return detachedFrom(withWorkers, next)
   const count = ends.filter((end) => exitOf(end, mode) !== 'ok').length
   const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
   const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
-  const billed = ends.some(({ error }) => error !== null && billedOf(error) !== 'no') ? 'maybe' : 'no'
   return new ModelgateError(exit, codes[exit] ?? 'run_failed', message, {
     phase: 'result',
-    billed,
+    billed: isBilled ? 'maybe' : 'no',
     next,
     // Its message has been told with its instance.
     hint: first?.facts.hint,

@@ -1,10 +1,11 @@
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
-import { asModelgateError, ModelgateError } from '../../errors.ts'
+import { asModelgateError, billedOf, ModelgateError } from '../../errors.ts'
 import { executeTask } from '../execute/execute-task.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import { creationOf } from '../manifest/instance-body.ts'
+import { isAnswered } from '../schedule/attempt-error.ts'
 import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
 import { filesOfReferences, folderOf, recordEnd } from './request-records.ts'
@@ -59,6 +60,7 @@ async function make(making: Making, request: Request): Promise<Attempted> {
   // What has been started already goes first: its result may expire.
   const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: history.jobs.has(key) }
   let created = 0
+  let mayBeBilled = history.intents.has(key) && !history.jobs.has(key)
   try {
     const task = await lanes.run(instance.lane, order, async (attempt) => {
       const upstream = await filesOfReferences(run, instance)
@@ -82,8 +84,12 @@ async function make(making: Making, request: Request): Promise<Attempted> {
       try {
         return await attemptTask(making, own)
       } catch (thrown) {
+        const error = realError(asModelgateError(thrown, false))
+        // An answer to the same key is one to every attempt.
+        if (isAnswered(error) && run.world.isSentAgain) mayBeBilled = false
+        else mayBeBilled ||= billedOf(error) !== 'no'
         // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
-        created -= await giveUp(making, request, realError(asModelgateError(thrown, false)), resumed)
+        created -= await giveUp(making, request, error, resumed)
         throw thrown
       } finally {
         order.isFollowUp = history.jobs.has(key)
@@ -91,7 +97,9 @@ async function make(making: Making, request: Request): Promise<Attempted> {
     })
     return { task, error: null, created }
   } catch (thrown) {
-    return { task: null, error: realError(asModelgateError(thrown, false)), created }
+    const error = realError(asModelgateError(thrown, false))
+    const isEarlierBilled = mayBeBilled && billedOf(error) === 'no'
+    return { task: null, error: isEarlierBilled ? error.amend({ billed: 'maybe' }) : error, created }
   }
 }
 

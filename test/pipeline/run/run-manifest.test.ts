@@ -286,6 +286,27 @@ test('a text that a former run has lost counts again when it is asked for again'
   expect([told, document!.creates.made]).toEqual([['a: fresh (generated)'], 2])
 })
 
+test.each([
+  ['reaches the limit', [], { maxCreates: 1 }, 'limit'],
+  ['is refused', [{ endpoint: 'responses', times: 1, action: 'status', status: 400 }], {}, 'partial'],
+] as const)('a lost text whose repetition %s may have been billed', async (_, faults, options, exit) => {
+  const bench = await runBench(
+    {
+      'modelgate.yaml':
+        'version: 1\njobs:\n  a: { respond: { model: m, input: One }, on_unknown: retry, out: one.txt }\n',
+    },
+    {
+      sandbox: {
+        faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }, ...faults],
+      },
+    },
+  )
+  const { error, document } = await bench.run(options)
+  expect([error?.exit, error?.facts.billed]).toEqual([exit, 'maybe'])
+  expect(document!.instances[0]!.error).toMatchObject({ billed: 'maybe' })
+  expect(document!.creates).toMatchObject({ made: 1 })
+})
+
 test('requests that the gateway refuses for a while are sent again, and those that failed are not', async () => {
   const bench = await runBench(
     { 'modelgate.yaml': two },
