@@ -135,8 +135,15 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
   const finish = (at: Scene, outcome: TaskOutcome | null, state: TaskDocument['state']) => {
     at.task = { ...at.task, state, since: at.now, outcome, place: null }
   }
-  const fail = (at: Scene, error: ModelgateError, state: 'failed' | 'unknown' = 'failed') =>
-    finish(at, { kind: 'error', error: errorMessage(error, redact) }, state)
+  const fail = (at: Scene, error: ModelgateError, state: 'failed' | 'unknown' = 'failed') => {
+    // An answer to the same key is one to every attempt.
+    const isEarlierBilled = at.task.mayBeThere && !(isSentAgain && isAnswered(error))
+    const told = isEarlierBilled && billedOf(error) === 'no' ? error.amend({ billed: 'maybe' }) : error
+    finish(at, { kind: 'error', error: errorMessage(told, redact) }, state)
+  }
+  /** Of what was not sent, this time. */
+  const failUnsent = (at: Scene, error: ModelgateError) =>
+    fail(at, error, at.task.mayBeThere ? 'unknown' : 'failed')
   /** Nothing was created. */
   const uncount = (at: Scene) => {
     if (!at.task.isCounted || (isSentAgain && at.task.mayBeThere)) return
@@ -152,7 +159,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     const { task, run, now } = at
     const { lane, instance } = task
     if (run.gaveUp !== null) {
-      fail(at, notSent(run.gaveUp))
+      failUnsent(at, notSent(run.gaveUp))
       return { kind: 'over' }
     }
     if (task.notBefore > now) return { kind: 'wait', ms: task.notBefore - now, isHeld: false }
@@ -165,10 +172,8 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
       at.task = { ...task, state: 'sent', since: now, worker, isCounted: true, place }
       return { kind: 'send', task: at.task, message }
     } catch (error) {
-      // The budget is reached. An earlier attempt may have been billed all the same.
-      const reached = asModelgateError(error, false)
-      if (at.task.mayBeThere) fail(at, reached.amend({ billed: 'maybe' }), 'unknown')
-      else fail(at, reached)
+      // The budget is reached.
+      failUnsent(at, asModelgateError(error, false))
       return { kind: 'over' }
     }
   }
@@ -222,7 +227,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     const waitMs = isRepeatable ? repeat(at, error, isKnown) : null
     if (waitMs !== null) wait(at, waitMs)
     else if (isLost || (isSentAgain && at.task.mayBeThere && !isAnswered(thrown))) {
-      fail(at, thrown.amend({ billed: 'maybe' }), 'unknown')
+      fail(at, thrown, 'unknown')
     } else fail(at, thrown)
     return waitMs
   }

@@ -184,7 +184,7 @@ export async function lookAt(
 }
 
 /**
- * Takes back what no worker has begun: it is not sent any more.
+ * Takes back what no worker is at: it is not sent any more. What was lost before may be there, and stays unknown.
  * @returns the keys that were taken back
  */
 export async function withdraw(
@@ -200,7 +200,8 @@ export async function withdraw(
       const taken = chunk.filter((key) => {
         const task = queueDocument('task', found.get(taskName(key)))
         if (task === undefined || task.run !== run || task.state !== 'waiting') return false
-        written.set(taskName(key), { ...task, state: 'withdrawn', since: now })
+        const end = task.mayBeThere ? lostBefore : ({ state: 'withdrawn', outcome: null } as const)
+        written.set(taskName(key), { ...task, ...end, since: now })
         written.set(requestName(key), null)
         return true
       })
@@ -220,6 +221,20 @@ export async function withdraw(
   }
   return all
 }
+
+const lostBefore = {
+  state: 'unknown',
+  outcome: {
+    kind: 'error',
+    error: {
+      exit: 'unknown',
+      code: 'outcome_unknown',
+      message:
+        'The request was lost, and the run was stopped before it was sent again: nobody knows what became of it.',
+      facts: { phase: 'wait', billed: 'maybe' },
+    },
+  },
+} as const satisfies Partial<TaskDocument>
 
 /** Tells that there is something new about a task. */
 export function taskMessage(key: string, news: JsonObject = {}): string {

@@ -364,6 +364,47 @@ test('a request that is refused after one was lost may have been accepted, and i
   expect(scene.task(1)).toMatchObject({ state: 'waiting', isCounted: true, mayBeThere: true })
 })
 
+test('a request that was lost stays unknown when the run gives up before it is sent again', async () => {
+  const scene = await queueScene({ jobs: 0 })
+  await scene.submit({}, {})
+  const worker = scene.worker('a', { isSentAgain: true })
+  await worker.begin(ref(2))
+  expect(await worker.end(ref(2), lost())).toBeGreaterThan(0)
+  for (let ms: number | null = 0; ms !== null;) {
+    await scene.clock.advance(300_000)
+    await worker.begin(ref(1))
+    ms = await worker.end(ref(1), unavailable())
+  }
+  expect(await worker.begin(ref(2))).toEqual({ kind: 'over' })
+  expect(scene.task(2)).toMatchObject({
+    state: 'unknown',
+    outcome: { error: { exit: 'later', facts: { billed: 'maybe' } } },
+  })
+  const again = await scene.submit({}, { isSentAgain: true, attempt: 'another' })
+  expect(again[1]).toEqual({ kind: 'waiting', attempt: 'attempt-2', isStarted: false })
+})
+
+test.each([
+  ['under another key may have been billed', false, 'maybe'],
+  ['under the same key was not', true, 'no'],
+] as const)(
+  'a request that was lost, and whose repetition is rejected %s',
+  async (_, isSentAgain, billed) => {
+    const scene = await queueScene()
+    await scene.submit({ onUnknown: 'retry' })
+    const worker = scene.worker('a', { isSentAgain })
+    await worker.begin(ref(1))
+    await scene.clock.advance((await worker.end(ref(1), lost()))!)
+    await worker.begin(ref(1))
+    const rejected = new ModelgateError('rejected', 'bad_request', 'HTTP 400', {
+      httpStatus: 400,
+      billed: 'no',
+    })
+    expect(await worker.end(ref(1), rejected)).toBe(null)
+    expect(scene.task(1)).toMatchObject({ state: 'failed', outcome: { error: { facts: { billed } } } })
+  },
+)
+
 test('the id of a job counts also where the outcome had become unknown', async () => {
   const scene = await queueScene()
   await scene.submit({ lane: 'video' })

@@ -161,6 +161,31 @@ test('a stopped run takes back what no worker has begun, and the next one makes 
   expect(next.document!.creates.made).toBe(3)
 })
 
+test('a stopped run leaves a lost request unknown, and the next one repeats it under its key', async () => {
+  const bench = await runBench(
+    { 'modelgate.yaml': 'version: 1\njobs:\n  a: { respond: { model: m, input: One }, out: one.txt }\n' },
+    {
+      sandbox: { faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }] },
+      idempotencyHonoured: true,
+    },
+  )
+  const queue = await queueBench()
+  const stopWork = queue.work(bench.sandbox.url, { isSentAgain: true })
+  const stop = new AbortController()
+  const context = { ...bench.context, signal: stop.signal }
+  const running = bench.run({ graceS: 0 }, { queue: queue.call, context })
+  const task = () => Object.values(queue.tasks())[0]
+  await until(() => task()?.state === 'waiting' && task()!.mayBeThere)
+  stopWork()
+  stop.abort(new Interrupted('interrupt'))
+  const { exit, document } = await running
+  expect([exit, task()?.state]).toEqual(['interrupt', 'unknown'])
+  expect(document!.instances[0]!.error).toMatchObject({ billed: 'maybe' })
+  queue.work(bench.sandbox.url, { isSentAgain: true })
+  const next = await bench.run({}, { queue: queue.call })
+  expect([next.exit, next.document!.creates.made, bench.sandbox.created()]).toEqual(['ok', 1, 1])
+})
+
 test('what a worker is at when the run is stopped is taken up by the next run', async () => {
   const bench = await runBench({ 'modelgate.yaml': three }, { sandbox: { latency: 300 } })
   const queue = await queueBench()
