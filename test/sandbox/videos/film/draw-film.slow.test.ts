@@ -96,9 +96,11 @@ test.skipIf(!hasFfmpeg)(
     const frames = decodeVideo(bytes, 720, 1280)
     expect(frames).toHaveLength(72)
     for (const frame of [frames[0]!, frames[71]!]) {
-      const luma = frame.subarray(0, 720 * 1280)
-      expect(luma.every((sample) => sample === luma[0])).toBe(true)
-      expect(frame.subarray(720 * 1280).every((sample) => sample === 128)).toBe(true)
+      // Luma, and two planes of chroma with a quarter of its samples each.
+      const ends = [0, 4, 5, 6].map((quarters) => quarters * 360 * 640)
+      const planes = [0, 1, 2].map((at) => frame.subarray(ends[at], ends[at + 1]))
+      expect(frame).toHaveLength(ends[3]!)
+      expect(planes.map((plane) => plane.every((sample) => sample === plane[0]))).toEqual([true, true, true])
     }
     const other = flatFilm(film({ width: 720, height: 1280, seconds: 3, seed: 'y' }))
     expect(bytes.equals(other)).toBe(false)
