@@ -236,7 +236,7 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     leave(at, ref, null)
     if (billedOf(bug) === 'no') {
       uncount(at)
-      fail(at, bug)
+      failUnsent(at, bug)
     } else fail(at, bug.amend({ exit: 'unknown' }), 'unknown')
     return null
   }

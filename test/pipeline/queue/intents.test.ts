@@ -405,6 +405,21 @@ test.each([
   },
 )
 
+test('a request that was lost stays unknown when a bug is in the way', async () => {
+  const scene = await queueScene()
+  await scene.submit({})
+  const worker = scene.worker('a', { isSentAgain: true })
+  await worker.begin(ref(1))
+  await scene.clock.advance((await worker.end(ref(1), lost()))!)
+  await worker.begin(ref(1))
+  const bug = new ModelgateError('bug', 'internal_error', 'This is a bug in modelgate: x', { billed: 'no' })
+  expect(await worker.end(ref(1), bug)).toBe(null)
+  expect(scene.task(1)).toMatchObject({
+    state: 'unknown',
+    outcome: { error: { exit: 'bug', facts: { billed: 'maybe' } } },
+  })
+})
+
 test('the id of a job counts also where the outcome had become unknown', async () => {
   const scene = await queueScene()
   await scene.submit({ lane: 'video' })
