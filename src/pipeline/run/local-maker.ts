@@ -60,6 +60,7 @@ async function make(making: Making, request: Request): Promise<Attempted> {
   // What has been started already goes first: its result may expire.
   const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: history.jobs.has(key) }
   let created = 0
+  // By an attempt whose outcome is unknown, of this process or an earlier one.
   let mayBeBilled = history.intents.has(key) && !history.jobs.has(key)
   try {
     const task = await lanes.run(instance.lane, order, async (attempt) => {

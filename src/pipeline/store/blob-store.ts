@@ -245,14 +245,14 @@ async function copyTo(temporary: string, source: string | Uint8Array, isText: bo
     await writeFile(temporary, normalise(Buffer.from(source), true), { flag: 'wx' })
     return await syncFile(temporary)
   }
-  const path = await checked(source).catch((error: unknown) => {
+  const path = await readablePath(source).catch((error: unknown) => {
     throw readError(error, source)
   })
   await (isText ? copyText : copyWhole)(path, temporary)
 }
 
 /** @returns the path without links @throws the error of the system when it is no file that can be read */
-async function checked(source: string): Promise<string> {
+async function readablePath(source: string): Promise<string> {
   const found = await stat(source)
   if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
   if (!found.isFile()) throw new Error('it is not a regular file')
