@@ -87,11 +87,12 @@ export async function handleTask(worker: Worker, known: KnownTask): Promise<Hand
     // Before a place is taken: whoever has one sends at once.
     const placed = decoded instanceof ModelgateError ? decoded : await place(worker, folder, decoded)
     for (;;) {
-      const begun = await begin(worker, ref, task)
+      const { begun, askedAt } = await begin(worker, ref, task)
       if (begun.kind === 'over') return 'over'
       if (begun.kind === 'wait') return { againInMs: begun.ms }
       if (begun.kind === 'poll') return await passOn(worker, ref)
-      const ended = await attempt(worker, { ref, task: begun.task, message }, folder, placed)
+      const sent = { ref, task: begun.task, message }
+      const ended = await attempt(worker, sent, folder, placed, askedAt)
       worker.turns.freed(task.lane)
       isLeft = ended.isLeft
       if (isLeft) return { againInMs: leftMs }
@@ -134,19 +135,26 @@ async function place(
   }
 }
 
-/** Takes a place and writes the intent down. */
-async function begin(worker: Worker, ref: TaskRef, { lane }: TaskDocument): Promise<Begun> {
-  const { intents, stop, turns } = worker
+/** Takes a place and writes the intent down. @returns what came of it, and when it was asked for, on the monotonic clock */
+async function begin(
+  worker: Worker,
+  ref: TaskRef,
+  { lane }: TaskDocument,
+): Promise<{ readonly begun: Begun; readonly askedAt: number }> {
+  const { context, intents, stop, turns } = worker
   let isUnsure = false
+  let askedAt = 0
   try {
-    return await turns.begin(lane, () =>
+    const begun = await turns.begin(lane, () =>
       patiently(worker, stop.closing, async () => {
         isUnsure = true
-        const begun = await intents.begin(ref)
+        askedAt = context.clock.monotonic()
+        const answer = await intents.begin(ref)
         isUnsure = false
-        return begun
+        return answer
       }),
     )
+    return { begun, askedAt }
   } catch (error) {
     // The intent may have been written all the same, and nothing is going to be sent.
     const unsent = new Interrupted('terminate', { phase: 'send', billed: 'no' })
@@ -161,9 +169,9 @@ async function attempt(
   { ref, task: document, message }: KnownTask,
   folder: TaskFolder,
   placed: PlacedTask | ModelgateError,
+  permitAt: number,
 ): Promise<Ended> {
-  const { context, intents, listener, stop } = worker
-  const permitAt = context.clock.monotonic()
+  const { intents, listener, stop } = worker
   if (placed instanceof ModelgateError) return await recordError(worker, ref, document, placed)
   listener.event({ type: 'task-start', ...told(ref, document), attempt: document.failures + 1 })
   let isStarted = false
