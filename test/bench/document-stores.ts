@@ -8,19 +8,8 @@ import { openDocuments } from '../../src/pipeline/queue/open-documents.ts'
 import { readQueueUrl } from '../../src/pipeline/queue/queue-url.ts'
 import { openRun, submit } from '../../src/pipeline/queue/submissions.ts'
 import { done, keyOf, ref, run, submission } from '../pipeline/queue/queue-scene.ts'
-import {
-  hasPostgres,
-  hasRedis,
-  startPostgres,
-  startRedis,
-  type QueueServer,
-} from '../support/queue-servers.ts'
+import { queueServers, type QueueServer } from '../support/queue-servers.ts'
 import { cpuSeconds } from './cpu-time.ts'
-
-const servers = [
-  ['PostgreSQL', hasPostgres, () => startPostgres()],
-  ['Redis, appendfsync always', hasRedis, () => startRedis()],
-] as const
 
 /** How many clients, and how many requests each has under way at once: those of one client share transactions. */
 const shapes = [
@@ -39,7 +28,7 @@ const unlimited = { text: 1_000_000, image: 1_000_000, video: 1_000_000 }
 
 console.log('| server | clients | requests of each | requests/s | ms a request | server, CPU ms a request |')
 console.log('| --- | --- | --- | --- | --- | --- |')
-for (const [name, isThere, start] of servers) {
+for (const { name, isThere, start } of queueServers) {
   if (!isThere) continue
   for (const [clients, atOnce] of shapes) {
     const server = await start()

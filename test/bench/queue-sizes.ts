@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { startLoadSandbox } from '../pipeline/queue/load-sandbox.ts'
-import { hasPostgres, hasRedis, startPostgres, startRedis } from '../support/queue-servers.ts'
+import { queueServers } from '../support/queue-servers.ts'
 import { modelgate } from './workbench.ts'
 
 const jobs = 2_000
@@ -64,17 +64,15 @@ ${Array.from({ length: jobs }, (_, at) => `      - { id: n${at} }`).join('\n')}
     out: names/\${id}.txt
 `
 
-const servers = [
-  ['Redis', hasRedis, () => startRedis(), askRedis],
-  ['PostgreSQL', hasPostgres, () => startPostgres(), askPostgres],
-] as const
+const askers = { PostgreSQL: askPostgres, Redis: askRedis } as const
 
 console.log(
   '| server | bytes a waiting request | bytes a finished one | connections of a worker | of a run |',
 )
 console.log('| --- | --- | --- | --- | --- |')
-for (const [name, isThere, startServer, ask] of servers) {
+for (const { name, isThere, start: startServer } of queueServers) {
   if (!isThere) continue
+  const ask = askers[name]
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-sizes-'))
   const server = await startServer()
   const sandbox = await startLoadSandbox({})

@@ -1,21 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  hasPostgres,
-  hasRedis,
-  startPostgres,
-  startRedis,
-  type QueueServer,
-} from '../support/queue-servers.ts'
+import { queueServers, type QueueServer } from '../support/queue-servers.ts'
 import type { Measurement } from './measurement.ts'
 import { memoryWithin } from './memory.ts'
 import { throughputOf, type Throughput, type Work } from './queue-throughput.ts'
 import type { Workbench } from './workbench.ts'
-
-const servers = [
-  ['Redis', hasRedis, () => startRedis()],
-  ['PostgreSQL', hasPostgres, () => startPostgres()],
-] as const
 
 const callMs = 200
 /** Few, so that eight workers leave something of a small machine. */
@@ -34,7 +23,7 @@ const maxMb = { worker: 250, run: 400 } as const
 /** `run --queue` and its workers: how they grow, and what they take. Without a server of a queue it is not measured. */
 export async function measureQueue(workbench: Workbench): Promise<Measurement[]> {
   const all: Measurement[] = []
-  for (const [name, isThere, start] of servers) {
+  for (const { name, isThere, start } of queueServers) {
     if (!isThere) {
       workbench.skipped.push(`A queue on ${name} is not measured: this machine lacks the server.`)
       continue

@@ -5,7 +5,7 @@ import { queues } from '../../src/pipeline/queue/delivery.ts'
 import { openDocuments } from '../../src/pipeline/queue/open-documents.ts'
 import { readQueueUrl } from '../../src/pipeline/queue/queue-url.ts'
 import { openFolderStore } from '../../src/pipeline/store/folder-store.ts'
-import { forTest, hasPostgres, hasRedis, startPostgres, startRedis } from '../support/queue-servers.ts'
+import { forTest, queueServers } from '../support/queue-servers.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -42,12 +42,7 @@ jobs:
 `
 const jobs = 8
 
-const servers = [
-  ['Redis', hasRedis, () => startRedis()],
-  ['Postgres', hasPostgres, () => startPostgres()],
-] as const
-
-describe.each(servers)('%s', (_, isThere, start) => {
+describe.each(queueServers)('$name (needs $needs)', ({ isThere, start }) => {
   test.skipIf(!isThere)(
     'a run that is killed anywhere is finished by the next one, and nothing made twice',
     async () => {

@@ -40,6 +40,12 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** The servers that a queue can be on, each as a queue needs it. */
+export const queueServers = [
+  { name: 'Redis', needs: 'redis-server', isThere: hasRedis, start: () => startRedis() },
+  { name: 'PostgreSQL', needs: 'postgresql', isThere: hasPostgres, start: () => startPostgres() },
+] as const
+
 /** @param settings lines of its configuration, besides what makes it durable */
 export async function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<QueueServer> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-redis-'))

@@ -3,21 +3,10 @@ import { systemClock } from '../../../src/context.ts'
 import { openReceiver, openSender } from '../../../src/pipeline/queue/bullmq-delivery.ts'
 import type { Delivery, Handled } from '../../../src/pipeline/queue/delivery.ts'
 import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
-import {
-  hasPostgres,
-  hasRedis,
-  startPostgres,
-  startRedis,
-  type QueueServer,
-} from '../../support/queue-servers.ts'
+import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
 import { until } from '../../support/until.ts'
 
-const backends = [
-  { name: 'PostgreSQL (needs postgresql)', isThere: hasPostgres, start: startPostgres },
-  { name: 'Redis (needs redis-server)', isThere: hasRedis, start: startRedis },
-] as const
-
-describe.each(backends)('$name', ({ isThere, start }) => {
+describe.each(queueServers)('$name (needs $needs)', ({ isThere, start }) => {
   describe.skipIf(!isThere)('deliveries', () => {
     let server: QueueServer
     let spaces = 0

@@ -6,24 +6,17 @@ import type { DocumentStore } from '../../../src/pipeline/queue/document-store.t
 import { openDocuments } from '../../../src/pipeline/queue/open-documents.ts'
 import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
 import { memoryDocuments } from '../../support/memory-documents.ts'
-import {
-  hasPostgres,
-  hasRedis,
-  startPostgres,
-  startRedis,
-  type QueueServer,
-} from '../../support/queue-servers.ts'
+import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
 import { until } from '../../support/until.ts'
 
 const backends = [
-  { name: 'memory', isThere: true, start: undefined },
-  { name: 'PostgreSQL (needs postgresql)', isThere: hasPostgres, start: startPostgres },
-  { name: 'Redis (needs redis-server)', isThere: hasRedis, start: startRedis },
+  { name: 'memory', needs: 'nothing', isThere: true, start: undefined },
+  ...queueServers,
 ] as const
 
 type Numbers = Readonly<Record<string, number>>
 
-describe.each(backends)('$name', ({ isThere, start }) => {
+describe.each(backends)('$name (needs $needs)', ({ isThere, start }) => {
   describe.skipIf(!isThere)('documents', () => {
     let server: QueueServer | undefined
     let spaces = 0

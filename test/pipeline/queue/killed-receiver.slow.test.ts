@@ -1,20 +1,15 @@
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { openReceiver, openSender } from '../../../src/pipeline/queue/bullmq-delivery.ts'
 import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
-import { forTest, hasPostgres, hasRedis, startPostgres, startRedis } from '../../support/queue-servers.ts'
+import { forTest, queueServers } from '../../support/queue-servers.ts'
 import { until } from '../../support/until.ts'
 
-// Its lock lasts half a minute.
-test.skipIf(!hasPostgres || !hasRedis).each([
-  ['PostgreSQL', startPostgres],
-  ['Redis', startRedis],
-])(
-  'what a killed receiver had comes to another, on %s (needs postgresql and redis-server)',
-  { timeout: 120_000 },
-  async (_, start) => {
+describe.each(queueServers)('$name (needs $needs)', ({ isThere, start }) => {
+  // Its lock lasts half a minute.
+  test.skipIf(!isThere)('what a killed receiver had comes to another', async () => {
     const server = await forTest(start())
     const url = readQueueUrl(server.url)
     const sender = await openSender(url, 'test', systemClock)
@@ -40,5 +35,5 @@ test.skipIf(!hasPostgres || !hasRedis).each([
     onTestFinished(() => receiver.stop())
     await until(() => seen.length === 1)
     expect(seen).toEqual(['key-a'])
-  },
-)
+  })
+})

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../../../../src/sandbox/seeded-random.ts'
 import { spawnProgram, type Spawned } from '../../../black-box/spawn-program.ts'
-import { forTest, hasPostgres, hasRedis, startPostgres, startRedis } from '../../../support/queue-servers.ts'
+import { forTest, queueServers } from '../../../support/queue-servers.ts'
 import { runningSandbox } from '../../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { crashProject } from '../../crash-project.ts'
@@ -39,12 +39,7 @@ ${rowsOf(videos)}
     out: films/\${id}.mp4
 `
 
-const servers = [
-  ['Redis', hasRedis, () => startRedis()],
-  ['PostgreSQL', hasPostgres, () => startPostgres()],
-] as const
-
-describe.each(servers)('%s', (_, isThere, start) => {
+describe.each(queueServers)('$name (needs $needs)', ({ isThere, start }) => {
   test.skipIf(!isThere)(
     `${kills} kills of workers at any time leave a run with as many creations as jobs`,
     async () => {
