@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import {
   eventTypes,
@@ -30,12 +30,19 @@ import { sampleWorker } from '../support/worker-samples.ts'
 import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from '../support/run-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
+const validators = new Map<string, ValidateFunction>()
+
 /** The schema as published; or closed, so that a field which it does not know is an error. */
-function validator(name: OutputSchemaName, { closed = false } = {}) {
+function validator(name: OutputSchemaName, { closed = false } = {}): ValidateFunction {
+  const id = `${name} ${closed}`
+  const known = validators.get(id)
+  if (known !== undefined) return known
   const schema = JSON.stringify(outputSchemas[name])
   const closedSchema = schema.replaceAll('"type":"object",', '"type":"object","additionalProperties":false,')
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true })
-  return ajv.compile(JSON.parse(closed ? closedSchema : schema) as object)
+  const validate = ajv.compile(JSON.parse(closed ? closedSchema : schema) as object)
+  validators.set(id, validate)
+  return validate
 }
 
 const textDocument: OutputDocument = {
