@@ -56,12 +56,12 @@ const silent = (name: string, reply: ServerReply, isSampled = false): FaultVaria
 }
 
 /** More than the buffers of any system take: an attachment, or the picture to be edited. */
-const upload = ({ argv }: Call): Partial<Trouble> => {
-  const noise = Buffer.alloc(24 * 1_048_576, 'no text is so long. ')
-  return argv[0] === 'image'
-    ? { files: { 'in.png': Buffer.concat([pngBytes({ width: 2, height: 1 }), noise]) } }
-    : { files: { 'long.txt': noise }, more: ['-a', 'long.txt'] }
-}
+const longText = Buffer.alloc(24 * 1_048_576, 'no text is so long. ')
+const longPicture = Buffer.concat([pngBytes({ width: 2, height: 1 }), longText])
+const upload = ({ argv }: Call): Partial<Trouble> =>
+  argv[0] === 'image'
+    ? { files: { 'in.png': longPicture } }
+    : { files: { 'long.txt': longText }, more: ['-a', 'long.txt'] }
 const uploads = ({ name }: Call): boolean => ['generate', 'respond', 'image edit'].includes(name)
 
 const whileSending = (
