@@ -1,24 +1,16 @@
 import { expect, test } from 'vitest'
 import type { Scenario } from './scenario.ts'
-import { brokenReplies } from './scenarios/broken-replies.ts'
 import { failedGenerations } from './scenarios/failed-generations.ts'
 import { localTrouble } from './scenarios/local-trouble.ts'
-import { lostReplies } from './scenarios/lost-replies.ts'
 import { notSent } from './scenarios/not-sent.ts'
-import { refusals } from './scenarios/refusals.ts'
 import { signals } from './scenarios/signals.ts'
 import { successes } from './scenarios/successes.ts'
-import { tryLater } from './scenarios/try-later.ts'
 import { expectAttempts, runScenario } from './run-scenario.ts'
 import { textStyles } from './text-styles.ts'
 
 const scenarios: readonly Scenario[] = [
   ...successes,
   ...notSent,
-  ...refusals,
-  ...tryLater,
-  ...lostReplies,
-  ...brokenReplies,
   ...failedGenerations,
   ...localTrouble,
   ...signals,
