@@ -1,13 +1,33 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { embeddedText } from './embedded-text.build.ts'
+import { suiteReporter } from './test/support/suite-reporter.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string
 }
 
-const slow = 'test/**/*.slow.test.ts'
+// A hundred thousand small files are written and synced: in memory, where there is room for them and their programs.
+const memory = '/dev/shm'
+if (hasRoom(memory)) process.env['TMPDIR'] = memory
+
+/** Read by `test/support/sample.ts`; a project that is not named here has the last depth. */
+const depths: Readonly<Record<string, string>> = { quick: 'quick', ci: 'ci' }
+const { TEST_DEPTH, TEST_REPORT, TEST_SEED = new Date().toISOString().slice(0, 7) } = process.env
+const depthOf = (project: string) => TEST_DEPTH ?? depths[project] ?? 'full'
+
+const ci = 'test/**/*.ci.test.ts'
+const long = 'test/**/*.long.test.ts'
+// What samples is tried once more in CI and whole in the long programme.
+const sampling = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter((path) =>
+  /from '[./]*\/support\/sample\.ts'/.test(readFileSync(new URL(path, import.meta.url), 'utf8')),
+)
+
+const project = (name: string, include: readonly string[], exclude: readonly string[] = []) => ({
+  extends: true as const,
+  test: { name, include: [...include], exclude: [...exclude], env: { TEST_DEPTH: depthOf(name), TEST_SEED } },
+})
 
 export default defineConfig({
   // Before the plugins that take each style sheet for one of a page.
@@ -15,14 +35,24 @@ export default defineConfig({
   define: { __VERSION__: JSON.stringify(version) },
   test: {
     projects: [
-      { extends: true, test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [slow] } },
-      // Loops of kills, whole videos, other encoders and much memory: `npm run test:slow`.
-      { extends: true, test: { name: 'slow', include: [slow] } },
+      project('quick', ['test/**/*.test.ts'], [ci, long]),
+      // Processes, terminals, servers, large inputs.
+      project('ci', [ci, ...sampling], [long]),
+      // What is exhaustive, and takes minutes: `npm run test:long`.
+      project('long', [long, ...sampling]),
       // Started by `npm run fuzz`.
-      { extends: true, test: { name: 'fuzz', include: ['test/fuzz/round.fuzz.ts'] } },
+      project('fuzz', ['test/fuzz/round.fuzz.ts']),
+      // Writes what this version leaves on a machine, for tests of later ones.
+      project('fixtures', ['test/fixtures/make-state.ts']),
+    ],
+    reporters: [
+      'default',
+      suiteReporter((name) => `TEST_DEPTH=${depthOf(name)} TEST_SEED=${TEST_SEED}`),
+      ...(TEST_REPORT === undefined ? [] : [['json', { outputFile: TEST_REPORT }] as ['json', object]]),
     ],
     // Looks for keys in all that tests leave behind.
     globalSetup: 'test/support/watch-suite.ts',
+    setupFiles: 'test/support/processor-time.ts',
     pool: 'forks',
     // A worker loads the program once for all of its test files; a test puts back what it changes of the process.
     isolate: false,
@@ -36,3 +66,18 @@ export default defineConfig({
     teardownTimeout: 10_000,
   },
 })
+
+/** Whether two gigabytes fit there, and programs in it can be run. */
+function hasRoom(folder: string): boolean {
+  try {
+    const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
+    const options = mounts
+      .findLast((line) => line.split(' ')[1] === folder)
+      ?.split(' ')[3]
+      ?.split(',')
+    const { bavail, bsize } = statfsSync(folder)
+    return options !== undefined && !options.includes('noexec') && bavail * bsize >= 2 * 1024 ** 3
+  } catch {
+    return false
+  }
+}

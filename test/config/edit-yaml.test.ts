@@ -3,6 +3,7 @@ import { parse } from 'yaml'
 import { expect, test } from 'vitest'
 import { changedData, editJson, type Change } from '../../src/config/edit/edit-json.ts'
 import { editYaml } from '../../src/config/edit/edit-yaml.ts'
+import { runs } from '../support/sample.ts'
 
 /** A comment on a line of its own, or at the end of the line of what it is named after. */
 const ownLine = fc.constantFrom('', '', '', '\n', '# NOTE\n', '\n# NOTE\n\n', '    # NOTE\n')
@@ -121,9 +122,7 @@ test('any sequence of changes leaves every other value and comment', async () =>
     const all = text.match(/# (?:NOTE|AT)\d+/g) ?? []
     expect(all).toHaveLength(new Set(all).size)
   }
-  await fc.assert(fc.asyncProperty(file, fc.array(change, { minLength: 1, maxLength: 4 }), run), {
-    numRuns: 200,
-  })
+  await fc.assert(fc.asyncProperty(file, fc.array(change, { minLength: 1, maxLength: 4 }), run), runs(200))
 })
 
 test('any JSON keeps its other values and its indentation', () => {

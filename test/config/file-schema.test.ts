@@ -5,6 +5,7 @@ import { configSchema, type ConfigOwner } from '../../src/config/file-schema.ts'
 import { projectLayer, userLayer } from '../../src/config/layers.ts'
 import { createProblemList } from '../../src/problems.ts'
 import { testContext } from '../support/test-context.ts'
+import { runs } from '../support/sample.ts'
 
 const context = testContext()
 
@@ -155,10 +156,10 @@ test.each<ConfigOwner>(['user', 'project'])(
         if ('$schema' in content) delete content['$schema']
         expect({ content, taken: matches(content) }).toEqual({ content, taken })
       }),
-      { numRuns: 2_000 },
+      runs(2_000),
     )
-    expect(verdicts.taken).toBeGreaterThan(100)
-    expect(verdicts.refused).toBeGreaterThan(100)
+    expect(verdicts.taken).toBeGreaterThan(20)
+    expect(verdicts.refused).toBeGreaterThan(20)
   },
 )
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { checkBody, type Endpoint, type Field } from '../../src/contract/field.ts'
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
+import { runs } from '../support/sample.ts'
 
 const about = 'a field'
 
@@ -204,6 +205,6 @@ test('any JSON is judged, and nothing throws', () => {
         expect(problem).not.toBe('')
       }
     }),
-    { numRuns: 500 },
+    runs(500),
   )
 })

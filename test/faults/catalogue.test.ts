@@ -1,11 +1,21 @@
 import { expect, test } from 'vitest'
 import { calls, isReport, type Call } from './calls.ts'
 import { canMakeCertificates } from '../support/certificate.ts'
+import { depth, sample } from '../support/sample.ts'
 import { performCall, type CallEnd, type Trouble } from './perform-call.ts'
 import { casesOf, exitOf, onePerRole, type FaultCase } from './row.ts'
 import { faultRows } from './rows.ts'
 
-const cases = triedHere(calls.filter((call) => !isReport(call)))
+const single = triedHere(calls.filter((call) => !isReport(call)))
+/** Each row once in quick, each of its variants in CI. */
+const cases = sample(
+  single,
+  { quick: 1, ci: 1 },
+  nameOf,
+  depth === 'quick' ? ({ row }) => row : ({ variant }) => variant,
+)
+/** Of those that see the same in another way. */
+const some = { quick: 0.03, ci: 0.1 }
 
 const perform = ({ variant, call, exchange }: FaultCase, more: readonly string[] = []) => {
   const trouble: Trouble = {
@@ -34,7 +44,7 @@ test.each(cases.map((one) => [nameOf(one), one] as const))('%s', async (_, one) 
   expect(end.stderr.replaceAll(/\s+/g, ' ')).toMatch(expected.says ?? /^/)
 })
 
-const reported = triedHere(calls.filter(isReport))
+const reported = sample(triedHere(calls.filter(isReport)), some, nameOf)
 
 test.each(reported.map((one) => [nameOf(one), one] as const))('%s', async (_, one) => {
   const { exit, files } = await perform(one)
@@ -43,10 +53,14 @@ test.each(reported.map((one) => [nameOf(one), one] as const))('%s', async (_, on
   expect(files).toEqual({})
 })
 
-const failing = triedHere(calls.filter(isSingle)).filter(({ expected }) => expected.exit !== 0)
+const failing = single.filter(({ call, expected }) => isSingle(call) && expected.exit !== 0)
 const variants = [...new Set(failing.map(({ variant }) => variant))]
 /** The error object is made of the same error as the message, in one place: it is enough to see it once. */
-const seenAsJson = variants.flatMap((one) => onePerRole(failing.filter(({ variant }) => variant === one)))
+const seenAsJson = sample(
+  variants.flatMap((one) => onePerRole(failing.filter(({ variant }) => variant === one))),
+  some,
+  nameOf,
+)
 
 test.each(seenAsJson.map((one) => [nameOf(one), one] as const))('%s, as JSON', async (_, one) => {
   const { exit, stdout, error } = await perform(one, ['--json'])

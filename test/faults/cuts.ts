@@ -37,23 +37,30 @@ function wireOf(
 }
 
 /**
- * Cuts the reply of every exchange of every call behind every byte of its body, in each framing, and of its head.
- * @param each how many cuts go by for one that is tried; a different one in each series
+ * Cuts the reply of every exchange of every call behind bytes of its body, in each framing, and of its head.
+ * @param choose of the places of a series, which has a name, those that are tried
  */
-export function testCuts(ending: keyof typeof endings, each: number): void {
+export function testCuts(
+  ending: keyof typeof endings,
+  choose: (places: readonly number[], series: string) => readonly number[],
+): void {
   const told = calls.filter((call) => !isReport(call))
   const series = told.flatMap((call) =>
-    call.exchanges.flatMap((exchange) => framings.map((framing) => ({ call, exchange, framing }))),
+    call.exchanges.flatMap((exchange) =>
+      framings.map((framing) => {
+        const name = `${call.name}, ${exchange.role}, ${framing}`
+        return [name, { call, exchange, framing }] as const
+      }),
+    ),
   )
-  test.each(
-    series.map((one, at) => [`${one.call.name}, ${one.exchange.role}, ${one.framing}`, one, at] as const),
-  )(`${ending} behind every byte: %s`, { timeout: 600_000 }, async (_, { call, exchange, framing }, at) => {
+  test.each(series)(`${ending}: %s`, { timeout: 600_000 }, async (name, { call, exchange, framing }) => {
     const [start, body] = wireOf(exchange.reply, framing)
     const wire = Buffer.concat([start, body])
     // A head ends in the same way whatever follows it.
     const first = framing === 'length' ? 0 : start.length
+    const places = Array.from({ length: wire.length + 1 - first }, (_, at) => first + at)
     const problems: string[] = []
-    for (let cut = first + ((at * 7) % each); cut <= wire.length; cut += each) {
+    for (const cut of choose(places, `${ending}, ${name}`)) {
       const reply: ServerReply = [readAll, write(wire.subarray(0, cut)), endings[ending]]
       const seen = await performCall({ call, exchange, replies: [reply] })
       const isEmpty = framing === 'close-delimited' && cut === start.length

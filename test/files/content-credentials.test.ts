@@ -16,6 +16,7 @@ import {
   sourceType,
 } from '../support/content-credential-bytes.ts'
 import { gifBytes, jpegBytes, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
+import { runs } from '../support/sample.ts'
 
 const store = manifestStore()
 const files = signedFiles(store)
@@ -180,7 +181,7 @@ describe('hostile files', () => {
           expect(sha256).toMatch(hex)
         },
       ),
-      { numRuns: 150 },
+      runs(150),
     )
   })
 
@@ -199,7 +200,7 @@ describe('hostile files', () => {
           expect((await inspectBytes('a', pieces)).bytes).toBe(bytes.length)
         },
       ),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -212,7 +213,7 @@ describe('hostile files', () => {
         const read: unknown = decodeCbor(Buffer.from(bytes))
         expect([typeof facts, typeof read]).not.toContain('function')
       }),
-      { numRuns: 2000 },
+      runs(2000),
     )
   })
 })

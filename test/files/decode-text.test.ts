@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeText, invalidTextClause } from '../../src/files/input-file.ts'
 import { anyText } from '../support/any-text.ts'
+import { runs } from '../support/sample.ts'
 
 test.each<[string, string, Uint8Array]>([
   ['UTF-8', 'aä😀\0', Buffer.from('aä😀\0')],
@@ -57,6 +58,6 @@ test('any bytes: valid exactly when the platform says so, and the place is that 
       expect(invalid?.offset).toBe(expected)
       expect(text).toBe(expected === undefined ? replaced.replace(/^\uFEFF/, '') : undefined)
     }),
-    { numRuns: 5000 },
+    runs(5000),
   )
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
 import { imageInfoHeadBytes, readImageInfo } from '../../src/files/image-info.ts'
 import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
+import { runs } from '../support/sample.ts'
 
 describe('PNG', () => {
   test.each<[number, readonly number[], boolean]>([
@@ -197,6 +198,6 @@ test('no bytes make it fail or run for ever', () => {
       const { width, height } = readImageInfo(Buffer.concat([head, rest])) ?? { width: 1, height: 1 }
       expect(width * height).toBeGreaterThan(0)
     }),
-    { numRuns: 3000 },
+    runs(3000),
   )
 })

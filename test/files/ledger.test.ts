@@ -17,6 +17,7 @@ import { failureOf } from '../support/config-place.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { withFsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { runs } from '../support/sample.ts'
 
 const noon = Date.UTC(2026, 10, 22, 12)
 const text: NewEntry = { count: 1, of: 'text', model: 'm', amount: null, currency: null }
@@ -283,7 +284,7 @@ test('processes together never exceed a limit, however they are interleaved', as
         expect(total(ledger)).toBe(created)
       },
     ),
-    { numRuns: 60 },
+    runs(60),
   )
 })
 
@@ -319,7 +320,7 @@ test('who asks again is told the same as who asks for the first time', async () 
         expect(sorted(ledger)).toEqual(sorted(openLedger(state, clock)))
       }
     }),
-    { numRuns: 100 },
+    runs(100),
   )
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
 import { extensionOf, mediaTypeOfName, refineZip, sniffMediaType } from '../../src/files/media-type.ts'
+import { runs } from '../support/sample.ts'
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1')
 const box = (brands: string) => latin1(`\0\0\0${String.fromCharCode(brands.length + 8)}ftyp${brands}rest`)
@@ -61,7 +62,7 @@ test('any bytes have a type or none, without an error, wherever they stand in a 
       shifted.set(bytes, offset)
       expect(sniffMediaType(shifted.subarray(offset))).toBe(sniffMediaType(bytes))
     }),
-    { numRuns: 2000 },
+    runs(2000),
   )
 })
 

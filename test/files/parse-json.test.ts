@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { describeJsonError, parseJson } from '../../src/files/parse-json.ts'
+import { runs } from '../support/sample.ts'
 
 test.each([
   ['', 'line 1, column 1: expected a value'],
@@ -79,7 +80,7 @@ test('an error is where the text could still have become JSON, and no longer can
       const wrong = errorOf(text.slice(0, error.offset + 1))?.offset
       expect([error.offset, error.offset + 1]).toContain(wrong)
     }),
-    { numRuns: 5000 },
+    runs(5000),
   )
 })
 

@@ -5,6 +5,7 @@ import { decodeImage, encodePng } from '../../src/files/codecs.ts'
 import { hasTransparentPixel } from '../../src/files/png-alpha.ts'
 import { pngChunk } from '../support/image-bytes.ts'
 import { maskPng, testPicture } from '../support/test-images.ts'
+import { runs } from '../support/sample.ts'
 
 interface Shape {
   readonly width: number
@@ -134,7 +135,7 @@ describe.each(kinds)('colour type %i of depth %i', (colourType, depth) => {
         seen.add(expected)
         expect(await hasTransparentPixel(image)).toBe(expected)
       }),
-      { numRuns: 150 },
+      runs(150),
     )
     expect(seen.size).toBe(2)
   })

@@ -6,6 +6,7 @@ import { openTextFile } from '../../src/files/text-file.ts'
 import { anyText } from '../support/any-text.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
+import { runs } from '../support/sample.ts'
 
 test('the file holds exactly the text, however it was cut and flushed', async () => {
   const folder = temporaryFolder()
@@ -25,7 +26,7 @@ test('the file holds exactly the text, however it was cut and flushed', async ()
       expect(content).toEqual(Buffer.from(whole))
       expect(saved).toMatchObject({ path: name, bytes: content.length, mime_type: 'text/plain' })
     }),
-    { numRuns: 25 },
+    runs(25),
   )
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { videoKind } from '../../src/files/video-info.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { box, element, ftyp, largeBox, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
+import { runs } from '../support/sample.ts'
 
 /** What a video tells when it comes in pieces of these lengths, the last of them again and again. */
 function inspect(bytes: Uint8Array, lengths: readonly number[] = [bytes.length || 1]) {
@@ -277,7 +278,7 @@ test.each([
           }
         },
       ),
-      { numRuns: 2000 },
+      runs(2000),
     )
   },
   60_000,

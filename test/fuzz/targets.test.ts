@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest'
+import { amount, seedOf } from '../support/sample.ts'
 import { allTargets } from './all-targets.ts'
 import { fuzz, replayCorpus } from './target.ts'
 
-/** Of each target so many; `targets.slow.test.ts` has the whole. */
-const runs = { trivial: 10_000, cheap: 3_000, moderate: 300, dear: 30 }
-const seed = 14
+/** Of each target so many at full depth. */
+const runs = { trivial: 100_000, cheap: 20_000, moderate: 2_000, dear: 500 }
+const share = amount({ quick: 0.03, ci: 0.3, full: 1 })
 
-test.for(allTargets)('$name: $promises', async (target) => {
+test.for(allTargets)('$name: $promises', { timeout: 600_000 }, async (target) => {
   await expect(replayCorpus(target)).resolves.toBeUndefined()
-  await expect(fuzz(target, { seed, runs: runs[target.cost] })).resolves.toBeUndefined()
+  const run = { seed: seedOf(target.name) | 0, runs: Math.ceil((target.runs ?? runs[target.cost]) * share) }
+  await expect(fuzz(target, run)).resolves.toBeUndefined()
 })
 
 test('each target has a name of its own', () => {

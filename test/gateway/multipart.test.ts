@@ -9,6 +9,7 @@ import { localServer } from '../support/local-server.ts'
 import { deaf, hear, hold, json, readHead, text, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
+import { runs } from '../support/sample.ts'
 
 type Part = FieldPart | FilePart
 
@@ -189,7 +190,7 @@ test('reads back whatever goes in', async () => {
     fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 6 }), async (parts) => {
       expect(await readBack(parts)).toEqual(parts.map(asFound))
     }),
-    { numRuns: 500 },
+    runs(500),
   )
 })
 

@@ -6,6 +6,7 @@ import { fakeClock } from '../support/fake-clock.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer, type LocalServerOptions } from '../support/local-server.ts'
 import { chunk, end, head, hold, readAll, write, type ServerReply } from '../support/server-replies.ts'
+import { runs } from '../support/sample.ts'
 
 type Tls = NonNullable<LocalServerOptions['tls']>
 
@@ -85,7 +86,7 @@ async function arrivesWhole(numRuns: number, tls?: Tls): Promise<void> {
       expect(received.length).toBe(content.length)
       expect(received.equals(content)).toBe(true)
     }),
-    { numRuns },
+    runs(numRuns),
   )
 }
 

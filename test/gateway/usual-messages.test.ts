@@ -9,6 +9,7 @@ import type { Gateway } from '../../src/gateway/gateway.ts'
 import { readTextReply, type DecoderOptions, type TextDecoder } from '../../src/gateway/stream-text.ts'
 import { anyText } from '../support/any-text.ts'
 import { testGateway } from './test-gateway.ts'
+import { runs } from '../support/sample.ts'
 
 /*
  * Messages like earlier ones are not parsed. Whatever they are, whatever the order of their fields, and however the bytes
@@ -232,7 +233,7 @@ test.each([
         expect(skimmed).toEqual(whole)
         expect(some).toBeLessThanOrEqual(all)
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   },
 )

@@ -10,6 +10,7 @@ import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
+import { runs } from '../support/sample.ts'
 
 interface Extraction {
   readonly language?: string
@@ -135,7 +136,7 @@ test('however the answer is cut, the code is the same', async () => {
       const whole = await extracted([pieces.join('')])
       expect(await extracted(pieces)).toEqual(whole)
     }),
-    { numRuns: 200 },
+    runs(200),
   )
 })
 

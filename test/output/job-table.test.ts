@@ -5,6 +5,7 @@ import { cellsOf } from '../../src/output/cell-width.ts'
 import { jobTable } from '../../src/output/job-table.ts'
 import { anyText } from '../support/any-text.ts'
 import { hostileNames } from '../support/hostile-names.ts'
+import { runs } from '../support/sample.ts'
 
 const now = 1_800_000_000
 
@@ -197,6 +198,6 @@ test('whatever jobs hold, no line is wider than the terminal, acts on it, or pre
         expect(rows.filter((line) => cellsOf(line) > Math.max(columns, 1))).toEqual([])
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   )
 })

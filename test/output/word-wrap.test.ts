@@ -5,6 +5,7 @@ import { createOutput } from '../../src/output/create-output.ts'
 import { createWordWrap } from '../../src/output/word-wrap.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
+import { runs } from '../support/sample.ts'
 
 function wrapped(text: string, columns: number, pieces: readonly string[] = [text]): string {
   const wrap = createWordWrap(() => columns)
@@ -125,7 +126,7 @@ test('no word that fits is cut by the edge', async () => {
         ascii,
       )
     }),
-    { numRuns: 50 },
+    runs(50),
   )
 })
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../src/redact/matcher.ts'
+import { runs } from '../support/sample.ts'
 
 const long = 'Key-0123456789-abcdefghij-KLMNOPQRST'
 const short = 'sHort+88'
@@ -52,7 +53,7 @@ test.each([
     fc.property(textsWith(forms), (text) => {
       expect(createMatcher(forms).find(text)).toEqual(ruleOf(forms, text))
     }),
-    { numRuns: 400 },
+    runs(400),
   )
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../src/redact/matcher.ts'
 import { hideJsonSpans, hideSpans } from '../../src/redact/spans.ts'
 import { createPieceStream, createTextStream } from '../../src/redact/streams.ts'
+import { runs } from '../support/sample.ts'
 
 const key = 'Key-0123456789-ab'
 const matcher = createMatcher([key, String.raw`a\u00e9bcdefgh`])
@@ -71,7 +72,7 @@ describe('a text in pieces', () => {
         const out = pieces.map((piece) => stream.push(piece)).join('') + stream.end()
         expect(out).toBe(hideSpans(text, matcher.find(text)))
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -87,7 +88,7 @@ describe('a text in pieces', () => {
         for (const part of out) expect(part).not.toMatch(/(?<!\\)(?:\\\\)*\\(?:u.{0,3})?$/)
         expect(out.join('') + stream.end()).toBe(hideJsonSpans(text, matcher.find(text)))
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 })
@@ -192,7 +193,7 @@ describe('documents that hold a text in pieces', () => {
         const texts = out.map((json) => (JSON.parse(json) as { delta: string }).delta)
         expect(texts.join('')).toBe('x [hidden] y [hidden]Key-')
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 })

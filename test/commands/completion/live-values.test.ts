@@ -9,6 +9,7 @@ import { appendEntry, logFolder } from '../../../src/files/log/log-file.ts'
 import type { LogEntry } from '../../../src/files/log/log-entry.ts'
 import { programTree } from '../../support/program-tree.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { runs } from '../../support/sample.ts'
 
 /** 2026-11-22, 12:00:00 UTC. */
 const now = Date.UTC(2026, 10, 22, 12)
@@ -192,7 +193,7 @@ test('whatever a file holds, each line is one value that no shell or terminal ac
         expect(names).toContain(line.split('\t')[0])
       }
     }),
-    { numRuns: 25 },
+    runs(25),
   )
 })
 

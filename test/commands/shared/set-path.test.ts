@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { parseSet, setPath } from '../../../src/commands/shared/request/request-body.ts'
 import { anyText } from '../../support/any-text.ts'
+import { runs } from '../../support/sample.ts'
 
 test.each<[string, string[], unknown]>([
   ['temperature=0.5', ['temperature'], 0.5],
@@ -106,7 +107,7 @@ test('what was set can be read back, and no prototype ever changes', () => {
         expect(readBack(setPath(body, path, value), path)).toBe(value)
       },
     ),
-    { numRuns: 2000 },
+    runs(2000),
   )
   expect(prototypes.map((prototype) => Reflect.ownKeys(prototype))).toEqual(before)
 })
@@ -120,6 +121,6 @@ test('every path that is written with escapes is read as it was meant', () => {
       const written = path.map((part) => part.replaceAll(/[\\.=[\]]/g, String.raw`\$&`)).join('.')
       expect(parseSet(`${written}=1`)).toEqual({ path, value: 1 })
     }),
-    { numRuns: 2000 },
+    runs(2000),
   )
 })

@@ -161,7 +161,7 @@ export const longJobs: readonly FaultRow[] = [
     fault: 'the clock jumps, the machine sleeps',
     happens: 'limits count on the monotonic clock; what came while the program stood still is read first',
     tried: [],
-    note: 'test/crashes/moved-clock.slow.test.ts, suspended.slow.test.ts',
+    note: 'test/crashes/moved-clock.long.test.ts, suspended.long.test.ts',
   },
   {
     id: 'F20',

@@ -16,14 +16,14 @@ export const streamTimes: readonly FaultRow[] = [
     fault: 'an event of more than 64 MiB',
     happens: 'delivered',
     tried: [],
-    note: 'test/gateway/events/long-events.slow.test.ts',
+    note: 'test/gateway/events/long-events.long.test.ts',
   },
   {
     id: 'E23',
     fault: 'an event of more than 96 MiB, or a line without an end',
     happens: 'refused at the limit',
     tried: [],
-    note: 'test/gateway/events/long-events.slow.test.ts',
+    note: 'test/gateway/events/long-events.long.test.ts',
   },
   {
     id: 'E24',

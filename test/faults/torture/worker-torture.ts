@@ -13,22 +13,19 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { calls, type Call } from '../calls.ts'
 import { notFound, wholeReply } from '../perform-call.ts'
 import { filesBelow, inCopy, torture, type Fault } from './perform-case.ts'
-import { faultsOf } from './torture.ts'
+import { faultsOf, type ChooseFaults } from './torture.ts'
 
 type WorkerTask = Call & { readonly task: Instance }
 
 const workerCalls = calls.filter((call): call is WorkerTask => call.task !== undefined)
 let runs = 0
 
-/**
- * Lets each call of a worker to the system fail in turn. Then another worker of the same machine takes up what there is.
- * @param each how many cases go by for one that is tried
- */
-export function testWorkerTorture(each: number): void {
-  test.each(workerCalls.map((call, at) => [call.name, call, at] as const))(
-    'every call that fails: %s',
+/** Lets calls of a worker to the system fail in turn. Then another worker of the same machine takes up what there is. */
+export function testWorkerTorture(choose: ChooseFaults): void {
+  test.each(workerCalls.map((call) => [call.name, call] as const))(
+    'calls that fail: %s',
     { timeout: 600_000 },
-    async (_, call, at) => {
+    async (_, call) => {
       const server = await localServer(({ line }) => {
         const asked = call.exchanges.find(({ asks }) => asks.test(line))
         return asked === undefined ? notFound : wholeReply(asked.reply)
@@ -36,7 +33,7 @@ export function testWorkerTorture(each: number): void {
       const template = temporaryFolder()
       const golden = await inCopy(template, 0, (home) => performTask(call, home, server))
       expect([golden.problems, golden.state]).toEqual([[], 'done'])
-      const faults = faultsOf(golden).filter((__, number) => number % each === at % each)
+      const faults = choose(faultsOf(golden), call.name)
       const problems: string[] = []
       for (const [number, fault] of faults.entries()) {
         const end = await inCopy(template, number, (home) => performTask(call, home, server, fault))

@@ -10,6 +10,7 @@ import { openJobStore, type JobStore } from '../../../src/files/jobs/job-store.t
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { newJob } from './job-samples.ts'
+import { runs } from '../../support/sample.ts'
 
 function newStore(folder = temporaryFolder(), clock = fakeClock()) {
   return { folder, clock, store: openJobStore(folder, clock), jobs: join(folder, 'jobs') }
@@ -197,7 +198,7 @@ test('whatever several handles write at once, no file, id or end is lost', async
         }
       },
     ),
-    { numRuns: 40 },
+    runs(40),
   )
 })
 

@@ -17,6 +17,7 @@ import { FileError } from '../../../src/errors.ts'
 import type { LogEntry } from '../../../src/files/log/log-entry.ts'
 import { appendEntry, callsOfFiles, clearLog, logFolder, openLog } from '../../../src/files/log/log-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { runs } from '../../support/sample.ts'
 
 const november = Date.UTC(2026, 10, 22, 9)
 const december = Date.UTC(2026, 11, 1)
@@ -197,7 +198,7 @@ test('any text comes back, whatever is in it', async () => {
       expect(read.map(({ prompt }) => prompt)).toEqual(texts.toReversed())
       expect(read.map(({ reply }) => reply?.['prompt'])).toEqual(texts.toReversed())
     }),
-    { numRuns: 30 },
+    runs(30),
   )
 })
 

@@ -9,6 +9,7 @@ import { followResponse, type StreamPlace } from '../../../src/gateway/responses
 import { responseStream } from '../../../src/gateway/responses/background.ts'
 import { jsonRequest } from '../../../src/gateway/send-request.ts'
 import { testGateway } from '../test-gateway.ts'
+import { runs } from '../../support/sample.ts'
 
 const words = ['Hel', 'lo, ', 'wörld ', '🙂', '.']
 const text = 'Hello, wörld 🙂.'
@@ -138,7 +139,7 @@ test('the same when it breaks again and again', async () => {
     const { url } = await responseGateway({ cuts: [Math.max(idAt, first!), ...others] })
     expectWhole(await followed(url))
   })
-  await expect(fc.assert(survives, { numRuns: 40 })).resolves.toBeUndefined()
+  await expect(fc.assert(survives, runs(40))).resolves.toBeUndefined()
 })
 
 test('a gateway that begins every stream from the start does not make anything come twice', async () => {

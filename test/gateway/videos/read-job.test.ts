@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { now, operationName, problemOf, read, readOperation, readVideo, videoId } from './job-facts.ts'
+import { runs } from '../../support/sample.ts'
 
 /** As recorded from the public service. */
 const completed = {
@@ -434,7 +435,7 @@ test('nothing that a gateway can send breaks the reading, or reaches a prototype
       expect(report === undefined || report.value === value).toBe(true)
       expect(report?.state === 'failed').toBe(report?.failure !== undefined)
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   )
   expect(prototypes()).toEqual(before)
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { videoSources, type VideoSource } from '../../../src/gateway/videos/fetch-video.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'
+import { runs } from '../../support/sample.ts'
 
 const content: VideoSource = { kind: 'content', path: `/v1/videos/${videoId}/content` }
 const url = (address: string): VideoSource => ({ kind: 'url', url: address })
@@ -152,7 +153,7 @@ test('whatever a gateway sends, every place is one, and no prototype is touched'
         }
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   )
   expect(prototypes()).toEqual(before)
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { UsageError } from '../../../src/errors.ts'
 import { newConversationText, readConversationText } from '../../../src/operations/conversation/file-text.ts'
 import type { Conversation, Turn } from '../../../src/operations/conversation/turns.ts'
+import { runs } from '../../support/sample.ts'
 
 const yaml = { style: 'respond', isJson: false } as const
 
@@ -317,7 +318,7 @@ describe('a file that is no conversation is refused with the place', () => {
       property(array(word, { maxLength: 60 }), (words) => {
         expectRefusal(words.join(''))
       }),
-      { numRuns: 300 },
+      runs(300),
     )
     const turn = record(
       {
@@ -335,7 +336,7 @@ describe('a file that is no conversation is refused with the place', () => {
           expectRefusal(JSON.stringify(value))
         },
       ),
-      { numRuns: 200 },
+      runs(200),
     )
   })
 

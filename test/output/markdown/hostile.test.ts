@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { rendered } from './render.ts'
+import { runs } from '../../support/sample.ts'
 
 const marks = [
   '*',
@@ -73,7 +74,7 @@ test('any text in any pieces: no control character of it, the same bytes, and li
       const links = output.match(/\u001b\]8;;[^\u001b]*/g) ?? []
       expect(links.filter((link) => link === '\u001b]8;;')).toHaveLength(links.length / 2)
     }),
-    { numRuns: 300 },
+    runs(300),
   )
 })
 
@@ -90,7 +91,7 @@ test('no word of a text is lost, and none is there twice', async () => {
       const shown = output.replaceAll(ownSequence, '').match(/w\d+x/g) ?? []
       expect(shown).toEqual(Array.from({ length: count }, (_, index) => `w${index}x`))
     }),
-    { numRuns: 500 },
+    runs(500),
   )
 })
 
@@ -112,7 +113,7 @@ test('nothing that was written is taken back: only looks, links and line feeds',
       renderer.hurry()
       expect(written.replaceAll(ownSequence, '')).not.toMatch(/[\r\b\u001b]/)
     }),
-    { numRuns: 100 },
+    runs(100),
   )
 })
 

@@ -13,6 +13,7 @@ import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.t
 import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
 import type { Project } from '../../../src/pipeline/project.ts'
 import { failure, intent, remoteJob, result, sampleProject, sampleResult } from './journal-samples.ts'
+import { runs } from '../../support/sample.ts'
 
 const noon = Date.UTC(2026, 10, 22, 12)
 const first = '20261122T120000000-00000001'
@@ -370,7 +371,7 @@ describe('on disk', () => {
         // A last line that has lost its newline passes for one that was never finished.
         expect(problems.length > 0).toBe(at < bytes.length - 1)
       }),
-      { numRuns: 400 },
+      runs(400),
     )
   })
 })

@@ -7,6 +7,7 @@ import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { formatLock, parseLock } from '../../../src/pipeline/lock/lock-text.ts'
 import { resolveLock, type MergeJudge } from '../../../src/pipeline/lock/merge-lock.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { runs } from '../../support/sample.ts'
 
 const digest = (number: number) => number.toString(16).padStart(64, '0')
 
@@ -317,7 +318,7 @@ test('whatever two branches do to instances that are no neighbours, Git merges i
       expect(isClean).toBe(true)
       expect(parseLock(text, file)).toEqual(expected)
     }),
-    { numRuns: 40 },
+    runs(40),
   )
 })
 
@@ -350,6 +351,6 @@ test('whatever two branches do: nothing is lost that one of them changed and the
         expect(lock).toEqual(lockOf(expected))
       },
     ),
-    { numRuns: 40 },
+    runs(40),
   )
 })

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { manifestSchema } from '../../../src/pipeline/manifest/manifest-schema.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { mistakesIn } from './manifest-files.ts'
+import { runs } from '../../support/sample.ts'
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false }).compile(
   manifestSchema(),
@@ -129,6 +130,6 @@ test('what the schema refuses, the program refuses, too', async () => {
         expect(found).not.toEqual([])
       },
     ),
-    { numRuns: 300 },
+    runs(300),
   )
 })

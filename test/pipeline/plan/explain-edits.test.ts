@@ -10,6 +10,7 @@ import { upstreamOf } from '../../../src/pipeline/plan/upstream-result.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { testContext } from '../../support/test-context.ts'
 import { createSampleWorld, factsOf, type SampleWorld } from './sample-world.ts'
+import { runs } from '../../support/sample.ts'
 
 interface Job {
   each?: string
@@ -319,5 +320,5 @@ test('of 500 single edits of a manifest or its files the plan names exactly the 
     const stale = [...assessments].filter(([, { state }]) => state !== 'fresh')
     expect(Object.fromEntries(stale.map(([id, { reasons }]) => [id, reasons]))).toEqual(expected)
   })
-  await fc.assert(property, { numRuns: 500 })
+  await fc.assert(property, runs(500))
 })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { GenerationError, ModelgateError } from '../../../src/errors.ts'
 import type { Intents } from '../../../src/pipeline/queue/intents.ts'
 import { done, queueScene, ref, run, type QueueScene } from './queue-scene.ts'
+import { runs } from '../../support/sample.ts'
 
 const tasks = 4
 const number = fc.integer({ min: 1, max: tasks })
@@ -102,7 +103,7 @@ test.each([false, true])(
           expect(problems(scene, sent, isSentAgain)).toEqual([])
         }
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   },
 )

@@ -14,7 +14,7 @@ import { contentsOf } from './server-contents.ts'
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
 
-/** `JOBS=2000 WORKERS=8 KILL_EVERY_S=10 npm run test:slow -- test/pipeline/queue/queue-load` is the documentation's. */
+/** `JOBS=2000 WORKERS=8 KILL_EVERY_S=10 npm run test:long -- test/pipeline/queue/queue-load` is the documentation's. */
 const jobs = number('JOBS', 200)
 const workers = number('WORKERS', 4)
 const killEveryS = number('KILL_EVERY_S', 4)

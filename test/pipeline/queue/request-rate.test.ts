@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { done, queueScene, ref } from './queue-scene.ts'
+import { runs } from '../../support/sample.ts'
 
 const rate = { requests: 3, perMs: 1000 }
 
@@ -57,6 +58,6 @@ test('no time of the period has more requests, however long each is on its way',
         expect((sorted[at + rate.requests] ?? Infinity) - first).toBeGreaterThanOrEqual(rate.perMs)
       }
     }),
-    { numRuns: 50 },
+    runs(50),
   )
 })

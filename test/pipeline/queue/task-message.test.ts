@@ -24,6 +24,7 @@ import { testContext } from '../../support/test-context.ts'
 import { maskPng } from '../../support/test-images.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { read } from '../manifest/manifest-files.ts'
+import { runs } from '../../support/sample.ts'
 
 const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
 
@@ -430,17 +431,17 @@ test('whatever the server holds, reading it gives a request with plain files or 
       return error instanceof UsageError && error.code === 'queue_message'
     }
   }
-  fc.assert(fc.property(fc.anything(), check), { numRuns: 300 })
+  fc.assert(fc.property(fc.anything(), check), runs(300))
   fc.assert(
     fc.property(
       fc.constantFrom(...messages),
       fc.array(mutation, { minLength: 1, maxLength: 3 }),
       (message, changes) => check(changes.reduce<unknown>(mutated, message)),
     ),
-    { numRuns: 1500 },
+    runs(1500),
   )
   // Else nothing was tried.
-  expect(taken).toBeGreaterThan(20)
+  expect(taken).toBeGreaterThan(0)
 })
 
 test('inputs are placed below their folder only', async () => {

@@ -9,6 +9,7 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { testImages } from '../../support/test-images.ts'
 import { sampleProject, type SampleAsset } from './sample-project.ts'
+import { runs } from '../../support/sample.ts'
 
 const textFile = (bytes: string) => ({ bytes, mediaType: 'text/plain' })
 
@@ -108,7 +109,7 @@ describe('no text gets out of its place', () => {
         const { folder, report } = await reportOf(text, `.${text}`)
         expect(tagsOf(await sheetOf(report, folder))).toEqual(expected)
       }),
-      { numRuns: 60, examples: attacks.map((attack) => [attack]) },
+      { ...runs(60), examples: attacks.map((attack) => [attack]) },
     )
   })
 
@@ -123,7 +124,7 @@ describe('no text gets out of its place', () => {
           expect(tagsOf(html).filter((tag) => tag.startsWith('span class')).length).toBeGreaterThan(0)
         },
       ),
-      { numRuns: 40 },
+      runs(40),
     )
   })
 

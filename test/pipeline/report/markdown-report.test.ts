@@ -13,6 +13,7 @@ import { failedInstance, sampleInstance, stateCounts } from '../../support/run-s
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { sampleProject, type SampleAsset } from './sample-project.ts'
+import { runs } from '../../support/sample.ts'
 
 const textFile = (bytes: string) => ({ bytes, mediaType: 'text/plain' })
 
@@ -134,7 +135,7 @@ describe('no text becomes markup, a link or a mention', () => {
         // GitHub looks for mentions and numbers after Markdown, but not in code.
         expect(markdown.replaceAll(/<code>(?:[^<]|<wbr>)*<\/code>/g, '')).not.toMatch(/[@]|https?:|www\./)
       }),
-      { numRuns: 100, examples: attacks.map((attack) => [attack]) },
+      { ...runs(100), examples: attacks.map((attack) => [attack]) },
     )
   })
 
@@ -150,7 +151,7 @@ describe('no text becomes markup, a link or a mention', () => {
       fc.property(hostile, (text) => {
         expect(shapeOf(runSummary(runDocument(text)))).toEqual(expected)
       }),
-      { numRuns: 100, examples: attacks.map((attack) => [attack]) },
+      { ...runs(100), examples: attacks.map((attack) => [attack]) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { ModelgateError } from '../../../src/errors.ts'
 import { lanes as laneNames, type Lane } from '../../../src/pipeline/manifest/manifest.ts'
 import { createLanes } from '../../../src/pipeline/schedule/lanes.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
+import { runs } from '../../support/sample.ts'
 
 const later = (httpStatus: number, retryAfterS?: number) =>
   new ModelgateError('later', `http_${httpStatus}`, 'Later.', { httpStatus, retryAfterS, billed: 'no' })
@@ -100,7 +101,7 @@ describe('whatever the gateway replies', () => {
           expect(repeated).toBeLessThanOrEqual(found.refused + found.retries.used + outages * 14)
         },
       ),
-      { numRuns: 150 },
+      runs(150),
     )
   })
 
@@ -118,7 +119,7 @@ describe('whatever the gateway replies', () => {
           expect([failed, broken, retries.used]).toEqual([0, [], 0])
         },
       ),
-      { numRuns: 100 },
+      runs(100),
     )
   })
 })

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTaskQueue } from '../../../src/pipeline/schedule/task-queue.ts'
+import { runs } from '../../support/sample.ts'
 
 interface Waiting {
   readonly isFollowUp: boolean
@@ -36,6 +37,6 @@ test('whatever comes and goes in between, the first one goes first', () => {
       expect(queue.clear().toSorted()).toEqual(expected.map(({ number }) => number).toSorted())
       expect([queue.size, queue.pop()]).toEqual([0, undefined])
     }),
-    { numRuns: 500 },
+    runs(500),
   )
 })

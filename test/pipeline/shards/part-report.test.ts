@@ -7,6 +7,7 @@ import {
   parsePartReport,
   type PartReport,
 } from '../../../src/pipeline/shards/part-report.ts'
+import { runs } from '../../support/sample.ts'
 
 const digest = 'a'.repeat(64)
 const report: PartReport = {
@@ -54,7 +55,7 @@ test('whatever a file holds, it is a report or refused', () => {
     fc.property(fc.oneof(edited, fc.json(), fc.string()), (source) => {
       expect(['the same', 'part_damaged', 'part_newer']).toContain(readTwice(source))
     }),
-    { numRuns: 2000 },
+    runs(2000),
   )
 })
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { partition, type ShardedInstance } from '../../../src/pipeline/shards/partition.ts'
+import { runs } from '../../support/sample.ts'
 
 const instance = (id: string, more: Partial<ShardedInstance> = {}): ShardedInstance => ({
   id,
@@ -114,7 +115,7 @@ test('parts of 1,000 manifests are whole, disjoint, closed and balanced, whateve
       )
       expect(partition(instances.toReversed(), keysOf, lock, total)).toEqual(shards)
     }),
-    { numRuns: 1000 },
+    runs(1000),
   )
 })
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { recorder, recordingsIn, replayer } from '../../support/recorder.ts'
+import { runs } from '../../support/sample.ts'
 
 const json = fc.json({ maxDepth: 4 })
 const event = fc
@@ -84,6 +85,6 @@ test('whatever a gateway sends comes through the recorder, and from the recordin
       expect(await received(replaying.url, given.path)).toEqual(direct)
       await replaying.close()
     }),
-    { numRuns: 25 },
+    runs(25),
   )
 })

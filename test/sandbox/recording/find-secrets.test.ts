@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSecretSearch } from '../../../src/sandbox/recording/find-secrets.ts'
+import { runs } from '../../support/sample.ts'
 
 const key = 'upstream-key-2f8a61c09d'
 // Not whole in the source, so that no scanner takes it for a real one.
@@ -124,5 +125,5 @@ test.each(Object.keys(forms))('finds any key, however it is split over events (%
     }
     expect(search.found).toMatch(/^the key in use/)
   })
-  fc.assert(property, { numRuns: 300 })
+  fc.assert(property, runs(300))
 })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createBudget } from '../../../src/sandbox/budget.ts'
 import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+import { runs } from '../../support/sample.ts'
 
 const long = 'x'.repeat(100_000)
 const many = <Value>(length: number, value: (index: number) => Value) =>
@@ -126,5 +127,5 @@ test('no JSON as a schema costs more than the budget', () => {
   const isRight = (schema: unknown) => {
     expect(outcomeOf(schema)).toBe(true)
   }
-  fc.assert(fc.property(schemas, isRight), { numRuns: 200 })
+  fc.assert(fc.property(schemas, isRight), runs(200))
 })

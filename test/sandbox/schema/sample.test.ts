@@ -5,6 +5,7 @@ import { createBudget } from '../../../src/sandbox/budget.ts'
 import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
 import { compilePattern } from '../../../src/sandbox/schema/sample-string.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+import { runs } from '../../support/sample.ts'
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
 
@@ -130,7 +131,7 @@ test('text of a pattern matches the pattern', () => {
         new RegExp(`^(${pattern})$`),
       )
     }),
-    { numRuns: 2000 },
+    runs(2000),
   )
 })
 
@@ -184,7 +185,7 @@ test('any JSON as a schema gives a value and pollutes no prototype', () => {
       sampleOf(schema, seededRandom(1), createBudget())
       return ({} as Record<string, unknown>)['polluted'] === undefined
     }),
-    { numRuns: 2000 },
+    runs(2000),
   )
   const names = ['__proto__', 'constructor', 'prototype']
   const properties = Object.fromEntries(names.map((name) => [name, { const: { polluted: true } }]))

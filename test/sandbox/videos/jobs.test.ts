@@ -10,6 +10,7 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { fetchBytes, jobMs, makeVideo, operate, remix } from '../../support/video-calls.ts'
+import { runs } from '../../support/sample.ts'
 
 async function folderFor() {
   const folder = join(temporaryFolder(), 'state', 'sandbox')
@@ -143,7 +144,7 @@ test('no id leads out of the folder', async () => {
     fc.asyncProperty(anyText(), async (id) => {
       expect([await store.find(id), await store.remove(id)]).toEqual([undefined, false])
     }),
-    { numRuns: 300 },
+    runs(300),
   )
   expect(await readFile(outside, 'utf8')).toContain('outside')
 })

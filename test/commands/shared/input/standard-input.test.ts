@@ -11,6 +11,7 @@ import { Interrupted } from '../../../../src/errors.ts'
 import { anyText } from '../../../support/any-text.ts'
 import { pipedInput } from '../../../support/piped-input.ts'
 import { testContext } from '../../../support/test-context.ts'
+import { runs } from '../../../support/sample.ts'
 
 /** Starts reading; the notices are collected. */
 function start(stdin: Input | string | Uint8Array, source: Partial<PromptSource> = {}) {
@@ -301,7 +302,7 @@ test('any cut into chunks gives the same text', async () => {
         expect(await prompt(stdin)).toBe(text)
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   )
 })
 

@@ -8,6 +8,7 @@ import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
 import { memoryDocuments } from '../../support/memory-documents.ts'
 import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
 import { until } from '../../support/until.ts'
+import { runs } from '../../support/sample.ts'
 
 const backends = [
   { name: 'memory', needs: 'nothing', isThere: true, start: undefined },
@@ -139,7 +140,7 @@ describe.each(backends)('$name (needs $needs)', ({ isThere, start }) => {
           ),
         )
       })
-      await fc.assert(property, { numRuns: server === undefined ? 50 : 8 })
+      await fc.assert(property, runs(server === undefined ? 50 : 8))
     })
 
     test('of many who find a document absent, one makes it', async () => {

@@ -1,3 +1,0 @@
-import { testLoopsIn } from './loops-over-input.ts'
-
-testLoopsIn(['dash', 'zsh'])

@@ -1,3 +1,0 @@
-import { testCuts } from './cuts.ts'
-
-testCuts('FIN', 1)

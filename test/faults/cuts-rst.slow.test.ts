@@ -1,3 +1,0 @@
-import { testCuts } from './cuts.ts'
-
-testCuts('RST', 1)

@@ -1,4 +1,0 @@
-import { testCuts } from './cuts.ts'
-
-testCuts('FIN', 79)
-testCuts('RST', 83)

@@ -1,0 +1,18 @@
+import { sample } from '../../support/sample.ts'
+import { calls } from '../calls.ts'
+import { longCalls, ownCalls } from './own-calls.ts'
+import { testTorture, type ChooseFaults } from './torture.ts'
+import { testWorkerTorture } from './worker-torture.ts'
+
+const eightOfEach: ChooseFaults = (faults, call) =>
+  sample(faults, { quick: 0, ci: 8 }, (fault) => `${call}, ${JSON.stringify(fault)}`)
+
+testTorture([...calls, ...ownCalls], eightOfEach)
+// What the steps of these have in common is tried above.
+testTorture(longCalls, (faults, call) =>
+  eightOfEach(
+    faults.filter((_, at) => at % 7 === 0),
+    call,
+  ),
+)
+testWorkerTorture(eightOfEach)

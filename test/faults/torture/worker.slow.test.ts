@@ -1,3 +1,0 @@
-import { testWorkerTorture } from './worker-torture.ts'
-
-testWorkerTorture(1)

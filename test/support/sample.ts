@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+
+/** How much of what is exhaustive is tried: by `npm test`, by `.ci/run`, by `npm run test:long`. */
+type Depth = 'quick' | 'ci' | 'full'
+
+// `vitest.config.ts` sets both.
+const { TEST_DEPTH = 'quick', TEST_SEED = '' } = process.env
+export const depth = TEST_DEPTH as Depth
+
+/** A number from 0 to 2^32 - 1 that depends on the seed and a name alone: of a random choice, or of loops of a test's own. */
+export function seedOf(name: string): number {
+  return createHash('sha256').update(`${TEST_SEED}\n${name}`).digest().readUInt32BE()
+}
+
+/** How many at this depth. */
+export const amount = (of: Readonly<Record<Depth, number>>): number => of[depth]
+
+/**
+ * Some of the items, in their order; at full depth all of them. A hash of the seed and the name of each decides, so that one
+ * more does not move the others.
+ * @param of a share, below 1, or how many
+ * @param groupOf so many of each group, rather than of all
+ */
+export function sample<Item>(
+  items: readonly Item[],
+  of: { readonly quick: number; readonly ci: number },
+  nameOf: (item: Item) => string = String,
+  groupOf: (item: Item) => unknown = () => '',
+): readonly Item[] {
+  if (depth === 'full') return items
+  const wanted = of[depth]
+  const ranked = items.map((item) => ({ item, rank: seedOf(nameOf(item)) }))
+  if (wanted < 1) return ranked.filter(({ rank }) => rank < wanted * 2 ** 32).map(({ item }) => item)
+  const groups = Map.groupBy(ranked, ({ item }) => groupOf(item))
+  const chosen = [...groups.values()].flatMap((group) =>
+    group.toSorted((a, b) => a.rank - b.rank).slice(0, wanted),
+  )
+  const isChosen = new Set(chosen)
+  return ranked.filter((one) => isChosen.has(one)).map(({ item }) => item)
+}
+
+/** Of a property, for `fc.assert`: a tenth of its runs in quick, a third in CI, but not fewer than 20. */
+export function runs(all: number): { readonly numRuns: number; readonly seed: number } {
+  const share = Math.ceil(all * amount({ quick: 0.1, ci: 0.3, full: 1 }))
+  return { numRuns: Math.min(all, Math.max(20, share)), seed: seedOf('properties') | 0 }
+}
