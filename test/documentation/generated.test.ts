@@ -97,8 +97,8 @@ describe('the table of clients in docs/sandbox.md', () => {
   const clients: Readonly<Record<string, RegExp>> = {
     openai: /^openai-/,
     '@google/genai': /^google-genai/,
-    '@ai-sdk/openai': /^ai-sdk(-openai)?\.test/,
-    '@ai-sdk/google': /^ai-sdk(-google)?\.test/,
+    '@ai-sdk/openai': /^ai-sdk(-openai)?\.ci/,
+    '@ai-sdk/google': /^ai-sdk(-google)?\.ci/,
     '@langchain/openai': /^langchain/,
     '@langchain/google-genai': /^langchain/,
     '@openai/agents': /^agents/,

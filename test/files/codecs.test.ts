@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decodeImage, encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../src/files/codecs.ts'
 import { sniffMediaType } from '../../src/files/media-type.ts'
+import { amount } from '../support/sample.ts'
 
 /** A slope of colours whose alpha falls from left to right. */
 function slope(width: number, height: number, isOpaque = false): Pixels {
@@ -70,9 +71,9 @@ describe('broken bytes', () => {
     expect((await decodeImage(bytes, mediaType)).width).toBe(40)
   })
 
-  test('thousands of broken PNGs leave the decoder whole', async () => {
+  test('any number of broken PNGs leaves the decoder whole', async () => {
     const bytes = await encodePng(slope(8, 8))
-    for (let count = 0; count < 5000; count++) {
+    for (let count = amount({ quick: 500, ci: 5_000, full: 5_000 }); count > 0; count--) {
       await decodeImage(bytes.subarray(0, 50), 'image/png').catch(() => {})
     }
     expect((await decodeImage(bytes, 'image/png')).width).toBe(8)

@@ -146,7 +146,7 @@ export const groups: readonly Group[] = [
       { files: ['src/pipeline/journal/journal.ts'], tests: ['test/pipeline/journal/journal.test.ts'] },
       {
         files: ['src/pipeline/journal/owner-record.ts', 'src/pipeline/journal/owner.ts'],
-        tests: ['test/pipeline/journal/owner.test.ts', 'test/pipeline/journal/owner-record.test.ts'],
+        tests: ['test/pipeline/journal/owner.ci.test.ts', 'test/pipeline/journal/owner-record.test.ts'],
       },
     ],
   },
@@ -161,7 +161,7 @@ export const groups: readonly Group[] = [
         files: ['src/pipeline/lock/lock-block.ts'],
         tests: ['test/pipeline/lock/lock-block.test.ts', 'test/pipeline/lock/lock-text.test.ts'],
       },
-      { files: ['src/pipeline/lock/merge-lock.ts'], tests: ['test/pipeline/lock/merge-lock.test.ts'] },
+      { files: ['src/pipeline/lock/merge-lock.ts'], tests: ['test/pipeline/lock/merge-lock.ci.test.ts'] },
       {
         files: ['src/pipeline/lock/canonical-form.ts'],
         tests: ['test/pipeline/lock/canonical-form.test.ts'],

@@ -13,6 +13,7 @@ import { placeOutput } from '../../../src/pipeline/store/place-output.ts'
 import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
+import { sample } from '../../support/sample.ts'
 
 const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
 const [old, fresh] = [digestOf('old'), digestOf('new')]
@@ -162,6 +163,14 @@ async function withFault(name: string, fault: FsFault) {
   return { setting, steps, value, failure, run, done }
 }
 
+/** Each step with each fault, or some of these. */
+const faultsOf = (name: string, steps: readonly string[], kinds: readonly string[]): readonly FsFault[] =>
+  sample(
+    [...steps.keys()].flatMap((step) => kinds.map((fault) => ({ step, fault }))),
+    { quick: 4, ci: 12 },
+    ({ step, fault }) => `${name}, ${step}, ${fault}`,
+  )
+
 test.each(Object.keys(actions))(
   '%s: killed at any step, nothing is lost or torn, and again it works',
   async (name) => {
@@ -169,12 +178,10 @@ test.each(Object.keys(actions))(
     expect(value).toBe('done')
     await isDone(setting)
     expect(steps.length).toBeGreaterThan(3)
-    for (const step of steps.keys()) {
-      for (const fault of ['stop before', 'stop after']) {
-        const { setting: left, run, done } = await withFault(name, { step, fault })
-        await run(left)
-        await done(left)
-      }
+    for (const fault of faultsOf(name, steps, ['stop before', 'stop after'])) {
+      const { setting: left, run, done } = await withFault(name, fault)
+      await run(left)
+      await done(left)
     }
   },
 )
@@ -183,16 +190,14 @@ test.each(Object.keys(actions))(
   '%s: a disk that refuses any step is told, and again it works',
   async (name) => {
     const { steps } = await withFault(name, { step: -1, fault: 'none' })
-    for (const step of steps.keys()) {
-      for (const fault of ['ENOSPC', 'EIO']) {
-        const { setting, value, failure, run, done } = await withFault(name, { step, fault })
-        // What is done for tidiness alone may fail.
-        const outcome = failure instanceof ModelgateError ? failure.exit : value
-        expect(['done', 'io'], `${steps[step]} ${fault}: ${String(failure)}`).toContain(outcome)
-        if (value === 'done') await done(setting)
-        await run(setting)
-        await done(setting)
-      }
+    for (const fault of faultsOf(name, steps, ['ENOSPC', 'EIO'])) {
+      const { setting, value, failure, run, done } = await withFault(name, fault)
+      // What is done for tidiness alone may fail.
+      const outcome = failure instanceof ModelgateError ? failure.exit : value
+      expect(['done', 'io'], `${steps[fault.step]} ${fault.fault}: ${String(failure)}`).toContain(outcome)
+      if (value === 'done') await done(setting)
+      await run(setting)
+      await done(setting)
     }
   },
 )
@@ -211,9 +216,9 @@ test.each(['a project', 'a shared folder'])(
     }
     const { put } = await open()
     const { steps } = await withFsFault({ step: -1, fault: 'none' }, put)
-    for (const step of steps.keys()) {
+    for (const { step, fault } of faultsOf(place, steps, ['ENOSPC'])) {
       const store = await open()
-      await withFsFault({ step, fault: 'ENOSPC' }, () => store.put().catch(() => {}))
+      await withFsFault({ step, fault }, () => store.put().catch(() => {}))
       await store.put()
       expect([steps[step], await store.has()]).toEqual([steps[step], true])
     }

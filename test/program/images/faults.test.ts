@@ -8,6 +8,7 @@ import { advanceUntilSettled } from '../../gateway/test-gateway.ts'
 import { startProgram } from '../start-program.ts'
 import { quick, quickUrl, workspaceAt } from './image-run.ts'
 import { canaryKey } from '../../support/canary-key.ts'
+import { sample } from '../../support/sample.ts'
 
 interface Case {
   readonly fault: FaultRule
@@ -123,36 +124,39 @@ const named = cases.map((one) => {
 describe.each(['create', 'edit'] as const)('%s', (command) => {
   const endpoint = command === 'create' ? 'image-generations' : 'image-edits'
 
-  test.each(named)('%s', async (_, one) => {
-    const { fault, words = base64, created = 0, saved, kept } = one
-    const { exit, attempts } = command === 'edit' ? { ...one, ...one.edit } : one
-    const sandbox = await runningSandbox({ faults: [{ ...fault, endpoint }] })
-    const workspace = workspaceAt(sandbox)
-    const source = command === 'create' ? [] : ['--image', 'in.png']
-    writeFiles(workspace.cwd, { 'in.png': (await testImages(64)).png })
-    const { code, out, err } = await workspace.runThroughWaits([
-      command,
-      ...words,
-      ...source,
-      '-o',
-      'x.png',
-      'A kite',
-    ])
-    const counts = { created: sandbox.created(), attempts: sandbox.requests().length }
-    expect({ code, ...counts, err }).toMatchObject({ code: exit, created, attempts })
-    const names = ['in.png', ...(kept ? ['x.damaged.png'] : []), ...(saved ? ['x.png'] : [])]
-    // What comes before a reset may be lost on its way, or not.
-    const found =
-      fault.action === 'reset'
-        ? workspace.files().filter((name) => name !== 'x.damaged.png')
-        : workspace.files()
-    expect(found).toEqual(names)
-    expect(out).toBe(saved ? 'x.png\n' : '')
-    const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
-    expect(problems.length).toBe(exit === 0 ? 0 : 1)
-    // One key for all attempts, so that a gateway can tell them from new orders.
-    expect(new Set(sandbox.requests().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
-  })
+  test.each(sample(named, { quick: 0.25, ci: Infinity }, ([name]) => `${command} ${name}`))(
+    '%s',
+    async (_, one) => {
+      const { fault, words = base64, created = 0, saved, kept } = one
+      const { exit, attempts } = command === 'edit' ? { ...one, ...one.edit } : one
+      const sandbox = await runningSandbox({ faults: [{ ...fault, endpoint }] })
+      const workspace = workspaceAt(sandbox)
+      const source = command === 'create' ? [] : ['--image', 'in.png']
+      writeFiles(workspace.cwd, { 'in.png': (await testImages(64)).png })
+      const { code, out, err } = await workspace.runThroughWaits([
+        command,
+        ...words,
+        ...source,
+        '-o',
+        'x.png',
+        'A kite',
+      ])
+      const counts = { created: sandbox.created(), attempts: sandbox.requests().length }
+      expect({ code, ...counts, err }).toMatchObject({ code: exit, created, attempts })
+      const names = ['in.png', ...(kept ? ['x.damaged.png'] : []), ...(saved ? ['x.png'] : [])]
+      // What comes before a reset may be lost on its way, or not.
+      const found =
+        fault.action === 'reset'
+          ? workspace.files().filter((name) => name !== 'x.damaged.png')
+          : workspace.files()
+      expect(found).toEqual(names)
+      expect(out).toBe(saved ? 'x.png\n' : '')
+      const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
+      expect(problems.length).toBe(exit === 0 ? 0 : 1)
+      // One key for all attempts, so that a gateway can tell them from new orders.
+      expect(new Set(sandbox.requests().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+    },
+  )
 })
 
 test('an image that is sent twice is saved twice, with a word', async () => {

@@ -12,6 +12,7 @@ import {
   until,
   type Json,
 } from '../../support/running-sandbox.ts'
+import { sample } from '../../support/sample.ts'
 
 const request = { input: 'hi', stream: true }
 
@@ -279,7 +280,7 @@ test("what Node's server would not send: no HTTP, huge headers, a bad chunk, a s
   expect([announced - bytes.slice(bytes.indexOf('\r\n\r\n') + 4).length, ending]).toEqual([100, 'end'])
 })
 
-test('every action there is has been tried on several endpoints without breaking the sandbox', async () => {
+test('actions on several endpoints do not break the sandbox', async () => {
   const paths: [string, Json][] = [
     ['/v1/responses', request],
     ['/v1/responses', { input: 'hi' }],
@@ -290,16 +291,16 @@ test('every action there is has been tried on several endpoints without breaking
   ]
   const endless = new Set(['stall', 'comments-only', 'keep-open'])
   const pieces = new Set(['split', 'drip'])
-  for (const action of faultActionNames) {
-    for (const [path, body] of paths) {
-      const sandbox = await runningSandbox({
-        faults: [{ action, times: 1, ms: pieces.has(action) ? 0 : 100_000 }],
-      })
-      const raw = rawCall(sandbox, path, body)
-      await until(() => sandbox.firedFaults().length === 1)
-      await (endless.has(action) ? undefined : raw.over)
-      expect((await respond(sandbox, 'hi')).status).toBe(200)
-      expect(sandbox.firedFaults()).toMatchObject([{ id: 'rule-1', action }])
-    }
+  const all = faultActionNames.flatMap((action) => paths.map(([path, body]) => ({ action, path, body })))
+  const some = sample(all, { quick: 1, ci: Infinity }, JSON.stringify, ({ action }) => action)
+  for (const { action, path, body } of some) {
+    const sandbox = await runningSandbox({
+      faults: [{ action, times: 1, ms: pieces.has(action) ? 0 : 100_000 }],
+    })
+    const raw = rawCall(sandbox, path, body)
+    await until(() => sandbox.firedFaults().length === 1)
+    await (endless.has(action) ? undefined : raw.over)
+    expect((await respond(sandbox, 'hi')).status).toBe(200)
+    expect(sandbox.firedFaults()).toMatchObject([{ id: 'rule-1', action }])
   }
 })

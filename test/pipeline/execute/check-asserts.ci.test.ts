@@ -158,12 +158,12 @@ test('the schema of the request itself is always checked', async () => {
 test('many texts at once are checked against many schemas', async () => {
   const { check } = checks()
   const found = await Promise.all(
-    Array.from({ length: 60 }, (_, at) =>
+    Array.from({ length: 12 }, (_, at) =>
       check({ ...text, asserts: { schema: { const: at % 7 } } }, [{ content: String(at % 5) }]),
     ),
   )
   expect(found.map(({ length }) => length)).toEqual(
-    Array.from({ length: 60 }, (_, at) => (at % 7 === at % 5 ? 0 : 1)),
+    Array.from({ length: 12 }, (_, at) => (at % 7 === at % 5 ? 0 : 1)),
   )
 })
 
