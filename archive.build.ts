@@ -1,6 +1,6 @@
 /**
  * Packs an executable with its licences, completions and man page into the archive of a release, and prints its path:
- * `npm run archive -- [--executable FILE] [--platform linux-x64] [--out FOLDER]`. The same files give the same bytes on
+ * `node archive.build.ts [--executable FILE] [--platform linux-x64] [--out FOLDER]`. The same files give the same bytes on
  * every machine. The executable's bill of materials goes beside it.
  */
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'

@@ -1,32 +1,37 @@
 import { globSync, readFileSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { embeddedText } from './embedded-text.build.ts'
+import { sample, seed } from './test/support/sample.ts'
 import { suiteReporter } from './test/support/suite-reporter.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string
 }
 
-// A hundred thousand small files are written and synced: in memory, where there is room for them and their programs.
+// Tests write a hundred thousand small files, and many are synced: in memory, where there is room.
 const memory = '/dev/shm'
 if (hasRoom(memory)) process.env['TMPDIR'] = memory
 
-/** Read by `test/support/sample.ts`; a project that is not named here has the last depth. */
-const depths: Readonly<Record<string, string>> = { quick: 'quick', ci: 'ci' }
-const { TEST_DEPTH, TEST_REPORT, TEST_SEED = new Date().toISOString().slice(0, 7) } = process.env
+const { TEST_DEPTH, TEST_REPORT } = process.env
+const depths: Readonly<Record<string, string>> = { quick: 'quick', ci: 'ci', long: 'full' }
 const depthOf = (project: string) => TEST_DEPTH ?? depths[project] ?? 'full'
 
-const ci = 'test/**/*.ci.test.ts'
-const long = 'test/**/*.long.test.ts'
-// What samples is tried once more in CI and whole in the long programme.
-const sampling = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter((path) =>
-  /from '[./]*\/support\/sample\.ts'/.test(readFileSync(new URL(path, import.meta.url), 'utf8')),
+const [all, ci, long] = ['test/**/*.test.ts', 'test/**/*.ci.test.ts', 'test/**/*.long.test.ts'] as const
+// What samples is tried deeper in CI, and whole in the long programme.
+const sampling = globSync(all, { cwd: import.meta.dirname }).filter((path) =>
+  /from '[./]+\/support\/sample\.ts'/.test(readFileSync(new URL(path, import.meta.url), 'utf8')),
 )
 
 const project = (name: string, include: readonly string[], exclude: readonly string[] = []) => ({
   extends: true as const,
-  test: { name, include: [...include], exclude: [...exclude], env: { TEST_DEPTH: depthOf(name), TEST_SEED } },
+  test: {
+    name,
+    include: [...include],
+    exclude: [...exclude],
+    env: { TEST_DEPTH: depthOf(name), TEST_SEED: seed },
+  },
 })
 
 export default defineConfig({
@@ -35,11 +40,11 @@ export default defineConfig({
   define: { __VERSION__: JSON.stringify(version) },
   test: {
     projects: [
-      project('quick', ['test/**/*.test.ts'], [ci, long]),
+      project('quick', [all], [ci, long]),
       // Processes, terminals, servers, large inputs.
       project('ci', [ci, ...sampling], [long]),
-      // What is exhaustive, and takes minutes: `npm run test:long`.
-      project('long', [long, ...sampling]),
+      // What is exhaustive, and takes minutes a file. At less than full depth one file of each folder.
+      project('long', depthOf('long') === 'full' ? [long, ...sampling] : oneOfEachFolder(long)),
       // Started by `npm run fuzz`.
       project('fuzz', ['test/fuzz/round.fuzz.ts']),
       // Writes what this version leaves on a machine, for tests of later ones.
@@ -47,7 +52,7 @@ export default defineConfig({
     ],
     reporters: [
       'default',
-      suiteReporter((name) => `TEST_DEPTH=${depthOf(name)} TEST_SEED=${TEST_SEED}`),
+      suiteReporter((name) => `TEST_DEPTH=${depthOf(name)} TEST_SEED=${seed}`),
       ...(TEST_REPORT === undefined ? [] : [['json', { outputFile: TEST_REPORT }] as ['json', object]]),
     ],
     // Looks for keys in all that tests leave behind.
@@ -67,7 +72,11 @@ export default defineConfig({
   },
 })
 
-/** Whether two gigabytes fit there, and programs in it can be run. */
+function oneOfEachFolder(pattern: string): readonly string[] {
+  return sample(globSync(pattern, { cwd: import.meta.dirname }), { quick: 1, ci: 1 }, String, dirname)
+}
+
+/** Whether two gigabytes fit into a file system of its own there, and programs in it can be run. */
 function hasRoom(folder: string): boolean {
   try {
     const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')

@@ -1,5 +1,5 @@
-// Prints "N passed, N failed" from the JSON reports of the test runner, and before it each failure once more:
-// what the runner said of it stands hundreds of lines above. Runs on any Node.
+// Prints "N passed, N failed" from the JSON reports of the test runner, and before it the ten slowest files and each failure
+// once more: what the runner said of it stands hundreds of lines above. Runs on any Node.
 import { readFileSync } from 'node:fs'
 
 const files = process.argv.slice(2).flatMap((path) => read(path).testResults)
@@ -14,6 +14,11 @@ const skipped = tests.filter((test) => test.status !== 'passed' && !isFailed(tes
 // A file that could not even be loaded has failed without a single test.
 const broken = files.filter((file) => file.status === 'failed' && file.assertionResults.length === 0)
 
+const seconds = ({ startTime, endTime }) => (endTime - startTime) / 1000
+const slowest = files.filter((file) => file.endTime).sort((a, b) => seconds(b) - seconds(a))
+console.log('The ten slowest files, in seconds:')
+for (const file of slowest.slice(0, 10)) console.log(`${seconds(file).toFixed(1).padStart(6)}  ${file.name}`)
+console.log()
 for (const { name } of skipped) console.log(`SKIPPED: ${name}`)
 if (skipped.length > 0) console.log()
 for (const file of broken) print(file.name, file.message)

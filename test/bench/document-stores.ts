@@ -1,5 +1,5 @@
 /**
- * Measures the documents of a queue on servers of this machine: `npm run bench:stores`. Each request takes one reading and two
+ * Measures the documents of a queue on servers of this machine: `node test/bench/document-stores.ts`. Each request takes one reading and two
  * transactions, and all of them change the same two documents.
  */
 import { systemClock } from '../../src/context.ts'

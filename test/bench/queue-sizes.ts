@@ -1,6 +1,6 @@
 /**
  * Measures what the server of a queue holds of each request, and how many connections its processes have:
- * `npm run bench:sizes`.
+ * `npm run build && node test/bench/queue-sizes.ts`.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

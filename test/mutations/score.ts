@@ -1,6 +1,6 @@
 /**
  * Tries every small change that Stryker knows in the source files of `groups.ts`, prints the share that the tests
- * notice, and keeps it in `scores.json`. `node test/mutations/score.ts [--only GROUP]…`; ends with 1 when a group is
+ * notice, and keeps it in `scores.json`. `node test/mutations/score.ts [--only GROUP]… [--night N]`, one group a night; ends with 1 when a group is
  * below the lowest score.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -35,7 +35,10 @@ const lowest = 85
 const root = join(import.meta.dirname, '../..')
 const scoresPath = join(import.meta.dirname, 'scores.json')
 
-const { only } = parseArgs({ options: { only: { type: 'string', multiple: true, default: [] } } }).values
+const { values } = parseArgs({
+  options: { only: { type: 'string', multiple: true, default: [] }, night: { type: 'string' } },
+})
+const only = values.night === undefined ? values.only : [groups[Number(values.night) % groups.length]!.name]
 const unknown = only.filter((name) => !groups.some((group) => group.name === name))
 if (unknown.length > 0) {
   console.error(

@@ -10,5 +10,10 @@ const { projects: _, ...test } = base.test ?? {}
  */
 export default defineConfig({
   ...base,
-  test: { ...test, include: process.env['MUTATION_TESTS']?.split(',') ?? [], isolate: true },
+  test: {
+    ...test,
+    include: process.env['MUTATION_TESTS']?.split(',') ?? [],
+    env: { ...test.env, TEST_DEPTH: 'full' },
+    isolate: true,
+  },
 })

@@ -1,15 +1,14 @@
-/** Every so many points of a run it is killed; 1 takes all of them, and much longer. */
-const stride = Number(process.env['KILL_STRIDE'] ?? 23)
+import { sample } from '../support/sample.ts'
 
-/** Calls back for points of a run, four at a time. @param first so that several tests do not take the same points */
+/** Calls back for points of a run, four at a time: four of them in CI, all in the long programme. @param name of the run */
 export async function atPoints(
   count: number,
-  first: number,
+  name: string,
   killAt: (point: number) => Promise<void>,
 ): Promise<void> {
   const all = Array.from({ length: count }, (_, at) => at + 1)
   await atEach(
-    all.filter((point) => point % stride === first % stride),
+    sample(all, { quick: 0, ci: 4 }, (point) => `${name}, ${point}`),
     killAt,
   )
 }

@@ -4,6 +4,7 @@ import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { atPoints } from './kill-points.ts'
 import { crashProject, type CrashProject } from './crash-project.ts'
+import { sample } from '../support/sample.ts'
 
 interface Scene {
   readonly name: string
@@ -203,7 +204,9 @@ const scenes: readonly Scene[] = [
   },
 ]
 
-test.each(scenes)(
+const some = sample(scenes, { quick: 0, ci: 4 }, ({ name }) => name)
+
+test.each(some)(
   '$name: killed anywhere, the next call completes it',
   async (scene) => {
     const prepared = crashProject(await runningSandbox(), { 'modelgate.yaml': scene.manifest })
@@ -216,7 +219,7 @@ test.each(scenes)(
     }
     const { project: whole } = await copied()
     const count = (await whole.runTo(0, scene.call)).length
-    await atPoints(count, scenes.indexOf(scene), async (point) => {
+    await atPoints(count, scene.name, async (point) => {
       const { sandbox, project } = await copied()
       const at = (await project.runTo(point, scene.call)).at(-1)
       const { exit, stderr } = await project.start(scene.again ?? scene.call).ended

@@ -5,6 +5,7 @@ import { namedPoints } from '../support/run-to-point.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { crashProject } from './crash-project.ts'
 import { atEach, atPoints } from './kill-points.ts'
+import { amount, sample } from '../support/sample.ts'
 
 /** Every command once, one after the other, so that of no more than one it can be unknown what became of it. */
 const everyCommand = (creates: number) => ({
@@ -102,21 +103,22 @@ describe('a run of every command that is killed anywhere', () => {
     const files = everyCommand(jobs)
     const count = await countPoints(files)
     expect(count).toBeGreaterThan(300)
-    await atPoints(count, 0, (point) => expectFinished(files, allOutputs, point))
+    await atPoints(count, 'every command', (point) => expectFinished(files, allOutputs, point))
   }, 3_600_000)
 
   test('also at every step that has a name of its own', async () => {
     const options = { clock: fastClock }
     const { first } = namedPoints(await pointsOf(oneOfEach, options))
     expect(first.length).toBeGreaterThan(60)
-    await atEach(first, (point) => expectFinished(oneOfEach, theirOutputs, point, options))
+    const some = sample(first, { quick: 0, ci: 8 })
+    await atEach(some, (point) => expectFinished(oneOfEach, theirOutputs, point, options))
   }, 3_600_000)
 
   test('never asks again by itself for what may have been created, without idempotency keys', async () => {
     const files = everyCommand(jobs + 1)
     const count = await countPoints(files)
     let unknown = 0
-    await atPoints(count, 5, async (point) => {
+    await atPoints(count, 'without keys', async (point) => {
       const sandbox = await runningSandbox()
       const project = crashProject(sandbox, files, { idempotencyHonoured: false })
       const at = (await project.runTo(point)).at(-1)
@@ -149,6 +151,7 @@ describe('a run of every command that is killed anywhere', () => {
       })
       await sandbox.close()
     })
-    expect(unknown).toBeGreaterThan(0)
+    // Some points do not lie between a request and its result.
+    expect(unknown).toBeGreaterThanOrEqual(amount({ quick: 0, ci: 0, full: 1 }))
   }, 3_600_000)
 })

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { seededRandom } from '../../src/sandbox/seeded-random.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { crashProject, signalAfter, type CrashProject } from './crash-project.ts'
+import { amount } from '../support/sample.ts'
 
-/** How many runs are killed; the figure of the documentation is that of 300. */
-const kills = Number(process.env['KILLS'] ?? 40)
+const kills = amount({ quick: 0, ci: 6, full: 300 })
 
 const pictures = 60
 const videos = 4

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { runningSandbox, until } from '../support/running-sandbox.ts'
 import { crashProject } from './crash-project.ts'
+import { amount } from '../support/sample.ts'
 
 const manifest = {
   'modelgate.yaml': `version: 1
@@ -11,7 +12,7 @@ jobs:
 }
 
 /** How often two processes race. */
-const races = Number(process.env['RACES'] ?? 12)
+const races = amount({ quick: 0, ci: 2, full: 12 })
 
 test('of two processes that start at once, one runs the manifest, and the other names it', async () => {
   for (let race = 1; race <= races; race++) {

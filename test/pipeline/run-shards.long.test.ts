@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { crashProject, type CrashProject } from './crash-project.ts'
+import { sample } from '../support/sample.ts'
 
 const rows = Array.from({ length: 20 }, (_, at) => `    - { id: n${at}, name: boat ${at} }`).join('\n')
 const jobs = 60
@@ -36,8 +37,7 @@ function lockOf(project: CrashProject): unknown {
   )
 }
 
-/** Of the documentation: 1 to 8. */
-const totals = (process.env['SHARDS'] ?? '1,3,8').split(',').map(Number)
+const totals = sample([1, 2, 3, 4, 5, 6, 7, 8], { quick: 0, ci: 1 })
 
 test.each(totals)(
   '%i shards, one of them killed, come to the lock and the files of one whole run',

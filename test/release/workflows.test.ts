@@ -11,6 +11,12 @@ interface Job {
   readonly steps?: readonly { readonly run?: string }[]
 }
 
+interface Matrix {
+  readonly system: readonly string[]
+  readonly node: readonly number[]
+  readonly include?: readonly { readonly system: string; readonly node: number }[]
+}
+
 interface Workflow {
   readonly permissions?: Readonly<Record<string, string>>
   readonly concurrency?: object
@@ -55,13 +61,15 @@ test.each(jobs)('no script of $name has values of the event in its text', ({ job
   expect((job.steps ?? []).filter(({ run }) => run?.includes('${{'))).toEqual([])
 })
 
-test('only those jobs of a release that publish may write', () => {
+test('of a release only those jobs may write that publish', () => {
   const { workflow } = workflows.find(({ name }) => name === 'release.yml')!
   const writing = Object.entries(workflow.jobs).flatMap(([name, { permissions = {} }]) => {
     const rights = Object.keys(permissions).filter((right) => permissions[right] === 'write')
     return rights.length === 0 ? [] : [[name, ...rights]]
   })
   expect(writing).toEqual([
+    // It tells of a red night, which a release is not.
+    ['nightly', 'issues'],
     ['draft', 'contents', 'id-token', 'attestations'],
     ['npm', 'id-token'],
     ['image', 'packages', 'id-token', 'attestations'],
@@ -69,13 +77,19 @@ test('only those jobs of a release that publish may write', () => {
   ])
 })
 
-test('the black-box suite runs on Linux, macOS and Windows, with every Node that is served', () => {
-  const { text } = workflows.find(({ name }) => name === 'ci.yml')!
-  const { strategy } = (parse(text) as { jobs: Record<string, { strategy: { matrix: unknown } }> }).jobs[
-    'black-box'
-  ]!
-  expect(strategy.matrix).toEqual({
-    system: ['ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'macos-15-intel', 'windows-2025'],
-    node: [22, 24, 26],
+test('the black-box suite runs on Linux, macOS and Windows, and by the night with every Node that is served', () => {
+  const tried = ['ci.yml', 'nightly.yml'].flatMap((file) => {
+    const { text } = workflows.find(({ name }) => name === file)!
+    const {
+      system,
+      node,
+      include = [],
+    } = (parse(text) as { jobs: Record<string, { strategy: { matrix: Matrix } }> }).jobs['black-box']!
+      .strategy.matrix
+    const pairs = system.flatMap((one) => node.map((version) => ({ system: one, node: version })))
+    return [...pairs, ...include].map((one) => `${one.system} ${one.node}`)
   })
+  const systems = ['ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'macos-15-intel', 'windows-2025']
+  const all = systems.flatMap((system) => [22, 24, 26].map((node) => `${system} ${node}`))
+  expect(tried.toSorted()).toEqual(all.toSorted())
 })

@@ -1,11 +1,11 @@
 /**
- * Sizes a queue by simulation: `npm run simulate` prints the tables of docs/scaling.md; with options, one run of your own:
- * `npm run simulate -- --jobs 10000 --workers 20 --places 8 --call-s 8 --per-second 20 --rate 20 --life-s 600`.
+ * Sizes a queue by simulation: `node test/simulation/queue.ts` prints the tables of docs/scaling.md; with options, one run of your own:
+ * `node test/simulation/queue.ts --jobs 10000 --workers 20 --places 8 --call-s 8 --per-second 20 --rate 20 --life-s 600`.
  */
 import { parseArgs } from 'node:util'
 import { simulateQueue, type Figures, type Setting } from './simulate-queue.ts'
 
-/** As measured (`npm run bench:stores`, docs/scaling.md): PostgreSQL on a small machine, each transaction on its disk. */
+/** As measured (`node test/bench/document-stores.ts`, docs/scaling.md): PostgreSQL on a small machine, each transaction on its disk. */
 const usual: Setting = {
   jobs: 10_000,
   workers: 8,
@@ -44,7 +44,7 @@ function knee(): string {
   return table(['workers', ...calls.map((ms) => `${ms / 1000} s a request`)], rows)
 }
 
-/** The shapes that `npm run bench:stores` measures. */
+/** The shapes that `node test/bench/document-stores.ts` measures. */
 function stores(): string {
   const shapes = [
     [1, 1],

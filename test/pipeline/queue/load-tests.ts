@@ -11,18 +11,16 @@ import {
   tasksOf,
 } from './load-scene.ts'
 import { contentsOf } from './server-contents.ts'
+import { amount } from '../../support/sample.ts'
 
-const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
-
-/** `JOBS=2000 WORKERS=8 KILL_EVERY_S=10 npm run test:long -- test/pipeline/queue/queue-load` is the documentation's. */
-const jobs = number('JOBS', 200)
-const workers = number('WORKERS', 4)
-const killEveryS = number('KILL_EVERY_S', 4)
+const jobs = amount({ quick: 0, ci: 20, full: 200 })
+const workers = 4
+const killEveryS = 4
 /** Between two events of a stream: a text takes about seventy of them. */
-const latency = number('LATENCY_MS', 100)
+const latency = 100
 /** `--rate`, in requests a second: fewer than the workers could send. */
-const rate = number('RATE', 10)
-const ratedJobs = number('JOBS', 100)
+const rate = 10
+const ratedJobs = amount({ quick: 0, ci: 20, full: 100 })
 const hour = 3_600_000
 
 const endpoints = [

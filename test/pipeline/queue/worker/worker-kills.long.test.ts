@@ -6,10 +6,11 @@ import { forTest, queueServers } from '../../../support/queue-servers.ts'
 import { runningSandbox } from '../../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { crashProject } from '../../crash-project.ts'
+import { amount } from '../../../support/sample.ts'
 
-const kills = Number(process.env['KILLS'] ?? 12)
-const rows = 20
-const videos = 6
+const kills = amount({ quick: 0, ci: 2, full: 12 })
+const rows = amount({ quick: 0, ci: 6, full: 20 })
+const videos = amount({ quick: 0, ci: 2, full: 6 })
 /** A picture, an edit of it and a text for each row, and some videos. */
 const jobs = 3 * rows + videos
 const rowsOf = (count: number) => Array.from({ length: count }, (_, at) => `    - { id: n${at} }`).join('\n')

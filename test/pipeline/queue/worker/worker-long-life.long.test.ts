@@ -15,9 +15,9 @@ import { instanceOf, textField } from '../../../support/pipeline-task.ts'
 import { forTest, hasRedis, startRedis } from '../../../support/queue-servers.ts'
 import { runningSandbox, until } from '../../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { amount } from '../../../support/sample.ts'
 
-/** The figure of the documentation is that of 20,000. */
-const jobs = Number(process.env['JOBS'] ?? 6_000)
+const jobs = amount({ quick: 0, ci: 6_000, full: 20_000 })
 /** By then all code has been loaded, and the memory has its usual size. */
 const warm = Math.min(4_000, jobs / 2)
 const run = '20261122T120000000-0000abcd'

@@ -8,9 +8,10 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { crashProject } from '../../crash-project.ts'
 import { atEach } from '../../kill-points.ts'
 import { fastClock } from '../../../support/fast-clock.ts'
+import { amount, sample } from '../../../support/sample.ts'
 
 /** How many kills at random there are, besides those at every named step. */
-const kills = Number(process.env['KILLS'] ?? 20)
+const kills = amount({ quick: 0, ci: 2, full: 20 })
 
 /** Jobs of each kind. A killed worker had three at most, and nobody takes those up at once. */
 const manifestOf = (count: number, videos: number) => {
@@ -58,7 +59,7 @@ test.skipIf(!hasRedis)(
 
     const random = seededRandom(20_261_122)
     const chosen = [
-      ...namedPoints(points).first.map((point) => ({ point, turns: 0 })),
+      ...sample(namedPoints(points).first, { quick: 0, ci: 8 }).map((point) => ({ point, turns: 0 })),
       ...Array.from({ length: kills }, () => ({
         point: 1 + Math.floor(random() * points.length),
         turns: Math.floor(random() * 12),
