@@ -5,13 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openResources } from '../sandbox/crowds.ts'
+import { amount } from '../support/sample.ts'
 import { runningSandbox, until } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { longChat } from './long-chat.ts'
 import { mixedCalls, mixedFaults } from './mixed-calls.ts'
 import { textStyles, type StyleName } from './text-styles.ts'
 
-const calls = 10_000
+const calls = amount({ quick: 0, ci: 1_500, full: 10_000 })
 
 /** Of this process: handles that stay open, by kind, and files. */
 function held() {
