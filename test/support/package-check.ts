@@ -1,4 +1,7 @@
-/** Packs the package, installs it in an empty project without a network, and runs it there. `npm run package`. */
+/**
+ * Packs what was built last, installs it in an empty project without a network, and runs it there. `npm run package`
+ * builds it first.
+ */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
@@ -41,8 +44,8 @@ interface Packed {
 }
 
 function pack(): Packed {
-  const output = run('npm', ['pack', '--json', '--pack-destination', folder], root)
-  // After what the build prints: one object in an array, or by the package's name, depending on npm's version.
+  const output = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root)
+  // One object in an array, or by the package's name, depending on npm's version.
   const [packed] = Object.values(JSON.parse(output.slice(output.search(/^[[{]$/m))) as Record<string, Packed>)
   assert(packed !== undefined)
   return packed

@@ -38,3 +38,40 @@ export function codeBlocks(page: string): CodeBlock[] {
 export function proseOf(page: string): string {
   return page.replaceAll(/^```[\w-]*\n[^]*?^```$/gm, '')
 }
+
+/** The gateway's specification and the notes on it name flags of no program. */
+export const commandPages = userPages.filter((page) => !/gateway-interface|wire-notes/.test(page))
+
+const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'console'])
+const workflows = ['examples/workflow.yaml', 'examples/pipelines/workflow.yaml']
+
+/** Lines of a page that call the program in a shell. */
+interface ShellBlock {
+  readonly page: string
+  readonly line: number
+  readonly script: string
+}
+
+/** Of all pages and of the workflows among the examples. */
+export function shellBlocks(): ShellBlock[] {
+  return commandPages
+    .flatMap((page) => codeBlocks(readPage(page)).map((block) => ({ page, ...block })))
+    .concat(workflows.map((page) => ({ page, language: 'yaml', text: readPage(page), line: 1 })))
+    .filter(hasCommands)
+    .map((block) => ({ page: block.page, line: block.line, script: scriptOf(block) }))
+}
+
+function hasCommands({ language, text }: CodeBlock): boolean {
+  if (language === 'yaml') return /\brun: .*\bmodelgate /.test(text)
+  return shells.has(language) || (language === '' && /^modelgate /m.test(text))
+}
+
+/** Without prompts and what a session printed; of a workflow the steps that run it. */
+function scriptOf({ language, text }: CodeBlock): string {
+  if (language === 'yaml') return [...text.matchAll(/\brun: (.*)$/gm)].map(([, line]) => line).join('\n')
+  if (language !== 'console') return text
+  return text
+    .split('\n')
+    .flatMap((line) => (line.startsWith('$ ') ? [line.slice(2)] : []))
+    .join('\n')
+}
