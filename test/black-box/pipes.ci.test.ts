@@ -8,6 +8,7 @@ import { localServer } from '../support/local-server.ts'
 import { until } from '../support/running-sandbox.ts'
 import { chunk, flood, head, readAll, sse, write } from '../support/server-replies.ts'
 import { spawnProgram } from './spawn-program.ts'
+import { amount } from '../support/sample.ts'
 
 const { delta, end } = textStyles.generate
 const streaming = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
@@ -66,7 +67,9 @@ test('3 MB arrive whole through a slow pipe', async () => {
   expect(bytes.equals(Buffer.from(line.repeat(30_000)))).toBe(true)
 })
 
-test('100 MB of standard input reach a gateway that takes them', async () => {
+const megabytes = amount({ quick: 10, ci: 10, full: 100 })
+
+test(`${megabytes} MB of standard input reach a gateway that takes them`, async () => {
   let received = 0
   const server = createServer((request, response) => {
     request.on('data', (bytes: Buffer) => (received += bytes.length))
@@ -75,7 +78,7 @@ test('100 MB of standard input reach a gateway that takes them', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const shell = 'yes | head -c 100000000 | modelgate "$@"'
+  const shell = `yes | head -c ${megabytes}000000 | modelgate "$@"`
   const { ended } = spawnProgram(['respond', '-m', 'some-model', '--base-url', url, '-'], { shell })
   const { exit, stdout, stderr } = await ended
   expect({ exit, stdout: stdout.toString(), stderr }).toEqual({
@@ -84,7 +87,7 @@ test('100 MB of standard input reach a gateway that takes them', async () => {
     stderr: '',
   })
   // In JSON each of the line ends takes two characters.
-  expect(received).toBeGreaterThan(150_000_000)
+  expect(received).toBeGreaterThan(megabytes * 1_500_000)
 })
 
 test('20 MB of standard input are more than the sandbox can hold in its context', async () => {

@@ -193,7 +193,8 @@ async function keepServer({ folder, url, spawn, isReady, stopSignal = 'SIGTERM',
       await start()
     },
     async remove() {
-      await end('SIGKILL')
+      // In order: what PostgreSQL shares between its processes would stay behind.
+      await end(stopSignal)
       rmSync(folder, { recursive: true, force: true })
     },
   }
