@@ -57,7 +57,7 @@ interface KeyHistory {
   readonly isDiscarded: boolean
 }
 
-/** What the journals of a manifest know. Keys are those of requests, except of `picks`, which has instances. */
+/** What the journals of a manifest know. Keys are those of requests. */
 export interface History {
   of(key: string): KeyHistory | undefined
   /** The newest result of each key that was not discarded. */
@@ -67,7 +67,6 @@ export interface History {
   readonly jobs: ReadonlyMap<string, RemoteJob>
   /** How the newest attempt failed, if it did. */
   readonly failures: ReadonlyMap<string, RecordedFailure>
-  readonly picks: ReadonlyMap<string, { readonly key: string; readonly variant: number }>
   /** The idempotency keys of requests of which nothing is to be fetched any more. */
   readonly settled: ReadonlySet<string>
   /** What requests were estimated to cost. */
@@ -90,7 +89,6 @@ export function createHistory(problems: readonly string[] = []): History {
   const intents = new Map<string, OpenIntent>()
   const jobs = new Map<string, RemoteJob>()
   const failures = new Map<string, RecordedFailure>()
-  const picks = new Map<string, { key: string; variant: number }>()
   const costs = new Map<string, number>()
   const settled = new Set<string>()
   const discarded = new Set<string>()
@@ -163,10 +161,6 @@ export function createHistory(problems: readonly string[] = []): History {
         failures.delete(event.key)
         discarded.add(event.key)
         close(event.key)
-        for (const [instance, { key }] of picks) if (key === event.key) picks.delete(instance)
-        return
-      case 'pick':
-        picks.set(event.instance, { key: event.key, variant: event.variant })
         return
       case 'end':
         hasEnded = true
@@ -178,7 +172,6 @@ export function createHistory(problems: readonly string[] = []): History {
     intents,
     jobs,
     failures,
-    picks,
     settled,
     costs,
     remade,

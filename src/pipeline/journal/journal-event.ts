@@ -60,6 +60,5 @@ export type JournalEvent =
   | { readonly type: 'release'; readonly key: string; readonly reason: string }
   /** `--regenerate`, or `on_unknown: retry`: an unknown outcome or an older result no longer counts. */
   | { readonly type: 'discard'; readonly key: string }
-  | { readonly type: 'pick'; readonly instance: string; readonly key: string; readonly variant: number }
   /** Nothing is left to do: the next run is a new one. */
   | { readonly type: 'end'; readonly run: string }

@@ -54,7 +54,6 @@ const fields: Readonly<Record<JournalEvent['type'], Readonly<Record<string, Chec
   },
   release: { key: isText },
   discard: { key: isText },
-  pick: attempt,
   end: { run: isText },
 }
 

@@ -16,7 +16,7 @@ interface Examined {
 /** What is locked, if anything, is not what is wanted: what there is of the wanted variants decides. */
 export async function assessVariants(subject: Subject, known: InstanceKeys): Promise<Assessment> {
   const { instance, world } = subject
-  const picked = pickedVariant(subject, known)
+  const picked = instance.pick
   const keys = picked === null ? known.keys.slice(0, instance.variants) : [known.keys[picked - 1]!]
   const variants: Examined[] = []
   for (const [at, key] of keys.entries()) {
@@ -49,13 +49,6 @@ const givenTo = (queueAt: string | null) =>
   queueAt === null
     ? 'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'
     : `A request was given to the queue at ${queueAt}: run it with that one to know its outcome.`
-
-/** The candidate that the manifest picks, or that was picked of these keys; null while none is. */
-function pickedVariant({ instance, world }: Subject, { keys }: InstanceKeys): number | null {
-  if (instance.pick !== null) return instance.pick
-  const pick = world.history.picks.get(instance.id)
-  return pick !== undefined && keys[pick.variant - 1] === pick.key ? pick.variant : null
-}
 
 /** At least one of the wanted variants is missing, or none can be the output as it is. */
 async function assessMissing(

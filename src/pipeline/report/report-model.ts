@@ -21,7 +21,7 @@ export interface ReportSources {
   readonly assessments: readonly Assessment[]
   /** How many results are to be created. */
   readonly creates: number
-  readonly past: Pick<History, 'results' | 'failures' | 'picks' | 'costs'>
+  readonly past: Pick<History, 'results' | 'failures' | 'costs'>
   readonly candidates: Pick<CandidateStore, 'get'>
   readonly store: Pick<BlobStore, 'open'>
   /** Of the user's prices. */
@@ -61,15 +61,13 @@ export async function buildReport(
 }
 
 /**
- * Results that were outputs at some time, by their instances, the newest first. Of an instance that has had candidates
- * that is only what was picked last.
+ * Results that were outputs at some time, by their instances, the newest first; none of an instance that has had
+ * candidates.
  */
-function earlierOutputs({ results, picks }: ReportSources['past']): ReadonlyMap<string, readonly Result[]> {
+function earlierOutputs({ results }: ReportSources['past']): ReadonlyMap<string, readonly Result[]> {
   const kept = [...results.values()].filter(({ rejected }) => rejected === null)
   const withCandidates = new Set(kept.filter(({ variant }) => variant > 1).map(({ instance }) => instance))
-  const outputs = kept.filter(
-    ({ instance, key }) => !withCandidates.has(instance) || picks.get(instance)?.key === key,
-  )
+  const outputs = kept.filter(({ instance }) => !withCandidates.has(instance))
   const byInstance = Map.groupBy(outputs.reverse(), ({ instance }) => instance)
   return new Map([...byInstance].map(([id, found]) => [id, found.map(({ result }) => result)]))
 }

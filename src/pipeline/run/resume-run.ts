@@ -27,8 +27,7 @@ export async function lockWithUnfinished(project: OpenProject, now: number): Pro
   const current = new Map(lock)
   for (const [id, block] of lock) {
     const isRemade = history.remade.has(block.key) || history.of(block.key)?.isDiscarded === true
-    if (block.picked !== null && isRemade && !history.picks.has(id))
-      current.set(id, { ...block, picked: null })
+    if (block.picked !== null && isRemade) current.set(id, { ...block, picked: null })
   }
   for (const [id, { key, result }] of newest) {
     const outputs = placeOutputs(manifest.instances.get(id)!, result, now)

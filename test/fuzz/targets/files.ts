@@ -192,7 +192,6 @@ const journalEvents: readonly JournalEvent[] = [
   intent('b'),
   failure('b'),
   result('a'),
-  { type: 'pick', instance: 'hero', key: 'a', variant: 1 },
 ]
 const journalLines = journalEvents.map((event) => writeLine(event, Date.UTC(2026, 10, 22, 12)))
 
@@ -214,7 +213,7 @@ const journal = target({
       ? changed(Buffer.from(journalLines.join('')), input)
       : Buffer.from(input)
     writeFiles(project.stateFolder, { [`runs/${run}.jsonl`]: bytes })
-    const { results, intents, failures, picks, jobs } = await readHistory(project)
+    const { results, intents, failures, jobs } = await readHistory(project)
     const present = bytes.toString('latin1').split('\n')
     const known = journalLines.map((line) => Buffer.from(line).toString('latin1').slice(0, -1))
     const order = present.map((line) => known.indexOf(line)).filter((at) => at !== -1)
@@ -225,7 +224,6 @@ const journal = target({
       [results, expected.results],
       [intents, expected.intents],
       [failures, expected.failures],
-      [picks, expected.picks],
       [jobs, expected.jobs],
     ] as const) {
       assert.deepEqual([...read.keys()], [...right.keys()])

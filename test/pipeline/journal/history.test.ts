@@ -35,10 +35,10 @@ function writeRun(project: Project, run: string, events: readonly JournalEvent[]
 const linesOf = (events: readonly JournalEvent[]) => events.map((event) => writeLine(event, noon)).join('')
 
 /** What of a history depends on single events. */
-function facts({ results, intents, jobs, failures, picks, unfinished }: History) {
+function facts({ results, intents, jobs, failures, unfinished }: History) {
   const keys = (map: ReadonlyMap<string, unknown>) => [...map.keys()].sort()
   const maps = { results: keys(results), intents: keys(intents), jobs: keys(jobs), failures: keys(failures) }
-  return { ...maps, picks: keys(picks), unfinished }
+  return { ...maps, unfinished }
 }
 
 function told(events: readonly JournalEvent[]): History {
@@ -92,7 +92,6 @@ test('where nothing was run, nothing is known', async () => {
     intents: [],
     jobs: [],
     failures: [],
-    picks: [],
     unfinished: null,
   })
   expect(history.problems).toEqual([])
@@ -140,17 +139,14 @@ describe('a key', () => {
     expect(facts(after(intent('a'), failure('a'), intent('a'), result('a'))).failures).toEqual([])
   })
 
-  test('that is discarded is as if it had never been sent, but what was picked of it is not picked', () => {
-    const pick = { type: 'pick', instance: 'hero', key: 'a', variant: 1 } as const
+  test('that is discarded is as if it had never been sent', () => {
     const discard = { type: 'discard', key: 'a' } as const
-    const other = { type: 'pick', instance: 'boat', key: 'b', variant: 2 } as const
-    const history = after(intent('a'), remoteJob('a'), result('a'), pick, other, discard)
+    const history = after(intent('a'), remoteJob('a'), result('a'), discard)
     expect(facts(history)).toMatchObject({
       results: [],
       intents: [],
       jobs: [],
       failures: [],
-      picks: ['boat'],
     })
     expect(history.of('a')).toEqual({ result: null, open: null, isDiscarded: true })
     history.note(result('a'))
@@ -325,15 +321,7 @@ describe('on disk', () => {
     expect(history.problems).toHaveLength(1)
   })
 
-  const events = [
-    begin(first),
-    intent('a'),
-    remoteJob('a'),
-    intent('b'),
-    failure('b'),
-    result('a'),
-    { type: 'pick', instance: 'hero', key: 'a', variant: 1 } as const,
-  ]
+  const events = [begin(first), intent('a'), remoteJob('a'), intent('b'), failure('b'), result('a')]
 
   test('a journal that is cut at any byte tells what its whole lines say', async () => {
     const project = sampleProject()
@@ -359,7 +347,7 @@ describe('on disk', () => {
         const flipped = Buffer.from(bytes)
         flipped[at]! ^= 1 << bit
         writeRun(project, first, flipped)
-        const { problems, results, intents, failures, picks } = await readHistory(project)
+        const { problems, results, intents, failures } = await readHistory(project)
         const line = linesIn(bytes, at)
         // A newline less joins two lines, one more makes two of one; behind the last line it only ends that sooner.
         const lost = new Set([line, ...(bytes[at] === 10 ? [line + 1] : [])])
@@ -367,7 +355,6 @@ describe('on disk', () => {
         expect([...results.keys()]).toEqual([...rest.results.keys()])
         expect([...intents.keys()]).toEqual([...rest.intents.keys()])
         expect([...failures.keys()]).toEqual([...rest.failures.keys()])
-        expect([...picks.keys()]).toEqual([...rest.picks.keys()])
         // A last line that has lost its newline passes for one that was never finished.
         expect(problems.length > 0).toBe(at < bytes.length - 1)
       }),

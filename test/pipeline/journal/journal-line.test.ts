@@ -11,7 +11,6 @@ const read = (text: string | Buffer) => [...readLines(Buffer.from(text))]
 const begin = { type: 'begin', run: 'r', manifest: 'm.yaml', version: '1' } as const
 const release = { type: 'release', key: 'a', reason: 'refused' } as const
 const discard = { type: 'discard', key: 'a' } as const
-const pick = { type: 'pick', instance: 'hero', key: 'a', variant: 1 } as const
 const end = { type: 'end', run: 'r' } as const
 const events: readonly JournalEvent[] = [
   begin,
@@ -24,7 +23,6 @@ const events: readonly JournalEvent[] = [
   failure('a'),
   release,
   discard,
-  pick,
   end,
 ]
 
@@ -59,9 +57,6 @@ test.each<[object, string, readonly unknown[]]>([
   [failure('a'), 'billed', [undefined, 7]],
   [release, 'key', [undefined, 7]],
   [discard, 'key', [undefined, 7]],
-  [pick, 'instance', [undefined, 7]],
-  [pick, 'key', [undefined, 7]],
-  [pick, 'variant', [undefined, -1]],
   [end, 'run', [undefined, 7]],
 ])('%o has to have a valid %s', (event, name, wrong) => {
   for (const value of wrong) {

@@ -547,26 +547,6 @@ const rows: readonly Row[] = [
     toMake: [2, 3],
   },
   {
-    name: 'a pick was recorded, and the lock not written',
-    async arrange(world) {
-      world.define('hero', { variants: 2 })
-      const key = await world.offer('hero', 'two', 2)
-      world.history.note({ type: 'pick', instance: 'hero', key, variant: 2 })
-    },
-    state: 'restorable',
-  },
-  {
-    name: 'a pick was recorded for another prompt',
-    async arrange(world) {
-      world.define('hero', { variants: 2 })
-      const key = await world.offer('hero', 'two', 2)
-      world.history.note({ type: 'pick', instance: 'hero', key, variant: 2 })
-      world.define('hero', { variants: 2, ...edited })
-    },
-    state: 'new',
-    toMake: [1, 2],
-  },
-  {
     name: 'a candidate was picked, and its file is only among the candidates',
     async arrange(world) {
       world.define('hero', { variants: 2 })

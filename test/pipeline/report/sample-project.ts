@@ -41,7 +41,7 @@ export interface SampleAsset {
 export function sampleProject(folder: string, assets: readonly SampleAsset[]): ReportSources {
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const blobs = new Map<string, string>()
-  const past = { results: new Map(), failures: new Map(), picks: new Map(), costs: new Map<string, number>() }
+  const past = { results: new Map(), failures: new Map(), costs: new Map<string, number>() }
   const candidates = new Map<string, StoredCandidate>()
   const assessments = assets.map((asset) => {
     const instance = instanceOf(asset)
