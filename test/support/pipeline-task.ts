@@ -50,8 +50,7 @@ export function filesField(...sources: readonly string[]): FieldValue {
 /** The text of another instance. */
 export const textOfField = (text: string): FieldValue => ({ kind: 'text of', reference: referenceTo(text) })
 
-const referenceTo = (text: string) =>
-  ({ kind: 'instance', text, instance: text.slice(1), candidate: null }) as const
+const referenceTo = (text: string) => ({ text, instance: text.slice(1), candidate: null }) as const
 const sourceOf = (text: string) => (text.startsWith('@') ? { reference: referenceTo(text) } : { path: text })
 
 /** A project in a folder of its own, and what runs its tasks on the gateway at this address. */

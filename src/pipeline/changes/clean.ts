@@ -108,7 +108,7 @@ function needsOf({ world }: ChangeScope, { assessments }: Plan): Needs {
   }
   for (const { references } of world.manifest.instances.values()) {
     for (const reference of references) {
-      if (reference.kind !== 'instance' || reference.candidate === null) continue
+      if (reference.candidate === null) continue
       const key = assessments.get(reference.instance)?.keys[reference.candidate - 1]
       if (key === undefined) unknown.add(reference.instance)
       else keys.add(key)

@@ -4,7 +4,7 @@ import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, readInputFile } from '../../files/input-file.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import { referencesOf, type Instance, type Reference } from '../manifest/manifest.ts'
+import { referencesOf, type Instance } from '../manifest/manifest.ts'
 import { digestOfInput } from '../store/file-digest.ts'
 import type { UpstreamResult } from './task.ts'
 
@@ -34,8 +34,7 @@ export function filesOf({ fields }: Instance, name: string, { folder, upstream }
     // A name such as `C:x` or `http:x` stays a path.
     if ('path' in source)
       return [{ path: /^[\w+.-]+:/.test(source.path) ? join(folder, source.path) : source.path, role }]
-    const found = upstream.get(source.reference.text)?.files ?? importedFiles(source.reference)
-    return found.map(({ path }) => ({ path, role }))
+    return (upstream.get(source.reference.text)?.files ?? []).map(({ path }) => ({ path, role }))
   })
 }
 
@@ -66,10 +65,6 @@ export async function refuseChanged(
   })
 }
 
-function importedFiles(reference: Reference): readonly { readonly path: string }[] {
-  return reference.kind === 'import' ? reference.outputs : []
-}
-
 /**
  * The text of a field: as it is written, or what another instance has made; undefined for what is no text.
  * @throws UsageError for a result that is no text; FileError for one that cannot be read
@@ -84,7 +79,7 @@ export async function textOf(
   if (field?.kind === 'text') return field.text
   if (field?.kind !== 'text of') return undefined
   const { reference } = field
-  const [file, ...others] = upstream.get(reference.text)?.files ?? importedFiles(reference)
+  const [file, ...others] = upstream.get(reference.text)?.files ?? []
   if (file === undefined || others.length > 0) {
     throw new UsageError(
       `${name}: ${reference.text} stands for ${others.length + (file ? 1 : 0)} files, not one text.`,
@@ -105,6 +100,5 @@ export function sourceOf({ fields }: Instance, { upstream }: TaskInputs): string
   if (field.kind === 'text') return field.text
   const [reference] = referencesOf(field)
   if (reference === undefined) return undefined
-  if (reference.kind === 'import') return reference.jobId ?? undefined
   return upstream.get(reference.text)?.jobId ?? undefined
 }

@@ -2,7 +2,6 @@ import { posix } from 'node:path'
 import { tuneForLongWork, type FileContext } from '../../context.ts'
 import { fieldsOf } from './command-fields.ts'
 import { orderInstances } from './dependency-order.ts'
-import type { Import } from './imports.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { promptOf, type Instance, type Manifest } from './manifest.ts'
@@ -14,7 +13,6 @@ import { createRowReader, maxInstances, type Row } from './rows.ts'
 
 interface Parts {
   readonly jobs: readonly JobDefinition[]
-  readonly imports: ReadonlyMap<string, Import>
   /** The manifest's own path, relative to its folder. */
   readonly manifest: string
 }
@@ -23,14 +21,14 @@ interface Parts {
 export async function assembleInstances(
   context: FileContext,
   reading: Reading,
-  { jobs, imports, manifest }: Parts,
+  { jobs, manifest }: Parts,
 ): Promise<Pick<Manifest, 'jobs' | 'instances' | 'warnings'>> {
   const rows = await readAllRows(reading, jobs)
   const targetOf = (definition: JobDefinition) => {
     const own = rows.get(definition.name) ?? null
     return { definition, rows: own === null ? null : new Set(own.map(({ id }) => id)) }
   }
-  const targets: Targets = { imports, jobs: new Map(jobs.map((job) => [job.name, targetOf(job)])) }
+  const targets: Targets = new Map(jobs.map((job) => [job.name, targetOf(job)]))
   const instances = new Map<string, Instance>()
   const warnings = new Set<string>()
   for (const job of jobs) {
@@ -101,7 +99,7 @@ function reportSeveral({ reading, instances, jobs }: Whole): void {
       for (const { source } of value.files) {
         if (!('reference' in source)) continue
         const { reference } = source
-        const count = reference.kind === 'instance' ? countOf(reference.instance) : reference.outputs.length
+        const count = countOf(reference.instance)
         if (count === 1) continue
         const at = reading.placeOf(definition.fields.get(name)!.node.at)
         reading.mistakes.add(
@@ -144,10 +142,7 @@ function reportOutputs({ reading, instances, jobs }: Whole, manifest: string): v
 
 /** The ids, each behind those that it needs; reports cycles. */
 function orderOf({ reading, instances, jobs }: Whole): readonly string[] {
-  const needsOf = (id: string) =>
-    (instances.get(id)?.references ?? []).flatMap((reference) =>
-      reference.kind === 'instance' ? [reference.instance] : [],
-    )
+  const needsOf = (id: string) => (instances.get(id)?.references ?? []).map(({ instance }) => instance)
   const { order, cycles } = orderInstances(instances.keys(), needsOf)
   for (const cycle of cycles) {
     const job = jobs.get(instances.get(cycle[0]!)!.job)!

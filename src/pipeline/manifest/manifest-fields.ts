@@ -50,11 +50,6 @@ export const manifestFields = {
     about: 'the only environment variables that values may use, as ${env:NAME}',
   },
   gateway: { ...place, about: 'marks the results of this gateway as different from those of others' },
-  imports: {
-    type: 'array',
-    items: { ...place, about: 'path of a manifest' },
-    about: 'other manifests, whose locked outputs are @name/job here; nothing of them is generated',
-  },
   budget: { type: 'object', fields: budget, about: 'what a run may create and cost' },
   lanes: { type: 'object', fields: concurrency, about: 'how many requests run at the same time' },
   lock_prompts: { type: 'boolean', default: false, about: 'keep the prompts in the lock' },

@@ -94,31 +94,14 @@ export interface InputFile {
   readonly role: string | null
 }
 
-/** `@job`, `@job#2`, `@job[id]`, `@import/job`. */
-export type Reference =
-  | {
-      readonly kind: 'instance'
-      /** As it is written. */
-      readonly text: string
-      readonly instance: string
-      /** From 1; null for the output. */
-      readonly candidate: number | null
-    }
-  | {
-      readonly kind: 'import'
-      readonly text: string
-      /** The locked outputs of the other manifest's instance. */
-      readonly outputs: readonly ImportedOutput[]
-      readonly jobId: string | null
-    }
-
-export interface ImportedOutput {
-  /** Absolute. */
-  readonly path: string
-  readonly sha256: string
-  readonly mediaType: string
+/** `@job`, `@job#2`, `@job[id]`. */
+export interface Reference {
+  /** As it is written. */
+  readonly text: string
+  readonly instance: string
+  /** From 1; null for the output. */
+  readonly candidate: number | null
 }
-
 /** What a result has to be before it is locked. Sizes in pixels, bytes and seconds. */
 export interface Asserts {
   /** A JSON Schema. */

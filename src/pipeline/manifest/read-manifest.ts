@@ -9,7 +9,6 @@ import { numberOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
 import { assembleInstances } from './assemble-instances.ts'
-import { readImports } from './imports.ts'
 import { createInputFiles, createSourceCheck, readText } from './input-files.ts'
 import { readDefaults, readJobs } from './job-definition.ts'
 import type { Manifest } from './manifest.ts'
@@ -103,13 +102,17 @@ export async function readManifest(
   }
   reportUnusable(reading, root)
   reportVariables(reading, root)
-  const top = readShape(reading, root, manifestFields, { what: 'the manifest' })
+  const imports = memberOf(root, 'imports')
+  if (imports !== undefined) {
+    const message = '`imports` is not read any more: name a file of another project by its path.'
+    mistakes.add(placeOf(imports.at), message)
+  }
+  const top = readShape(reading, root, manifestFields, { what: 'the manifest', others: ['imports'] })
   if (root.kind !== 'mapping') return mistakes.refuse()
   const budget = readPart(reading, root, 'budget', manifestFields.budget.fields)
   const concurrency = readPart(reading, root, 'lanes', manifestFields.lanes.fields)
   const jobs = readJobs(reading, root, readDefaults(reading, root))
-  const imports = await readImports(context, reading, root, project)
-  const found = await assembleInstances(context, reading, { jobs, imports, manifest: relative(folder, path) })
+  const found = await assembleInstances(context, reading, { jobs, manifest: relative(folder, path) })
   mistakes.throwIfAny()
   const { gateway, lock_prompts: locksPrompts } = top
   return {

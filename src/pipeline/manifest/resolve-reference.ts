@@ -1,14 +1,11 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { nouns } from './command-fields.ts'
-import { importedPath, type Import } from './imports.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Lane, Reference } from './manifest.ts'
 
-/** The parts of `@import/job[row]#candidate`. */
+/** The parts of `@job[row]#candidate`. */
 interface WrittenReference {
-  /** The other manifest, without its extension. */
-  readonly import?: string
   readonly job: string
   /** The id of a row, in Unicode's form NFC. */
   readonly row?: string
@@ -17,26 +14,22 @@ interface WrittenReference {
 }
 
 const reference =
-  /^@(?:(?<manifest>[\p{L}\p{N}][\p{L}\p{N}._-]*)\/)?(?<job>[a-z0-9][a-z0-9_-]{0,63})(?:\[(?<row>[^[\]]+)\])?(?:#(?<candidate>[1-9]\d{0,3}))?$/u
+  /^@(?<job>[a-z0-9][a-z0-9_-]{0,63})(?:\[(?<row>[^[\]]+)\])?(?:#(?<candidate>[1-9]\d{0,3}))?$/u
 
 /** Reads a reference to what another job makes; undefined for anything else, a misspelt one, too. */
 export function parseReference(text: string): WrittenReference | undefined {
   const parts = reference.exec(text)?.groups
   if (parts === undefined) return undefined
-  const { manifest, job, row, candidate } = parts
+  const { job, row, candidate } = parts
   return {
-    ...(manifest === undefined ? {} : { import: manifest }),
     job: job!,
     ...(row === undefined ? {} : { row: row.normalize('NFC') }),
     ...(candidate === undefined ? {} : { candidate: Number(candidate) }),
   }
 }
 
-/** What references can lead to. */
-export interface Targets {
-  readonly jobs: ReadonlyMap<string, TargetJob>
-  readonly imports: ReadonlyMap<string, Import>
-}
+/** The jobs that references can lead to, by their names. */
+export type Targets = ReadonlyMap<string, TargetJob>
 
 export interface TargetJob {
   readonly definition: JobDefinition
@@ -54,16 +47,15 @@ type Wanted = Lane | null
  */
 export function resolveReference(
   text: string,
-  { jobs, imports }: Targets,
+  jobs: Targets,
   own: JobDefinition,
   wanted: Wanted,
 ): Reference | string {
   const written = parseReference(text)
   const shown = JSON.stringify(text)
   if (written === undefined) {
-    return `${shown} is not a reference: there are @job, @job#2, @job[id] and @import/job.`
+    return `${shown} is not a reference: there are @job, @job#2 and @job[id]. A file of another project is named by its path.`
   }
-  if (written.import !== undefined) return importedResult(text, written, imports, wanted)
   const { job, row, candidate } = written
   const target = jobs.get(job)
   if (target === undefined) {
@@ -89,44 +81,8 @@ export function resolveReference(
     return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
   }
   const instance = row === undefined ? job : `${job}[${row}]`
-  return { kind: 'instance', text, instance, candidate: candidate ?? null }
+  return { text, instance, candidate: candidate ?? null }
 }
 
 /** Finding the nearest of many thousands of rows would take long. */
 const maxCompared = 1000
-
-function importedResult(
-  text: string,
-  { import: name = '', job, row, candidate }: WrittenReference,
-  imports: Targets['imports'],
-  wanted: Wanted,
-): Reference | string {
-  const shown = JSON.stringify(text)
-  const found = imports.get(name)
-  if (found === undefined) {
-    const near = nearestName(name, [...imports.keys()])
-    const hint = near === undefined ? `; add its manifest to imports.` : `; did you mean @${near}/${job}?`
-    return `${shown}: nothing is imported as ${name}${hint}`
-  }
-  if (candidate !== undefined) return `${shown}: an import has outputs, but no candidates.`
-  const id = row === undefined ? job : `${job}[${row}]`
-  const block = found.lock.get(id)
-  if (block === undefined) {
-    const near = nearestName(id, [...found.lock.keys()].slice(0, maxCompared))
-    const hint = near === undefined ? '.' : `; did you mean @${name}/${near}?`
-    return `${shown}: the lock of ${found.path} has no ${id}${hint}`
-  }
-  const other = block.outputs.find(({ media_type: type }) => wanted !== null && laneOf(type) !== wanted)
-  if (other !== undefined) return `${shown} is ${other.media_type}; here belongs ${nouns[wanted!][0]}.`
-  const outputs = block.outputs.map(({ path, sha256, media_type: mediaType }) => ({
-    path: importedPath(found, path),
-    sha256,
-    mediaType,
-  }))
-  return { kind: 'import', text, outputs, jobId: block.job_id }
-}
-
-function laneOf(mediaType: string): Lane {
-  const [type] = mediaType.split('/')
-  return type === 'image' || type === 'video' ? type : 'text'
-}

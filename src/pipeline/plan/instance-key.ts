@@ -17,9 +17,7 @@ export interface KeyInputs {
    */
   fileDigest(path: string): Promise<string>
   /** What another instance has made, as it is locked; undefined while that is not known. */
-  upstream(
-    reference: Extract<Reference, { kind: 'instance' }>,
-  ): readonly { readonly sha256: string }[] | undefined
+  upstream(reference: Reference): readonly { readonly sha256: string }[] | undefined
 }
 
 export interface InstanceKeys {
@@ -117,6 +115,6 @@ async function fileDigests({ source }: InputFile, inputs: KeyInputs): Promise<re
 
 /** An empty list is a result that is not there yet: one always has files. */
 function digestsOf(reference: Reference, inputs: KeyInputs): readonly string[] | undefined {
-  const outputs = reference.kind === 'import' ? reference.outputs : inputs.upstream(reference)
+  const outputs = inputs.upstream(reference)
   return outputs?.length ? outputs.map(({ sha256 }) => sha256) : undefined
 }

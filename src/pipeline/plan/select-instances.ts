@@ -41,7 +41,7 @@ export function withNeeds({ instances }: Manifest, ids: Iterable<string>): Reado
   // Each instance is behind those that it refers to: from the last to the first all that is needed is known.
   for (const [id, { references }] of [...instances].toReversed()) {
     if (!needed.has(id)) continue
-    for (const reference of references) if (reference.kind === 'instance') needed.add(reference.instance)
+    for (const { instance } of references) needed.add(instance)
   }
   return new Set([...instances.keys()].filter((id) => needed.has(id)))
 }

@@ -6,7 +6,6 @@ import { findResult } from './result-files.ts'
 import type { Upstream, World } from './world.ts'
 
 type Assessments = ReadonlyMap<string, Assessment>
-type InstanceReference = Extract<Reference, { kind: 'instance' }>
 
 /**
  * What a reference stands for while its upstream is as it was assessed: the bytes that are locked, whatever has become of
@@ -18,9 +17,6 @@ export async function upstreamOf(
   assessments: Assessments,
   world: World,
 ): Promise<Upstream> {
-  if (reference.kind === 'import') {
-    return { state: 'known', outputs: reference.outputs, hold: () => Promise.resolve(null) }
-  }
   const assessment = assessments.get(reference.instance)!
   const found = await resultOf(reference, assessment, world)
   if (found === undefined) return whyUnknown(reference, assessment)
@@ -45,11 +41,6 @@ export async function upstreamFiles(
   assessments: Assessments,
   world: World,
 ): Promise<UpstreamResult | undefined> {
-  if (reference.kind === 'import') {
-    const { outputs, jobId } = reference
-    const files = outputs.map(({ path, sha256, mediaType }) => ({ path, sha256, media_type: mediaType }))
-    return { files, jobId }
-  }
   const found = await resultOf(reference, assessments.get(reference.instance)!, world)
   const paths = found && (await findResult(found.key, found.result, world))
   if (found === undefined || paths === undefined) return undefined
@@ -66,7 +57,7 @@ interface KeyedResult {
 
 /** The result that is to be used, if there is one. */
 async function resultOf(
-  { candidate }: InstanceReference,
+  { candidate }: Reference,
   { key, keys, block, restore, state }: Assessment,
   world: World,
 ): Promise<KeyedResult | undefined> {
@@ -91,7 +82,7 @@ const hasResult: ReadonlySet<State> = new Set([
   'rejected',
 ])
 
-function whyUnknown({ text, candidate }: InstanceReference, assessment: Assessment): Upstream {
+function whyUnknown({ text, candidate }: Reference, assessment: Assessment): Upstream {
   const { instance, state, toMake } = assessment
   const hasToBePicked = candidate === null && instance.variants > 1 && instance.pick === null
   const isMade =

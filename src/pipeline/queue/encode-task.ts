@@ -4,7 +4,7 @@ import { readError, shownPath } from '../../files/file-error.ts'
 import type { JsonObject } from '../../json.ts'
 import { refuseChanged } from '../execute/task-inputs.ts'
 import type { UpstreamResult } from '../execute/task.ts'
-import { referencesOf, type FieldValue, type Instance, type Reference } from '../manifest/manifest.ts'
+import { referencesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
 import type { Project } from '../project.ts'
 import { digestOfFile } from '../store/file-digest.ts'
 import {
@@ -126,18 +126,7 @@ function resultsOf(
 ): ReadonlyMap<string, UpstreamResult> {
   const found = new Map<string, UpstreamResult>()
   for (const reference of Object.values(fields).flatMap(referencesOf)) {
-    const given = upstream.get(reference.text)
-    // As where tasks are executed: of an import the files are those of the run, the job its own.
-    const result = reference.kind === 'import' ? importedResult(reference, given) : given
-    found.set(reference.text, result ?? { files: [], jobId: null })
+    found.set(reference.text, upstream.get(reference.text) ?? { files: [], jobId: null })
   }
   return found
-}
-
-function importedResult(
-  { outputs, jobId }: Extract<Reference, { kind: 'import' }>,
-  given: UpstreamResult | undefined,
-): UpstreamResult {
-  const own = outputs.map(({ path, sha256, mediaType }) => ({ path, sha256, media_type: mediaType }))
-  return { files: given?.files ?? own, jobId }
 }

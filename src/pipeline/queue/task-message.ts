@@ -200,7 +200,7 @@ function fieldOf(value: WireField, files: readonly MessageFile[]): FieldValue {
 
 /** Whatever it was a reference to: its result travels with it. */
 function referenceTo(text: string) {
-  return { kind: 'instance', text, instance: text, candidate: null } as const
+  return { text, instance: text, candidate: null }
 }
 
 function instanceOf(message: WireMessage, fields: Instance['fields']): Instance {

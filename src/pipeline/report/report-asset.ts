@@ -177,5 +177,5 @@ function fileText({ source, role }: InputFile): string {
 
 /** The other assets of the manifest that a field refers to. */
 function assetsOf(value: FieldValue): string[] {
-  return referencesOf(value).flatMap((one) => (one.kind === 'instance' ? [one.instance] : []))
+  return referencesOf(value).map(({ instance }) => instance)
 }

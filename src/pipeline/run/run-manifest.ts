@@ -110,9 +110,7 @@ async function settleAll(run: Run): Promise<InstanceEnd[]> {
   const ends = new Map<string, Promise<InstanceEnd>>()
   for (const [id, assessment] of plan.assessments) {
     const { instance } = assessment
-    const upstream = instance.references.flatMap((reference) =>
-      reference.kind === 'instance' ? (ends.get(reference.instance) ?? []) : [],
-    )
+    const upstream = instance.references.flatMap((reference) => ends.get(reference.instance) ?? [])
     const settle = async () => {
       await Promise.all(upstream)
       const end = await settleInstance(run, assessment)

@@ -37,10 +37,7 @@ export function longestPaths<Of extends Pick<Instance, 'id' | 'references'>>(
   for (const instance of [...instances.values()].toReversed()) {
     const path = seconds(instance) + (behind.get(instance.id) ?? 0)
     paths.set(instance.id, path)
-    for (const reference of instance.references) {
-      if (reference.kind !== 'instance') continue
-      behind.set(reference.instance, Math.max(path, behind.get(reference.instance) ?? 0))
-    }
+    for (const { instance: id } of instance.references) behind.set(id, Math.max(path, behind.get(id) ?? 0))
   }
   return paths
 }

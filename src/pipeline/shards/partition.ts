@@ -62,9 +62,7 @@ function groupsOf(
   const join = (one: string, other: string) => void parents.set(firstOf(one), firstOf(other))
   const owners = new Map<string, string>()
   for (const { id, references } of instances) {
-    for (const reference of references) {
-      if (reference.kind === 'instance' && parents.has(reference.instance)) join(id, reference.instance)
-    }
+    for (const { instance } of references) if (parents.has(instance)) join(id, instance)
     for (const key of keysOf(id)) {
       const owner = owners.get(key)
       if (owner === undefined) owners.set(key, id)

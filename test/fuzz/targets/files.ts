@@ -83,7 +83,7 @@ const manifestNames = [
 ].flat()
 const manifestWords = [
   ['version: 1', 'jobs:', 'a:', 'each: data.csv', 'out: a.png', 'prompt: x', 'file: prompt.md', '${id}'],
-  ['@a', '@a[${id}]', 'image:', 'imports: [', 'env: [A', 'assert:', 'matches: (', 'schema: ', 'defaults:'],
+  ['@a', '@a[${id}]', 'image:', 'env: [A', 'assert:', 'matches: (', 'schema: ', 'defaults:'],
   ['\n  ', '\n    ', '\n      ', '\n', '__proto__:', 'constructor:'],
   commands.map((name) => `${name}:`),
 ].flat()
@@ -109,7 +109,6 @@ const manifestValue = fc.record(
     ),
     defaults: fc.oneof(tree.mapping, anyValue),
     env: anyValue,
-    imports: anyValue,
     lanes: anyValue,
     budget: anyValue,
   },

@@ -102,13 +102,3 @@ test('what Git keeps of a repository is no input: it may hold credentials', asyn
     ])
   }
 })
-
-test('a manifest is imported only from its own repository', async () => {
-  const top = temporaryFolder()
-  writeFiles(top, { 'canon.lock': '{}', 'repo/.git/HEAD': 'x' })
-  expect(await mistakesOf(top, 'respond: { input: x }, out: a.txt', 'imports: [../../canon.yaml]\n')).toEqual(
-    [
-      `modelgate.yaml:4:11: "../../canon.yaml" is outside of the manifest's repository: a manifest can only use files inside it.`,
-    ],
-  )
-})

@@ -219,9 +219,9 @@ test.each<[what: string, field: string, mistake: string]>([
   ['a row that is not there', '@photos[shoo]', 'the job photos has no row shoo; did you mean @photos[shoe]?'],
   ['a candidate that is not there', '@hero#3', 'the job hero has 2 candidates.'],
   [
-    'an import that is not there',
+    'of another manifest',
     '@canon/hero',
-    'nothing is imported as canon; add its manifest to imports.',
+    'there are @job, @job#2 and @job[id]. A file of another project is named by its path.',
   ],
   ['several files', '@several', '"@several" is 2 files; mask takes one.'],
   ['itself', '@edited', 'The job needs itself: @edited needs @edited.'],
@@ -246,6 +246,13 @@ jobs:
   expect(found).toHaveLength(1)
   expect(found[0]).toMatch(/^modelgate\.yaml:(?:8:50|7:3): /)
   expect(found[0]).toContain(mistake)
+})
+
+test('the imports of earlier versions are refused, with what to write', async () => {
+  const manifest = 'version: 1\nimports: [canon.yaml]\njobs:\n  a: { respond: { input: x }, out: a.txt }\n'
+  expect(await mistakesIn(manifest)).toEqual([
+    'modelgate.yaml:2:1: `imports` is not read any more: name a file of another project by its path.',
+  ])
 })
 
 test('mistakes in other files have their place there', async () => {

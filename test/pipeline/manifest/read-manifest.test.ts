@@ -111,14 +111,14 @@ test('an instance has the fields of its job and of the defaults', async () => {
         kind: 'files',
         files: [
           {
-            source: { reference: { kind: 'instance', text: '@hero#2', instance: 'hero', candidate: 2 } },
+            source: { reference: { text: '@hero#2', instance: 'hero', candidate: 2 } },
             role: null,
           },
         ],
       },
       mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] },
     },
-    references: [{ kind: 'instance', text: '@hero#2', instance: 'hero', candidate: 2 }],
+    references: [{ text: '@hero#2', instance: 'hero', candidate: 2 }],
     asserts: { width: 1536, max_bytes: 400_000 },
     isFrozen: true,
   })

@@ -34,7 +34,6 @@ const files = (...list: Extract<FieldValue, { kind: 'files' }>['files']): FieldV
   files: list,
 })
 const reference = (instance: string, candidate: number | null = null): Reference => ({
-  kind: 'instance',
   text: candidate === null ? `@${instance}` : `@${instance}#${candidate}`,
   instance,
   candidate,
@@ -224,16 +223,6 @@ describe('references', () => {
     expect(await keys(to(reference('both')), upstream)).toBe(
       await keys(files(file('a.png'), file('b.png')), {}),
     )
-  })
-
-  test('to another manifest have the digests that its lock names', async () => {
-    const imported: Reference = {
-      kind: 'import',
-      text: '@canon/hero',
-      outputs: [{ path: '/canon/hero.png', sha256: digest('a'), mediaType: 'image/png' }],
-      jobId: null,
-    }
-    expect(await keys(to(imported), {})).toBe(await keys(files(file('a.png')), {}))
   })
 
   test('to what is not made yet leave the key open', async () => {

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Reference } from '../../../src/pipeline/manifest/manifest.ts'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import { upstreamFiles } from '../../../src/pipeline/plan/upstream-result.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from './sample-world.ts'
@@ -144,28 +143,13 @@ describe('what another instance is made from', () => {
       reasons: ['It needs @hero#2, a candidate that is not there.'],
     })
   })
-
-  test('comes from another manifest, by its lock', async () => {
-    const world = createSampleWorld()
-    const { sha256 } = factsOf('logo.png', 'logo')
-    const logo: Reference = {
-      kind: 'import',
-      text: '@canon/logo',
-      outputs: [{ path: join(world.folder, 'canon/logo.png'), sha256, mediaType: 'image/png' }],
-      jobId: null,
-    }
-    world.define('banner', {
-      fields: { image: { kind: 'files', files: [{ source: { reference: logo }, role: null }] } },
-    })
-    expect(await world.assess('banner')).toMatchObject({ state: 'new', toMake: [{ number: 1 }] })
-  })
 })
 
 test('the files of a reference are the locked bytes, wherever they are', async () => {
   const world = await createChain()
   const files = async () => {
     const { assessments } = await world.plan()
-    const reference = { kind: 'instance', text: '@hero', instance: 'hero', candidate: null } as const
+    const reference = { text: '@hero', instance: 'hero', candidate: null } as const
     return (await upstreamFiles(reference, assessments, world.world()))?.files.map(({ path }) => path)
   }
   const { sha256 } = world.lock.get('hero')!.outputs[0]!

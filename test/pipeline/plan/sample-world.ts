@@ -239,7 +239,6 @@ export function fileField(...sources: readonly string[]): Instance['fields'][str
 function referenceTo(text: string): Reference {
   const [instance = '', candidate] = text.slice(1).split('#')
   return {
-    kind: 'instance',
     text,
     instance,
     candidate: candidate === undefined ? null : Number(candidate),

@@ -7,7 +7,6 @@ import { systemClock } from '../../../src/context.ts'
 import { UsageError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { UpstreamResult } from '../../../src/pipeline/execute/task.ts'
-import { formatLock } from '../../../src/pipeline/lock/lock-text.ts'
 import type { Instance, Manifest } from '../../../src/pipeline/manifest/manifest.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { encodeTask } from '../../../src/pipeline/queue/encode-task.ts'
@@ -28,43 +27,9 @@ import { runs } from '../../support/sample.ts'
 
 const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
 
-const canon = {
-  key: 'b'.repeat(64),
-  fields: {},
-  model: null,
-  origin: null,
-  request_id: null,
-  usage: null,
-  took_s: null,
-  picked: null,
-  adopted: null,
-  prompt: null,
-}
-const facts = { bytes: 1, width: null, height: null, seconds: null, credentials: false }
 const logo = pngBytes({ width: 3 })
-const lock = formatLock(
-  new Map([
-    [
-      'logo',
-      {
-        ...canon,
-        job_id: null,
-        outputs: [{ path: 'logo.png', sha256: digestOf(logo), media_type: 'image/png', ...facts }],
-      },
-    ],
-    [
-      'clip',
-      {
-        ...canon,
-        job_id: 'video_1',
-        outputs: [{ path: 'clip.mp4', sha256: digestOf('clip'), media_type: 'video/mp4', ...facts }],
-      },
-    ],
-  ]),
-)
 
 const manifestText = `version: 1
-imports: [canon.yaml]
 defaults:
   image create: { model: some-image-model }
   image edit: { model: some-image-model }
@@ -84,26 +49,22 @@ jobs:
     out: answer.json
   poem:
     each: [{ id: "1", word: sea }]
-    respond: { input: { file: "@name" }, attach: ["@canon/logo", notes/windows.txt], verbosity: low, schema: schemas/answer.json, metadata: { b: "\${word}", a: "2" } }
+    respond: { input: { file: "@name" }, attach: [logo.png, notes/windows.txt], verbosity: low, schema: schemas/answer.json, metadata: { b: "\${word}", a: "2" } }
     out: poem-\${id}.json
   listed: { respond: { model: m, input: [{ role: user, content: Hello }] }, out: listed.txt }
   banner:
-    image edit: { prompt: { file: "@name" }, image: ["pictures/Ansicht 1 (ü).png", "@hero", "@canon/logo", pictures/last.png, other/picture.png], mask: masks/left.png, size: auto }
+    image edit: { prompt: { file: "@name" }, image: ["pictures/Ansicht 1 (ü).png", "@hero", logo.png, pictures/last.png, other/picture.png], mask: masks/left.png, size: auto }
     out: banner.png
   teaser:
-    video generate: { prompt: It opens, image: "@canon/logo", last_frame: pictures/last.png, reference: [pictures/last.png=style, other/picture.png], duration_seconds: 4 }
+    video generate: { prompt: It opens, image: logo.png, last_frame: pictures/last.png, reference: [pictures/last.png=style, other/picture.png], duration_seconds: 4 }
     out: teaser.mp4
   longer: { video generate: { prompt: On, video: clips/first.mp4 }, out: longer.mp4 }
   night: { video remix: { model: m, prompt: Night, source: video_7 }, out: night.mp4 }
   day: { video remix: { model: m, prompt: Day, source: "@night" }, out: day.mp4 }
-  dusk: { video remix: { model: m, prompt: Dusk, source: "@canon/clip" }, out: dusk.mp4 }
 `
 
 const projectFiles = {
-  'canon.lock': lock,
-  'canon.yaml': 'version: 1\n',
   'logo.png': logo,
-  'clip.mp4': 'clip',
   'prompts/hero.md': '\ufeffA harbour\r\nat dawn\r\n',
   'notes/windows.txt': '\ufeffOne\r\nTwo\r\n',
   'pictures/Ansicht 1 (ü).png': pngBytes({ width: 8, height: 8 }),
@@ -196,7 +157,6 @@ const ids = [
   'longer',
   'night',
   'day',
-  'dusk',
 ]
 
 test.each(ids)('a worker sends byte for byte what a local run sends: %s', async (id) => {

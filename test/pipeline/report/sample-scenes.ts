@@ -36,7 +36,7 @@ export async function siteAssets(): Promise<SampleAsset[]> {
           kind: 'files',
           files: [
             {
-              source: { reference: { kind: 'instance', text: '@hero', instance: 'hero', candidate: null } },
+              source: { reference: { text: '@hero', instance: 'hero', candidate: null } },
               role: null,
             },
           ],

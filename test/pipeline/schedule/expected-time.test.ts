@@ -4,14 +4,12 @@ import type { Lane, Reference } from '../../../src/pipeline/manifest/manifest.ts
 import { estimateSeconds, longestPaths } from '../../../src/pipeline/schedule/expected-time.ts'
 
 const reference = (instance: string): Reference => ({
-  kind: 'instance',
   text: `@${instance}`,
   instance,
   candidate: null,
 })
 
 test('the longest path counts all that waits for an instance', () => {
-  const imported: Reference = { kind: 'import', text: '@canon/logo', outputs: [], jobId: null }
   const graph: [string, string[]][] = [
     ['hero', []],
     ['banner', ['hero']],
@@ -19,9 +17,7 @@ test('the longest path counts all that waits for an instance', () => {
     ['caption', ['banner', 'teaser']],
     ['alone', []],
   ]
-  const instances = new Map(
-    graph.map(([id, needs]) => [id, { id, references: [...needs.map(reference), imported] }]),
-  )
+  const instances = new Map(graph.map(([id, needs]) => [id, { id, references: needs.map(reference) }]))
   const times: Record<string, number> = { hero: 10, banner: 20, teaser: 100, caption: 5, alone: 30 }
   expect([...longestPaths(instances, ({ id }) => times[id]!)].toReversed()).toEqual([
     ['hero', 115],

@@ -12,7 +12,7 @@ const instance = (id: string, more: Partial<ShardedInstance> = {}): ShardedInsta
   ...more,
 })
 const needs = (...ids: readonly string[]): Pick<ShardedInstance, 'references'> => ({
-  references: ids.map((id) => ({ kind: 'instance', text: `@${id}`, instance: id, candidate: null })),
+  references: ids.map((id) => ({ text: `@${id}`, instance: id, candidate: null })),
 })
 const locked = (id: string, tookS: number | null): [string, LockBlock] => [
   id,
@@ -127,7 +127,7 @@ function slowGroups(instances: readonly ShardedInstance[], keysOf: (id: string) 
     for (const { id, references } of instances) {
       const linked = instances.filter(
         (other) =>
-          references.some((reference) => reference.kind === 'instance' && reference.instance === other.id) ||
+          references.some(({ instance }) => instance === other.id) ||
           keysOf(other.id).some((key) => keysOf(id).includes(key)),
       )
       const least = [id, ...linked.map((other) => other.id)].map((each) => names.get(each)!).toSorted()[0]!
