@@ -64,7 +64,6 @@ _modelgate() {
       'config/set') path='config set' ;;
       'config/unset') path='config unset' ;;
       'config/path') path='config path' ;;
-      'config/edit') path='config edit' ;;
       'config/schema') path='config schema' ;;
     esac
     case "$word" in
@@ -176,7 +175,6 @@ _modelgate() {
       'config set') flags="--profile -h --help" ;;
       'config unset') flags="--profile -h --help" ;;
       'config path') flags="--json -h --help" ;;
-      'config edit') flags="-h --help" ;;
       'config schema') flags="--project -h --help" ;;
       'doctor') flags="--json --sandbox --jsonl --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
       'schema') flags="-h --help" ;;
@@ -225,13 +223,12 @@ _modelgate() {
     'auth login') : ;;
     'auth status') : ;;
     'auth logout') : ;;
-    'config') words='list get set unset path edit schema' ;;
+    'config') words='list get set unset path schema' ;;
     'config list') : ;;
     'config get') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render queue store history' ;;
     'config set') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render queue store history' ;;
     'config unset') words='base_url profile text_model image_model video_model api_key_file api_key_command trusted_origins connect_timeout first_byte_timeout idle_timeout progress_timeout timeout poll_interval max_retries retry idempotency_honoured ca_file allow_http output_dir families prices quiet no_stdin render queue store history' ;;
     'config path') words='user project credentials state log rescued' ;;
-    'config edit') : ;;
     'config schema') : ;;
     'doctor') : ;;
     'schema') words='output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean run-worker assets events error manifest' ;;

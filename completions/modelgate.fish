@@ -110,8 +110,6 @@ function __modelgate_path
                         set path 'config unset'
                     case 'config/path'
                         set path 'config path'
-                    case 'config/edit'
-                        set path 'config edit'
                     case 'config/schema'
                         set path 'config schema'
                 end
@@ -128,7 +126,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'run' 'run adopt' 'run pick' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'doctor' 'schema' 'completion' 'help'
+    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'run' 'run adopt' 'run pick' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -894,7 +892,6 @@ complete -c modelgate -n '__modelgate_is config' -a get -d 'Print the value of o
 complete -c modelgate -n '__modelgate_is config' -a set -d 'Change a setting in your own file'
 complete -c modelgate -n '__modelgate_is config' -a unset -d 'Remove a setting from your own file'
 complete -c modelgate -n '__modelgate_is config' -a path -d 'Show where files are looked for and kept'
-complete -c modelgate -n '__modelgate_is config' -a edit -d 'Open your own file in an editor, and check it'
 complete -c modelgate -n '__modelgate_is config' -a schema -d 'Print the JSON Schema of configuration files'
 complete -c modelgate -n '__modelgate_is config' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is config' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
@@ -916,7 +913,6 @@ complete -c modelgate -n '__modelgate_is config unset' -a 'base_url profile text
 complete -c modelgate -n '__modelgate_is config path' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is config path' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is config path' -a 'user project credentials state log rescued'
-complete -c modelgate -n '__modelgate_is config edit' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is config schema' -l project -d 'of a project file, which has fewer settings'
 complete -c modelgate -n '__modelgate_is config schema' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is doctor' -l json -d 'print one JSON document when done'

@@ -66,7 +66,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'set' = 'Change a setting in your own file'
             'unset' = 'Remove a setting from your own file'
             'path' = 'Show where files are looked for and kept'
-            'edit' = 'Open your own file in an editor, and check it'
             'schema' = 'Print the JSON Schema of configuration files'
         }
     }
@@ -855,9 +854,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--json' = 'print one JSON document when done'
             '--help' = 'show help'
         }
-        'config edit' = [ordered]@{
-            '--help' = 'show help'
-        }
         'config schema' = [ordered]@{
             '--project' = 'of a project file, which has fewer settings'
             '--help' = 'show help'
@@ -1010,7 +1006,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'doctor --profile' = 'profiles'
     }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -259,11 +259,7 @@ export const commandEntries: readonly CommandEntry[] = [
     name: 'config',
     about: 'Show and change the settings',
     sends: true,
-    examples: [
-      ['modelgate config list'],
-      ['modelgate config set base_url https://gateway.example'],
-      ['modelgate config edit'],
-    ],
+    examples: [['modelgate config list'], ['modelgate config set base_url https://gateway.example']],
     commands: [
       {
         name: 'list',
@@ -289,11 +285,6 @@ export const commandEntries: readonly CommandEntry[] = [
         name: 'path',
         about: 'Show where files are looked for and kept',
         load: async () => (await import('./commands/config-path.ts')).registerConfigPath,
-      },
-      {
-        name: 'edit',
-        about: 'Open your own file in an editor, and check it',
-        load: async () => (await import('./commands/config-edit.ts')).registerConfigEdit,
       },
       {
         name: 'schema',

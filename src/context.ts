@@ -50,8 +50,6 @@ export interface Context {
   readonly processes: Processes
   /** Aborted with an `Interrupted` on a signal, with an `OutputClosed` when standard output is closed. */
   readonly signal: AbortSignal
-  /** Leaves Ctrl-C to another program on the same terminal. @returns ends that */
-  ignoreInterrupts(): () => void
   /** The command that starts this program, for hints to paste. */
   readonly program: string
   /** Tells the terminal that the command was typed in from every other; undefined without one (`findTerminalId`). */
@@ -159,8 +157,7 @@ export interface SystemContext extends Context {
 export function systemContext(): SystemContext {
   const controller = new AbortController()
   const abort = (reason: Error) => controller.abort(reason)
-  let ignoring = false
-  const end = obeySignals(process, systemClock, abort, () => ignoring)
+  const end = obeySignals(process, systemClock, abort)
   const stdout = createSink(process.stdout, {
     descriptor: 1,
     onClosed: abort,
@@ -182,10 +179,6 @@ export function systemContext(): SystemContext {
     clock: systemClock,
     processes: systemProcesses,
     signal: controller.signal,
-    ignoreInterrupts() {
-      ignoring = true
-      return () => void (ignoring = false)
-    },
     program: 'modelgate',
     get terminalId() {
       return findTerminalId(systemTerminal(process.env, process.platform))

@@ -42,13 +42,13 @@ export async function editUserFile(context: Context, changes: readonly Change[])
 const schemaName = 'config.schema.json'
 
 /** What a file begins with. The first line is for editors, which complete and check by the schema that it names. */
-export function newUserFile(path: string): string {
+function newUserFile(path: string): string {
   if (path.endsWith('.json')) return `{\n  "$schema": "./${schemaName}"\n}\n`
   return `# yaml-language-server: $schema=./${schemaName}\n# Settings of modelgate. All there are: modelgate config list --all\n`
 }
 
 /** Writes the schema beside a file that refers to it, as this version has it. Best effort. */
-export async function refreshSchema(context: Context, path: string): Promise<void> {
+async function refreshSchema(context: Context, path: string): Promise<void> {
   if (!(readIfThere(path) ?? '').includes(schemaName)) return
   const { configSchema } = await import('./file-schema.ts')
   const text = `${JSON.stringify(await configSchema('user'), undefined, 2)}\n`
@@ -90,7 +90,7 @@ function isJson(path: string, text: string): boolean {
 function notEditable(path: string, { path: keys }: Change): ConfigError {
   return new ConfigError(`${path}: ${keys.join('.')} cannot be changed without changing other settings.`, {
     code: 'config_not_editable',
-    hint: 'The file uses anchors and aliases there: change it in an editor, with modelgate config edit.',
+    hint: 'The file uses anchors and aliases there: change it in an editor.',
   })
 }
 
@@ -98,7 +98,7 @@ function notEditable(path: string, { path: keys }: Change): ConfigError {
  * Whether a text is right as the user's own file, as far as that can be known without the rest of the configuration.
  * @throws ConfigError listing everything that is wrong
  */
-export async function checkUserFile(context: Context, path: string, text: string): Promise<void> {
+async function checkUserFile(context: Context, path: string, text: string): Promise<void> {
   const file = await parseUserFile(path, text.replace(/^\uFEFF/, ''))
   // A file of comments alone has no settings.
   if (file.content === null || file.content === undefined) return

@@ -35,14 +35,12 @@ interface SignalClock {
  * the time for that (`Interrupted.cleanUpMs`), kills the process. It dies of the signal itself, which is how a shell knows
  * to stop a loop. A command that only a signal ends can prevent that (`Interrupted.isExpected`).
  * @param abort called once, with the `Interrupted` of the first signal
- * @param isIgnored whether SIGINT is meant for another program on the same terminal
  * @returns ends the process after the command; resolves when only the exit code had to be set
  */
 export function obeySignals(
   host: SignalProcess,
   clock: SignalClock,
   abort: (reason: Interrupted) => void,
-  isIgnored: () => boolean = () => false,
 ): (exitCode: number, flush: () => Promise<unknown>) => Promise<void> {
   let first: { readonly name: SignalName; readonly at: number; readonly reason: Interrupted } | undefined
   let hasEnded = false
@@ -62,7 +60,6 @@ export function obeySignals(
 
   for (const name of signalNames) {
     host.on(name, () => {
-      if (name === 'SIGINT' && isIgnored()) return
       if (hasEnded) return die(name)
       if (first !== undefined) {
         const isDuplicate = name === first.name && clock.monotonic() - first.at < duplicateMs

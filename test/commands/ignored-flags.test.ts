@@ -73,7 +73,6 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'config set': [['timeout', '5']],
   'config unset': [['timeout']],
   'config path': [[]],
-  'config edit': [[]],
   'config schema': [[]],
   doctor: [[]],
   schema: [['events']],

@@ -7,7 +7,7 @@ test.each([
   [['version'], "unknown command 'version' (Did you mean --version?)"],
   [['-v'], "unknown option '-v' (Did you mean -V, --version?)"],
   [['ls'], "unknown command 'ls' (Did you mean response list or video list or config list?)"],
-  [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit or config edit?)"],
+  [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit?)"],
   [['video', 'ls'], "unknown command 'ls' (Did you mean list?)"],
   [['video', 'version'], "unknown command 'version'"],
   [['xyzzy'], "unknown command 'xyzzy'"],
@@ -40,3 +40,11 @@ test('the hint names the help of what was called, not of a later word', async ()
     'hint: See modelgate video --help.',
   )
 })
+
+test.each([['config edit', 'Open the file that modelgate config path names, or use modelgate config set.']])(
+  '%s of earlier versions is refused, with what to do instead',
+  async (words, hint) => {
+    const { code, err } = await runMain(words.split(' '))
+    expect([code, err]).toEqual([2, expect.stringContaining(`hint: ${hint}\n`)])
+  },
+)

@@ -170,7 +170,7 @@ test('nothing is written that would not be read', async () => {
     .toMatchInlineSnapshot(`
       "2 config_not_editable (config)
       HOME/.config/modelgate/config.yaml: profiles.a cannot be changed without changing other settings.
-      hint: The file uses anchors and aliases there: change it in an editor, with modelgate config edit."
+      hint: The file uses anchors and aliases there: change it in an editor."
     `)
   const homeless = { ...configPlace().context, home: '' }
   expect(await failureOf(() => editUserFile(homeless, [set('quiet', true)]))).toMatchInlineSnapshot(`

@@ -19,24 +19,17 @@ function start({ platform = 'linux' as NodeJS.Platform, cleanUpMs = 0 } = {}) {
     exit: (code) => deeds.push(`exit ${code}`),
   }
   const reasons: Interrupted[] = []
-  const terminal = { isOthers: false }
-  const end = obeySignals(
-    host,
-    clock,
-    (reason: Interrupted) => {
-      reasons.push(reason)
-      deeds.push(`abort ${reason.exitCode}`)
-      if (cleanUpMs > 0) reason.cleanUpMs = cleanUpMs
-    },
-    () => terminal.isOthers,
-  )
+  const end = obeySignals(host, clock, (reason: Interrupted) => {
+    reasons.push(reason)
+    deeds.push(`abort ${reason.exitCode}`)
+    if (cleanUpMs > 0) reason.cleanUpMs = cleanUpMs
+  })
   return {
     clock,
     deeds,
     host,
     end,
     reasons,
-    terminal,
     signal: (name: NodeJS.Signals) => listeners.emit(name),
   }
 }
@@ -132,16 +125,6 @@ test('without a signal only the exit code is set; one that comes then is died of
   expect([deeds, host.exitCode]).toEqual([[], 7])
   signal('SIGINT')
   expect(deeds).toEqual(deathOf('SIGINT', 130))
-})
-
-test('Ctrl-C for another program on the terminal is none for this one, other signals are', () => {
-  const { deeds, signal, terminal } = start()
-  terminal.isOthers = true
-  signal('SIGINT')
-  signal('SIGINT')
-  expect(deeds).toEqual([])
-  signal('SIGTERM')
-  expect(deeds).toEqual(['abort 143'])
 })
 
 test('on Windows Ctrl-Break ends as SIGTERM does, and nothing is killed, since there are no signals', async () => {

@@ -45,7 +45,6 @@ export function testContext(overrides: TestOverrides = {}): TestContext {
     clock: overrides.clock ?? fakeClock(),
     processes: systemProcesses,
     signal: controller.signal,
-    ignoreInterrupts: () => () => {},
     program: 'modelgate',
     terminalId: overrides.terminalId,
     abort: (reason) => controller.abort(reason),

@@ -43,7 +43,6 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['TF_BUILD, TEAMCITY_VERSION', 'messages for a log, as with CI'],
   ['FORCE_HYPERLINK', 'links on a terminal: 1 always, 0 never'],
   ['COLUMNS', 'width of --render always in a pipe'],
-  ['VISUAL, EDITOR', 'the editor of config edit'],
   ['LC_ALL, LC_CTYPE, LANG', 'doctor: whether the terminal speaks UTF-8'],
   ['XDG_CONFIG_HOME', 'where the user file lives'],
   ['XDG_STATE_HOME', 'where job records and rescued results live'],

@@ -146,18 +146,7 @@ async function requestOf(instance: Instance, upstream: ReadonlyMap<string, Upstr
   }
 }
 
-const ids = [
-  'name',
-  'hero',
-  'answer',
-  'poem[1]',
-  'listed',
-  'banner',
-  'teaser',
-  'longer',
-  'night',
-  'day',
-]
+const ids = ['name', 'hero', 'answer', 'poem[1]', 'listed', 'banner', 'teaser', 'longer', 'night', 'day']
 
 test.each(ids)('a worker sends byte for byte what a local run sends: %s', async (id) => {
   const bench = await project()

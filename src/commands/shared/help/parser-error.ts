@@ -17,6 +17,11 @@ const usualWords: Readonly<Record<string, string>> = {
   serve: 'sandbox',
 }
 
+/** Commands of earlier versions, and what to do instead. */
+const goneCommands: Readonly<Record<string, string>> = {
+  'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
+}
+
 /** Options by which other programs take a key. */
 const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
 
@@ -62,6 +67,9 @@ function hintFor(error: CommanderError, command: Command): string {
   if (isKeyOption(error)) {
     return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
   }
+  const [, word = ''] = /unknown command '([^]*)'/.exec(error.message) ?? []
+  const gone = goneCommands[`${pathOf(command)} ${word}`]
+  if (gone !== undefined) return gone
   // Names of options have no white space.
   const isText = /unknown option '[^'=]*\s/.test(error.message)
   const asText = `Text that begins with a dash follows "--": ${pathOf(command)} [options] -- "-text"`
