@@ -159,7 +159,7 @@ _modelgate() {
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
       'inspect') flags="--json --jsonl -h --help" ;;
       'usage') flags="--since --by --json --profile -h --help" ;;
-      'init') flags="--text-model --image-model --video-model --tour --no-tour --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
+      'init') flags="--text-model --image-model --video-model --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
       'again') flags="$flags --no-sandbox" ;;
       'log') flags="-n --limit --since --grep --command --json --jsonl -h --help" ;;
       'log show') flags="--json --jsonl -h --help" ;;

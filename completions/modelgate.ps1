@@ -718,8 +718,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--text-model' = 'default model for text; "-" for none'
             '--image-model' = 'default model for images; "-" for none'
             '--video-model' = 'default model for videos; "-" for none'
-            '--tour' = 'show first what the program does, in the sandbox'
-            '--no-tour' = 'do not offer that'
             '--test' = 'make a test call, which may be billed'
             '--no-test' = 'make none'
             '--completion' = 'append completion to the shell''s start file'

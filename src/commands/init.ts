@@ -15,7 +15,6 @@ import { report } from './init/report.ts'
 import { createSay, createWait, type InitOptions, type Session } from './init/session.ts'
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
 import { testCall, type TestCall } from './init/test-call.ts'
-import { showTour } from './init/tour.ts'
 import type { RunCommand } from './shared/options/command-tools.ts'
 import { explainCommon, takeOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
@@ -61,8 +60,6 @@ export function registerInit(command: Command, context: Context, run: RunCommand
     .option('--text-model <id>', 'default model for text; "-" for none')
     .option('--image-model <id>', 'default model for images; "-" for none')
     .option('--video-model <id>', 'default model for videos; "-" for none')
-    .option('--tour', 'show first what the program does, in the sandbox')
-    .option('--no-tour', 'do not offer that')
     .option('--test', 'make a test call, which may be billed')
     .option('--no-test', 'make none')
     .option('--completion', "append completion to the shell's start file")
@@ -89,7 +86,7 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
   // Nobody should answer questions for a file that cannot be written.
   if (!options.dryRun) await editUserFile(context, [])
   const { reader, answers, plan } = await underSignal('Nothing was written.', async () => {
-    if (await wantsTour(session)) await showTour(context, run, say)
+    if (asks) await say(greeting, 'dim')
     const reader = await keyReader(session)
     const answers = await answer(session, reader)
     return { reader, answers, plan: await planChanges(session, answers) }
@@ -143,16 +140,8 @@ async function underSignal<Value>(state: string, part: () => Promise<Value>): Pr
 const notOnPath =
   'modelgate is not on your PATH yet: "npm link" in a clone puts it there; "npx modelgate" works without.'
 
-async function wantsTour({ context, options, asks, settings, say }: Session): Promise<boolean> {
-  if (options.tour !== undefined) return options.tour
-  if (!asks) return false
-  await say(
-    'This sets up modelgate: gateway, key and models. Ctrl-C leaves; nothing is written until the models are chosen.',
-    'dim',
-  )
-  const isFirst = settings.baseUrl.value === undefined
-  return askYesNo(context, 'See first what it does? (half a minute, no key, no cost)', isFirst)
-}
+const greeting =
+  'This sets up modelgate: gateway, key and models. Ctrl-C leaves; nothing is written until the models are chosen.'
 
 /** All answers, from the flags, else from the user; nothing is written yet. */
 async function answer(session: Session, reader: KeyReader): Promise<Answers> {

@@ -12,7 +12,6 @@ export interface InitOptions extends CommonOptions {
   textModel?: string
   imageModel?: string
   videoModel?: string
-  tour?: boolean
   test?: boolean
   completion?: boolean
   check: boolean

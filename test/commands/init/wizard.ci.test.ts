@@ -35,7 +35,6 @@ async function wizard(
 
 /** Keys for the whole way: a refused key first, then a good one, then each default. */
 const allAnswers = (url: string, key: string) => [
-  { when: 'See first', keys: 'n\r' },
   { when: 'Address of your gateway', keys: `${url}/v1\r` },
   { when: 'Paste it now', keys: '\r' },
   { when: 'not shown', keys: 'invalid\r' },
@@ -92,7 +91,6 @@ profiles:
 `
   writeFiles(home, { '.config/modelgate/config.yaml': config })
   const again = [
-    { when: 'See first', keys: '\r' },
     { when: `(${sandbox.url})`, keys: '\r' },
     { when: 'As it is', keys: '\r' },
     { when: 'Model for text', keys: '\r' },
@@ -113,18 +111,10 @@ profiles:
 })
 
 test.each([
-  ['the first', [{ when: 'See first', keys: '\u0003' }]],
-  [
-    'the address',
-    [
-      { when: 'See first', keys: 'n\r' },
-      { when: 'Address', keys: '\u0003' },
-    ],
-  ],
+  ['the address', [{ when: 'Address', keys: '\u0003' }]],
   [
     'the key',
     [
-      { when: 'See first', keys: 'n\r' },
       { when: 'Address', keys: 'URL\r' },
       { when: 'Paste it now', keys: '\r' },
       { when: 'not shown', keys: 'some-key\u0003' },
@@ -133,7 +123,6 @@ test.each([
   [
     'a model',
     [
-      { when: 'See first', keys: 'n\r' },
       { when: 'Address', keys: 'URL\r' },
       { when: 'Paste it now', keys: '\r' },
       { when: 'not shown', keys: 'some-key\r' },
@@ -153,36 +142,4 @@ test.each([
   expect(result.exitCode).toBe(130)
   expect(result.lines.at(-1)).toBe('modelgate: Stopped. Nothing was written.')
   expect(readdirSync(result.home).filter((name) => name !== '.cache')).toEqual([])
-})
-
-const picture = /^▀+$/
-
-test('the tour shows the commands at work, and leaves nothing behind', async () => {
-  const temporary = temporaryFolder()
-  const type = [{ when: 'Address of your gateway', keys: '\u0003' }]
-  const env = { TMPDIR: temporary }
-  const { lines, bytes, home } = await wizard(type, { columns: 80, rows: 200, env }, ['--tour'])
-  expect(lines.filter((line) => line.startsWith('$ '))).toEqual([
-    '$ modelgate generate --sandbox "What is a gateway? Answer in Markdown"',
-    '$ modelgate image create --sandbox -o boat.png "A paper boat on a lake"',
-    '$ modelgate video generate --sandbox --wait -o boat.mp4 "A paper boat on a lake"',
-  ])
-  expect(lines.some((line) => line.includes('A stand-in answer'))).toBe(true)
-  expect(lines.filter((line) => picture.test(line)).length).toBeGreaterThan(10)
-  expect(bytes).toContain('░░░')
-  expect(lines).toContain('boat.mp4')
-  expect(readdirSync(temporary)).toEqual([])
-  expect(readdirSync(home)).toEqual([])
-})
-
-test('Ctrl-C skips the rest of the tour, and not the questions', async () => {
-  const type = [
-    { when: 'See first', keys: 'y\r' },
-    { when: 'Answer in Markdown"', keys: '\u0003' },
-    { when: 'Address of your gateway', keys: '\u0003' },
-  ]
-  const { lines, exitCode } = await wizard(type, { env: { NO_COLOR: '1' } })
-  expect(exitCode).toBe(130)
-  expect(lines).toContain('Skipped.')
-  expect(lines.some((line) => line.includes('image create'))).toBe(false)
 })

@@ -17,9 +17,11 @@ const usualWords: Readonly<Record<string, string>> = {
   serve: 'sandbox',
 }
 
-/** Commands of earlier versions, and what to do instead. */
-const goneCommands: Readonly<Record<string, string>> = {
+/** Commands and options of earlier versions, and what to do instead. */
+const goneWords: Readonly<Record<string, string>> = {
   'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
+  'modelgate init --tour': 'Look at it with modelgate generate --sandbox "Say hello".',
+  'modelgate init --no-tour': 'Nothing is shown first any more.',
 }
 
 /** Options by which other programs take a key. */
@@ -67,8 +69,8 @@ function hintFor(error: CommanderError, command: Command): string {
   if (isKeyOption(error)) {
     return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
   }
-  const [, word = ''] = /unknown command '([^]*)'/.exec(error.message) ?? []
-  const gone = goneCommands[`${pathOf(command)} ${word}`]
+  const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(error.message) ?? []
+  const gone = goneWords[`${pathOf(command)} ${word}`]
   if (gone !== undefined) return gone
   // Names of options have no white space.
   const isText = /unknown option '[^'=]*\s/.test(error.message)
