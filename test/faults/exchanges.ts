@@ -1,7 +1,7 @@
 import { pngBytes } from '../support/image-bytes.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 
-/** What a gateway is asked, and its right answers. The wire shapes are those of docs/gateway-interface.md and docs/wire-notes.md. */
+/** What a gateway is asked, and its right answers. The wire shapes are those of the specification and docs/wire-notes.md. */
 
 /** What a request is for, which decides what its failure means (phases in docs/faults.md). */
 export type Role =

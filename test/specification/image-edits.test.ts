@@ -19,7 +19,7 @@ import {
 } from './both-sides.ts'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 
-// Endpoint 6 of docs/gateway-interface.md, and what its Limits say of it, row by row.
+// Endpoint 6 of the specification, and what its Limits say of it, row by row.
 
 const editRows: readonly FamilyRow[] = [
   ...['transparent', 'opaque', 'auto'].map((value) => ({ field: 'background', value, takenBy: anyA })),

@@ -14,7 +14,7 @@ import {
   type FieldRow,
 } from './both-sides.ts'
 
-// Endpoint 4 of docs/gateway-interface.md, and what its Limits say of it, row by row.
+// Endpoint 4 of the specification, and what its Limits say of it, row by row.
 
 /** A field of every model. */
 const commonRows: readonly FieldRow[] = [

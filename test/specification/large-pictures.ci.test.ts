@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { paddedPng, testImages } from '../support/test-images.ts'
 import { miniA, modelA, requestOf } from './both-sides.ts'
 
-// Endpoint 6 of docs/gateway-interface.md, Limits: on both sides, as `image-edits.test.ts`.
+// Endpoint 6 of the specification, Limits: on both sides, as `image-edits.test.ts`.
 test.each([modelA, miniA])('%s: an image under 50000000 bytes', async (model) => {
   const { png } = await testImages(64)
   const path = join(temporaryFolder(), 'a.png')

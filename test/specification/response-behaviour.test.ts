@@ -6,7 +6,7 @@ import { jobMs } from '../support/video-calls.ts'
 import { documentOf, requestOf } from './both-sides.ts'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 
-// What the fields of endpoint 2 do, and "States and transitions" of docs/gateway-interface.md, row by row.
+// What the fields of endpoint 2 do, and "States and transitions" of the specification, row by row.
 
 const fruit = { role: 'user', content: 'apple pear plum cherry' }
 

@@ -3,7 +3,7 @@ import { respond, runningSandbox, type Json } from '../support/running-sandbox.t
 import { json } from '../support/server-replies.ts'
 import { documentOf, isInteger } from './both-sides.ts'
 
-// "Resources and their fields" and "States and transitions" of docs/gateway-interface.md, row by row: what the sandbox
+// "Resources and their fields" and "States and transitions" of the specification, row by row: what the sandbox
 // answers, and what the program makes of an answer that has it.
 
 const message = {

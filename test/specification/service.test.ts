@@ -11,7 +11,7 @@ import { jobMs, makeVideo, operate } from '../support/video-calls.ts'
 import { documentOf, requestOf } from './both-sides.ts'
 
 // The endpoints of videos, and "Authentication", "Events", "Errors", "Limits" and "Versioning" of
-// docs/gateway-interface.md, row by row, on both sides.
+// the specification, row by row, on both sides.
 
 const endpoints = [
   [1, 'POST', '/v1beta/models/sandbox-text:streamGenerateContent'],

@@ -4,7 +4,7 @@ import { call, runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { differences, requestOf, type FieldRow } from './both-sides.ts'
 
-// Endpoints 1 and 2 of docs/gateway-interface.md, row by row.
+// Endpoints 1 and 2 of the specification, row by row.
 
 const text = (flag: string, field = flag.replaceAll('-', '_')): FieldRow => ({
   field,

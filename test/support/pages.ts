@@ -39,8 +39,8 @@ export function proseOf(page: string): string {
   return page.replaceAll(/^```[\w-]*\n[^]*?^```$/gm, '')
 }
 
-/** The gateway's specification and the notes on it name flags of no program. */
-export const commandPages = userPages.filter((page) => !/gateway-interface|wire-notes/.test(page))
+/** The notes on the wire name flags of no program. */
+export const commandPages = userPages.filter((page) => !page.endsWith('/wire-notes.md'))
 
 const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'console'])
 const workflows = ['examples/workflow.yaml', 'examples/pipelines/workflow.yaml']

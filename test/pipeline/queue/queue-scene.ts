@@ -58,7 +58,7 @@ export function ref(number: number, attempt = `attempt-${number}`): TaskRef {
   return { key: keyOf(number), attempt, run }
 }
 
-export function submission(number: number, more: Partial<Submission> = {}): Submission {
+function submission(number: number, more: Partial<Submission> = {}): Submission {
   return {
     key: keyOf(number),
     attempt: `attempt-${number}`,
