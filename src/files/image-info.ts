@@ -292,7 +292,7 @@ function afterMarker(code: number): 'data' | 'marker' | 'length' | 'last' {
   return standsAlone ? 'data' : 'length'
 }
 
-export function readRiff(name: string): ContainerReader {
+function readRiff(name: string): ContainerReader {
   return follow(name, riffContent())
 }
 

@@ -1,8 +1,6 @@
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
-import { readRiff } from './image-info.ts'
 import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './byte-steps.ts'
-import { createMatroskaReader } from './matroska-info.ts'
 import { inspectFile, mediaKind, type MediaKind } from './media-file.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
@@ -26,12 +24,10 @@ export const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
   bin: 'application/octet-stream',
 }
 
-const readers: Readonly<Partial<Record<VideoFormat, () => VideoReader>>> = {
-  mp4: createMp4Reader,
-  mov: createMp4Reader,
-  webm: createMatroskaReader,
-  mkv: createMatroskaReader,
-  avi: () => withoutShape(readRiff('AVI')),
+/** Gateways send MP4. Whether another container is whole cannot be judged. */
+function readerOf(format: VideoFormat): VideoReader {
+  const isMp4 = format === 'mp4' || format === 'mov'
+  return isMp4 ? createMp4Reader() : withoutShape(uncheckedContainer())
 }
 
 function withoutShape(reader: ContainerReader): VideoReader {
@@ -40,9 +36,9 @@ function withoutShape(reader: ContainerReader): VideoReader {
 
 export const videoKind: MediaKind<VideoFacts> = mediaKind({
   noun: 'video',
-  // Enough for the brands of an MP4 and the document type of a WebM.
+  // Enough for the brands of an MP4.
   signatureBytes: 64,
-  openReader: (mediaType) => readers[formatOf(mediaType)]?.() ?? withoutShape(uncheckedContainer()),
+  openReader: (mediaType) => readerOf(formatOf(mediaType)),
   describe: (mediaType, reader) => ({
     facts: { format: formatOf(mediaType), ...reader.shape() },
     integrity: reader.integrity(),

@@ -7,7 +7,7 @@ import { mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 
 test.each([
   ['mp4', mp4Bytes({}, Buffer.alloc(3_000_000, 1))],
-  ['webm', webmBytes()],
+  ['webm', webmBytes],
 ])('a saved %s is described as when it was saved', async (_, bytes) => {
   const context = testContext({ cwd: temporaryFolder() })
   const file = openMediaFile(context, videoKind, {
