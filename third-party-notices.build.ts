@@ -99,7 +99,6 @@ const contents: Readonly<Record<string, readonly Work[]>> = {
     },
     ...emscripten,
   ],
-  sixel: [mit('UPNG.js cb463cb7b857fc1fbd47bb8628c536e02aaa24ce', 'Copyright (c) 2017 Photopea')],
   undici: [mit('llhttp', 'Copyright Fedor Indutny, 2018.')],
 }
 

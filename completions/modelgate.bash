@@ -109,7 +109,7 @@ _modelgate() {
       'image create --quality') words='auto max xhigh high medium low hd standard' ;;
       'image create --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512 1792x1024 1024x1792' ;;
       'image create --style') words='vivid natural' ;;
-      'image create --preview'|'image edit --preview') words='auto kitty iterm sixel blocks off' ;;
+      'image create --preview'|'image edit --preview') words='auto kitty iterm blocks off' ;;
       'image edit --input-fidelity') words='high low' ;;
       'image edit --quality') words='auto max xhigh high medium low standard' ;;
       'image edit --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512' ;;

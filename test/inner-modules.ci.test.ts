@@ -23,10 +23,6 @@ const looked: Readonly<
     has: ({ Explorer }) =>
       typeof (Explorer as { prototype: { search: unknown } }).prototype.search === 'function',
   },
-  'sixel/lib/SixelEncoder.js': {
-    version: '0.16.0',
-    has: ({ image2sixel }) => typeof image2sixel === 'function',
-  },
   'undici/lib/api/api-connect.js': {
     version: '8.12.4',
     has: ({ default: connect }) => typeof connect === 'function',

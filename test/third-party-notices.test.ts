@@ -119,7 +119,6 @@ describe('the built file', () => {
       'Copyright (c) 2010, Google Inc. All rights reserved.\n\nRedistribution and use',
     ],
     ['a crate of the PNG codec', 'miniz_oxide 0.7.1'],
-    ['what sixel took from another', 'Copyright (c) 2017 Photopea'],
     ['two versions of one package', 'chalk 5.6.2\nchalk 6.0.1\n'],
   ])('names %s', (_, text) => {
     expect(built).toContain(text)

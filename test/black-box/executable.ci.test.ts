@@ -121,7 +121,6 @@ test('a video is made, looked up and made anew, each in a process of its own', a
 test.each([
   ['kitty', { KITTY_WINDOW_ID: '1' }, '\x1b_Ga=T,f=100,'],
   ['iTerm2', { TERM_PROGRAM: 'WezTerm' }, '\x1b]1337;File=inline=1;'],
-  ['sixel', { TERM: 'foot' }, '\x1bP0;0;q"1;1;'],
   ['blocks', { COLORTERM: 'truecolor' }, '\x1b[38;2;'],
 ])('a picture is shown on a terminal: %s', async (_, env, expected) => {
   const cwd = temporaryFolder()

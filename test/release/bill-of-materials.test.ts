@@ -64,8 +64,8 @@ function project(packages: Readonly<Record<string, object>>) {
 }
 
 const two = {
-  '@scope/one': { name: '@scope/one', version: '1.2.3', dependencies: { sixel: '*', absent: '*' } },
-  sixel: { name: 'sixel', version: '0.16.0', license: '(MIT OR Apache-2.0)' },
+  '@scope/one': { name: '@scope/one', version: '1.2.3', dependencies: { undici: '*', absent: '*' } },
+  undici: { name: 'undici', version: '0.16.0', license: '(MIT OR Apache-2.0)' },
 }
 
 afterEach(() => vi.unstubAllEnvs())
@@ -88,14 +88,14 @@ describe('a bill of materials', () => {
         purl: 'pkg:npm/%40scope/one@1.2.3',
       },
       expect.objectContaining({
-        purl: 'pkg:npm/sixel@0.16.0',
+        purl: 'pkg:npm/undici@0.16.0',
         licenses: [{ expression: '(MIT OR Apache-2.0)' }],
-        components: [expect.objectContaining({ name: 'UPNG.js', licenses: [{ license: { id: 'MIT' } }] })],
+        components: [expect.objectContaining({ name: 'llhttp', licenses: [{ license: { id: 'MIT' } }] })],
       }),
     ])
     expect(bill.dependencies).toContainEqual({
       ref: 'pkg:npm/%40scope/one@1.2.3',
-      dependsOn: ['pkg:npm/sixel@0.16.0'],
+      dependsOn: ['pkg:npm/undici@0.16.0'],
     })
   })
 

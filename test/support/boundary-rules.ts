@@ -70,7 +70,6 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   ora: ['output'],
   pg: ['pipeline'],
   'pg-connection-string': ['pipeline'],
-  sixel: ['output'],
   undici: ['gateway'],
   valibot: ['config', 'contract', 'pipeline', 'sandbox'],
   yaml: ['config', 'operations', 'pipeline'],

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import { isProblem } from '../../problems.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { hasHyperlinks } from '../../output/markdown/hyperlinks.ts'
-import { chooseProtocol, hasTrueColour } from '../../output/preview/detect-protocol.ts'
+import { detectProtocol, hasTrueColour } from '../../output/preview/detect-protocol.ts'
 import { environmentRows } from '../help/topics.ts'
 import { failedBy, ok, skipped, warning, type Finding, type Checkup } from './checkup.ts'
 
@@ -28,11 +28,10 @@ export async function checkTerminal(context: Context): Promise<Finding> {
   if (screen === undefined) return skipped('no terminal: plain text is printed')
   if (env['TERM'] === 'dumb')
     return warning('TERM is dumb: plain text is printed', 'Set TERM to what your terminal is.')
-  const { protocol } = await chooseProtocol(context, 'auto', () => {})
   const facts = [
     `${screen.columns} columns`,
     colours(context),
-    `pictures: ${protocol}`,
+    `pictures: ${detectProtocol(env)}`,
     hasHyperlinks(context) ? 'links' : 'no links',
   ]
   if (!speaksUtf8(context)) {

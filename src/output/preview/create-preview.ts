@@ -32,7 +32,7 @@ export function createPreview(
   }
   const drawing = lazily(async () => {
     const { createDrawing } = await import('./drawing.ts')
-    return await createDrawing(context, mode, skip)
+    return createDrawing(context, mode, skip)
   })
   return {
     async show({ bytes, caption }) {

@@ -8,7 +8,7 @@ export interface CellSize {
 }
 
 /** On most terminals characters are about twice as high as wide. */
-export const cellAspect = 2
+const cellAspect = 2
 
 /** Minimum height of a recognisable picture. */
 const minRows = 12
@@ -41,7 +41,7 @@ export function fitPicture(width: number, height: number, room: CellSize): Fitte
  * Scales the picture down to the pixels that fit, keeping its aspect ratio.
  * @param cell pixels of one character of the terminal
  */
-export function scaleToCells(picture: Pixels, size: FittedSize, cell: PixelSize): Pixels {
+function scaleToCells(picture: Pixels, size: FittedSize, cell: PixelSize): Pixels {
   const { width, height } = picture
   const scale =
     size.limit === 'columns' ? (size.columns * cell.width) / width : (size.rows * cell.height) / height
@@ -115,27 +115,6 @@ export function kittyPicture(png: Uint8Array, size: FittedSize): string {
   return `${transfer(png, { a: 'T', f: 100, q: 2, ...extent }).join('')}\n`
 }
 
-/**
- * The same through a terminal multiplexer, which does not know about the picture: it is placed virtually, and
- * placeholder characters are printed for its cells, so that it scrolls and disappears with the text.
- * @param id 1 to 255; encoded as the colour of the characters
- */
-export function kittyPlaceholders(
-  png: Uint8Array,
-  size: CellSize,
-  id: number,
-  wrap: (sequence: string) => string,
-): string {
-  const rows = Math.min(size.rows, diacritics.length)
-  const keys = { a: 'T', f: 100, q: 2, U: 1, i: id, c: size.columns, r: rows }
-  const lines = Array.from({ length: rows }, (_, row) => {
-    // Characters without marks continue the row.
-    const first = placeholder + diacritics[row]! + diacritics[0]!
-    return `\x1b[38;5;${id}m${first}${placeholder.repeat(size.columns - 1)}\x1b[39m\n`
-  })
-  return transfer(png, keys).map(wrap).join('') + lines.join('')
-}
-
 function transfer(png: Uint8Array, keys: Readonly<Record<string, string | number>>): string[] {
   const data = Buffer.from(png.buffer, png.byteOffset, png.byteLength).toString('base64')
   const control = Object.entries(keys).map(([key, value]) => `${key}=${value},`)
@@ -148,55 +127,12 @@ function transfer(png: Uint8Array, keys: Readonly<Record<string, string | number
   return commands
 }
 
-const placeholder = '\u{10eeee}'
-
-/** They number rows and columns; the protocol has more, for pictures higher than a preview. */
-const diacritics = Array.from(
-  '\u0305\u030d\u030e\u0310\u0312\u033d\u033e\u033f\u0346\u034a\u034b\u034c\u0350\u0351\u0352' +
-    '\u0357\u035b\u0363\u0364\u0365\u0366\u0367\u0368\u0369\u036a\u036b\u036c\u036d\u036e\u036f',
-)
-
 /** iTerm2's sequence that shows a file at the cursor, which moves below it; keeps the aspect ratio. */
 export function itermPicture(file: Uint8Array, size: CellSize): string {
-  return `${sequence(file, size)}\n`
-}
-
-/**
- * The same through tmux, which does not know about the picture: first makes space for it. The blank makes tmux move
- * the terminal's own cursor to the position of the picture.
- */
-export function itermThroughTmux(
-  file: Uint8Array,
-  size: CellSize,
-  wrap: (sequence: string) => string,
-): string {
-  return `${'\n'.repeat(size.rows)}\x1b[${size.rows}A ${wrap(sequence(file, size))}\r\x1b[${size.rows}B`
-}
-
-function sequence(file: Uint8Array, { columns, rows }: CellSize): string {
+  const { columns, rows } = size
   const data = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
   const keys = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`
-  return `\x1b]1337;File=${keys}:${data.toString('base64')}\x07`
-}
-
-/** The cell size is unknown, so this is larger than on most terminals. */
-const cell = { width: 8, height: 8 * cellAspect }
-
-/** The sequence that draws a picture in sixels, with its own palette of 256 colours. */
-export async function sixelPicture(picture: Pixels, size: FittedSize): Promise<string> {
-  const { image2sixel } = await loadEncoder()
-  const scaled = scaleToCells(picture, size, cell)
-  const { data, width, height } = onCheckerboard(scaled, 8)
-  return `${image2sixel(data, width, height, 256)}\n`
-}
-
-/**
- * A bundled module of the package assigns to an undeclared global variable, which fails in strict mode; the bundle is
- * strict, so define the variable first.
- */
-async function loadEncoder() {
-  if (!('UPNG' in globalThis)) Object.assign(globalThis, { UPNG: undefined })
-  return await import('sixel/lib/SixelEncoder.js')
+  return `\x1b]1337;File=${keys}:${data.toString('base64')}\x07\n`
 }
 
 type ColourDepth = 256 | 'true'

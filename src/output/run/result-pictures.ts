@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { inCi, type Context } from '../../context.ts'
 import type { RunFile } from '../../events/run-document.ts'
-import { chooseProtocol } from '../preview/detect-protocol.ts'
+import { detectProtocol } from '../preview/detect-protocol.ts'
 import type { Screen } from '../screen.ts'
 
 /** Larger files are not looked at while a run is under way. */
@@ -22,17 +22,12 @@ export interface ResultPictures {
  */
 export function createResultPictures(context: Context, screen: Screen): ResultPictures | undefined {
   const { env, cwd } = context
-  if (!screen.isLive || inCi(env)) return undefined
+  if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined
   let drawing: Promise<void> | undefined
-  let isShown: boolean | undefined
   const draw = async (path: string) => {
-    isShown ??= (await chooseProtocol(context, 'auto', () => {})).protocol !== 'blocks'
-    if (!isShown) return
     const { createDrawing } = await import('../preview/drawing.ts')
     // A picture that cannot be shown is told by its path alone.
-    const drawn = await (
-      await createDrawing(context, 'auto', () => {})
-    ).draw(await readFile(resolve(cwd, path)))
+    const drawn = await createDrawing(context, 'auto', () => {}).draw(await readFile(resolve(cwd, path)))
     if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
   }
   return {
@@ -40,7 +35,7 @@ export function createResultPictures(context: Context, screen: Screen): ResultPi
       const picture = files.find(
         ({ mime_type: type, bytes }) => type.startsWith('image/') && bytes <= maxBytes,
       )
-      if (picture === undefined || drawing !== undefined || isShown === false) return
+      if (picture === undefined || drawing !== undefined) return
       drawing = draw(picture.path)
         .catch(() => {})
         .finally(() => (drawing = undefined))

@@ -1,11 +1,9 @@
-import { chmodSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createPreview } from '../../../src/output/preview/create-preview.ts'
 import type { PreviewMode } from '../../../src/output/preview/detect-protocol.ts'
 import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
 import { gifBytes, jpegBytes, pngBytes } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
 interface Shown {
@@ -127,16 +125,6 @@ test('iTerm2, which takes every type as it is', async () => {
   expect(screen).toBe(sequence(tiny) + sequence(gifBytes()))
 })
 
-test('sixel', async () => {
-  const flat = pngBytes({
-    width: 3,
-    height: 6,
-    rows: Array.from({ length: 6 }, () => Buffer.from([255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255])),
-  })
-  const { screen } = await show('sixel', [flat])
-  expect(screen).toBe('\x1bP0;0;q"1;1;3;6#0;2;100;0;0#0~~~$\x1b\\\n')
-})
-
 test('the caption is one line, with nothing that acts on the terminal', async () => {
   const { screen } = await show('blocks', [tiny], {}, 'a\n\x1b]0;x\x07b')
   expect(screen.split('\n').slice(1)).toEqual(['a ␛]0;x␇b', ''])
@@ -178,50 +166,4 @@ test.each<[PreviewMode, boolean, Record<string, string>]>([
   ['auto', true, { TERM: 'dumb' }],
 ])('there is no preview with %s, a terminal: %s, %j', (mode, terminal, env) => {
   expect(createPreview(testContext({ terminal, env }), mode)).toBeUndefined()
-})
-
-/** An environment inside a tmux that gives an answer. */
-function tmuxEnvironment(answer: string): Record<string, string> {
-  const folder = temporaryFolder()
-  writeFiles(folder, { tmux: `#!/bin/sh\n[ "$1" = display-message ] && printf '%b' '${answer}'\n` })
-  chmodSync(`${folder}/tmux`, 0o755)
-  return { TMUX: '/tmp/tmux-0/default,1,0', PATH: folder, ...truecolor, KITTY_WINDOW_ID: '1' }
-}
-
-test('through tmux, kitty shows the picture in characters that tmux knows', async () => {
-  const { screen } = await show('auto', [tiny], tmuxEnvironment(String.raw`1\nxterm-kitty\n\n`))
-  const [first, ...lines] = screen.split('\x1b[38;5;')
-  expect(first).toMatch(
-    /^\x1bPtmux;\x1b\x1b_Ga=T,f=100,q=2,U=1,i=128,c=24,r=12,m=0;[\w+/=]+\x1b\x1b\\\x1b\\$/,
-  )
-  expect(lines).toHaveLength(12)
-  expect(lines[0]).toBe(`128m\u{10eeee}\u0305\u0305${'\u{10eeee}'.repeat(23)}\x1b[39m\n`)
-  expect(lines[2]).toBe(`128m\u{10eeee}\u030e\u0305${'\u{10eeee}'.repeat(23)}\x1b[39m\n`)
-})
-
-test('through tmux, iTerm2 gets the picture where room was made', async () => {
-  const { screen } = await show('auto', [tiny], tmuxEnvironment(String.raw`on\nxterm\niTerm2 3.5.0\n`))
-  expect(screen).toMatch(
-    /^\n{12}\x1b\[12A \x1bPtmux;\x1b\x1b\]1337;File=inline=1;[^\x1b]+\x07\x1b\\\r\x1b\[12B$/,
-  )
-})
-
-test.each<[string, string]>([
-  ['passes nothing on', String.raw`0\nxterm-kitty\n\n`],
-  ['is attached to another terminal now', String.raw`1\nxterm-256color\nXTerm(379)\n`],
-  ['is in a terminal with sixels, over which it would draw', String.raw`1\nfoot\nfoot(1.20)\n`],
-  ['does not answer', ''],
-])('blocks are drawn when tmux %s', async (_, answer) => {
-  const env = answer === '' ? { ...tmuxEnvironment(''), PATH: '' } : tmuxEnvironment(answer)
-  const { screen, notices } = await show('auto', [tiny], env)
-  expect(screen).toContain('▀')
-  expect(notices).toEqual([])
-})
-
-test('a protocol that tmux does not pass through comes with a hint how to allow it', async () => {
-  const { screen, notices } = await show('kitty', [tiny], tmuxEnvironment(String.raw`off\nxterm-kitty\n\n`))
-  expect(screen).toContain('▀')
-  expect(notices).toEqual([
-    'tmux does not pass pictures through; allow it with: tmux set -g allow-passthrough on',
-  ])
 })

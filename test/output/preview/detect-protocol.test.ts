@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest'
 import { nearestColour } from '../../../src/output/preview/protocols.ts'
-import {
-  detectProtocol,
-  type Protocol,
-  readTmuxAnswer,
-  throughTmux,
-} from '../../../src/output/preview/detect-protocol.ts'
+import { detectProtocol, type Protocol } from '../../../src/output/preview/detect-protocol.ts'
 
 test.each<[Record<string, string>, Protocol]>([
   [{ TERM: 'xterm-kitty' }, 'kitty'],
@@ -19,11 +14,10 @@ test.each<[Record<string, string>, Protocol]>([
   [{ TERM: 'xterm', TERM_PROGRAM: 'mintty' }, 'iterm'],
   [{ TERM: 'xterm-256color', KONSOLE_VERSION: '220400' }, 'kitty'],
   [{ TERM: 'xterm-256color', KONSOLE_VERSION: '211203' }, 'blocks'],
-  [{ TERM: 'foot' }, 'sixel'],
-  [{ TERM: 'foot-extra' }, 'sixel'],
-  [{ TERM: 'mlterm-256color' }, 'sixel'],
-  [{ TERM: 'contour-latest' }, 'sixel'],
-  [{ TERM: 'xterm-sixel' }, 'sixel'],
+  // Inside these it is the terminal in which they were started.
+  [{ TERM: 'screen-256color', TMUX: '/tmp/tmux-0/default,1,0', KITTY_WINDOW_ID: '1' }, 'blocks'],
+  [{ TERM: 'screen', STY: '1.pts-0', KITTY_WINDOW_ID: '1' }, 'blocks'],
+  [{ TERM: 'foot' }, 'blocks'],
   [{ TERM: 'xterm-256color', VTE_VERSION: '7600' }, 'blocks'],
   [{ TERM: 'xterm-256color', TERM_PROGRAM: 'vscode' }, 'blocks'],
   [{ TERM: 'xterm-256color', WT_SESSION: 'x' }, 'blocks'],
@@ -33,25 +27,6 @@ test.each<[Record<string, string>, Protocol]>([
   [{}, 'blocks'],
 ])('%j is drawn on with %s', (env, protocol) => {
   expect(detectProtocol(env)).toBe(protocol)
-})
-
-test.each<[string, boolean, Protocol]>([
-  ['1\nxterm-kitty\nkitty(0.42.0)', true, 'kitty'],
-  ['on\nxterm-256color\nWezTerm 20240203', true, 'iterm'],
-  ['all\nxterm-256color\niTerm2 3.5.0', true, 'iterm'],
-  ['2\nxterm-ghostty\nghostty 1.2', true, 'kitty'],
-  // Older versions have no such option and always pass on.
-  ['\nxterm-kitty\n', true, 'kitty'],
-  ['0\nxterm-kitty\n', false, 'kitty'],
-  ['off\nxterm-kitty\n', false, 'kitty'],
-  ['1\nfoot\nfoot(1.20)', true, 'blocks'],
-  ['1\n\n', true, 'blocks'],
-])('tmux that answers %j', (answer, passesThrough, protocol) => {
-  expect(readTmuxAnswer(answer)).toEqual({ passesThrough, protocol })
-})
-
-test('every escape is doubled on the way through tmux', () => {
-  expect(throughTmux('\x1b_Gm=0;AA\x1b\\')).toBe('\x1bPtmux;\x1b\x1b_Gm=0;AA\x1b\x1b\\\x1b\\')
 })
 
 test.each<[number, number, number, number]>([

@@ -34,7 +34,6 @@ test('the terminal is asked what it is', async () => {
     (await runOnScreen(child, ['auto', '4', '4'], { env })).bytes
   expect(await show({ KITTY_WINDOW_ID: '1' })).toContain('\x1b_Ga=T,f=100,q=2,r=12,m=0;')
   expect(await show({ TERM_PROGRAM: 'WezTerm' })).toContain('\x1b]1337;File=inline=1;')
-  expect(await show({ TERM: 'foot' })).toContain('\x1bP0;0;q"1;1;4;4')
   expect(await show({ COLORTERM: 'truecolor' })).toContain('\x1b[38;2;')
   expect(await show({})).toContain('\x1b[38;5;')
 })

@@ -37,7 +37,7 @@ export interface ImageOptions extends CommonOptions {
 }
 
 /** The values of `--preview`. */
-export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off']
+export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
 
 export function addImageOptions(command: Command): void {
   explainCommon(command, {
