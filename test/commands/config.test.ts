@@ -134,10 +134,6 @@ test.each([
   ],
   ['set profiles.work.profile x', 'profile cannot be set in a profile.'],
   [
-    'edit',
-    'An editor needs a terminal.\n  hint: Change a setting with modelgate config set, or the file itself: HOME/.config/modelgate/config.yaml',
-  ],
-  [
     'path project',
     'There is no project file here.\n  hint: It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.',
   ],
