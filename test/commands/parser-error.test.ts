@@ -44,7 +44,9 @@ test('the hint names the help of what was called, not of a later word', async ()
 test.each([
   ['config edit', 'Open the file that modelgate config path names, or use modelgate config set.'],
   ['init --tour', 'Look at it with modelgate generate --sandbox "Say hello".'],
+  ['init --no-tour', 'Nothing is shown first any more.'],
 ])('%s of earlier versions is refused, with what to do instead', async (words, hint) => {
   const { code, err } = await runMain(words.split(' '))
   expect([code, err]).toEqual([2, expect.stringContaining(`hint: ${hint}\n`)])
+  expect(err).not.toContain('Did you mean')
 })

@@ -107,7 +107,9 @@ export async function readManifest(
     const message = '`imports` is not read any more: name a file of another project by its path.'
     mistakes.add(placeOf(imports.at), message)
   }
-  const top = readShape(reading, root, manifestFields, { what: 'the manifest', others: ['imports'] })
+  const known =
+    root.kind === 'mapping' ? { ...root, entries: root.entries.filter((one) => one !== imports) } : root
+  const top = readShape(reading, known, manifestFields, { what: 'the manifest' })
   if (root.kind !== 'mapping') return mistakes.refuse()
   const budget = readPart(reading, root, 'budget', manifestFields.budget.fields)
   const concurrency = readPart(reading, root, 'lanes', manifestFields.lanes.fields)

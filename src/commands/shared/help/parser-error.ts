@@ -33,10 +33,11 @@ export function parserError(error: CommanderError, program: Command, argv: reado
   const code = error.code
     .replace('commander.', '')
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const message = messageOf(error, command)
+  const gone = goneHint(error, command)
+  const message = messageOf(error, command, gone !== undefined)
   return new UsageError(message, {
     code,
-    hint: hintFor(error, command),
+    hint: gone ?? hintFor(error, command),
     next: correctedCall(message, program, argv),
   })
 }
@@ -65,13 +66,16 @@ function correctedCall(
   ]
 }
 
+/** What to do in place of a word of earlier versions; undefined for any other. */
+function goneHint({ message }: CommanderError, command: Command): string | undefined {
+  const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(message) ?? []
+  return goneWords[`${pathOf(command)} ${word}`]
+}
+
 function hintFor(error: CommanderError, command: Command): string {
   if (isKeyOption(error)) {
     return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
   }
-  const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(error.message) ?? []
-  const gone = goneWords[`${pathOf(command)} ${word}`]
-  if (gone !== undefined) return gone
   // Names of options have no white space.
   const isText = /unknown option '[^'=]*\s/.test(error.message)
   const asText = `Text that begins with a dash follows "--": ${pathOf(command)} [options] -- "-text"`
@@ -91,13 +95,14 @@ export function calledCommand(program: Command, argv: readonly string[]): Comman
   return command
 }
 
-function messageOf({ code, message }: CommanderError, command: Command): string {
+function messageOf({ code, message }: CommanderError, command: Command, isGone: boolean): string {
   // The mark of text that begins with a dash.
   const plain = message
     .replace(/^error: /, '')
     .replace('\n', ' ')
     .replaceAll('\0', '')
   const [, word = ''] = /^unknown (?:command|option) '([^]*)'/.exec(plain) ?? []
+  if (isGone) return plain.replace(/ \(Did you mean [^]*$/, '')
   if (code === 'commander.unknownCommand') {
     return `unknown command '${word}'${didYouMean(meantCommands(command, word))}`
   }
