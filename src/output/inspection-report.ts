@@ -36,14 +36,16 @@ function typeText({ mime_type: type, width, height, seconds, alpha }: Inspection
   ].join(', ')
 }
 
-function stateText({ integrity, damage }: Inspection): string | null {
+function stateText({ integrity, damage, mime_type: type }: Inspection): string | null {
   switch (integrity) {
     case 'whole':
       return 'whole'
     case 'unknown':
       return 'no damage found; the format does not say where it ends'
     case 'unchecked':
-      return null
+      return /^(?:image|video)\//.test(type ?? '')
+        ? 'cannot be judged: there is no check for this type'
+        : null
     default:
       return `damaged: ${damage}`
   }

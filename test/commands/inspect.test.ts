@@ -9,6 +9,7 @@ import { gifBytes, pngBytes } from '../support/image-bytes.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { TestOverrides } from '../support/test-context.ts'
+import { webmBytes } from '../support/video-bytes.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const png = pngBytes({ width: 3, height: 2 })
@@ -305,4 +306,13 @@ describe('several files and those that cannot be read', () => {
     const { files } = await inspected(cwd, ...names)
     expect(files.map(({ path }) => path)).toEqual(names)
   })
+})
+
+test('of media in a container that has no check it is said that it cannot be judged', async () => {
+  const cwd = folderWith({ 'a.webm': webmBytes, 'a.txt': 'A text.' })
+  const { code, out } = await runMain(['inspect', 'a.webm', 'a.txt'], { cwd })
+  expect([code, out.match(/^state.*$/gm)]).toEqual([
+    0,
+    ['state\tcannot be judged: there is no check for this type'],
+  ])
 })
