@@ -28,7 +28,6 @@ _modelgate() {
       '/inspect') path='inspect' ;;
       '/usage') path='usage' ;;
       '/init') path='init' ;;
-      '/again') path='again' ;;
       '/log') path='log' ;;
       '/models') path='models' ;;
       '/auth') path='auth' ;;
@@ -160,7 +159,6 @@ _modelgate() {
       'inspect') flags="--json --jsonl -h --help" ;;
       'usage') flags="--since --by --json --profile -h --help" ;;
       'init') flags="--text-model --image-model --video-model --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
-      'again') flags="$flags --no-sandbox" ;;
       'log') flags="-n --limit --since --grep --command --json --jsonl -h --help" ;;
       'log show') flags="--json --jsonl -h --help" ;;
       'log clear') flags="--before --json --force --jsonl -h --help" ;;
@@ -185,7 +183,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond chat response image video run sandbox inspect usage init again log models auth config doctor schema completion help' ;;
+    '') words='generate respond chat response image video run sandbox inspect usage init log models auth config doctor schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'chat') : ;;
@@ -214,7 +212,6 @@ _modelgate() {
     'inspect') files=plain ;;
     'usage') : ;;
     'init') : ;;
-    'again') files=at live=calls ;;
     'log') words='show clear' ;;
     'log show') live=calls ;;
     'log clear') : ;;
@@ -233,7 +230,7 @@ _modelgate() {
     'doctor') : ;;
     'schema') words='output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean run-worker assets events error manifest' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video run inspect usage init again log models auth config doctor schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video run inspect usage init log models auth config doctor schema completion help' ;;
   esac
   _modelgate_value
 }

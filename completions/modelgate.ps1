@@ -16,7 +16,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
             'usage' = 'Add up what was created, and what it cost by your prices'
             'init' = 'Set up gateway, key and models, or look around first'
-            'again' = 'Send the request of an earlier call once more, changed by flags'
             'log' = 'Show what was called: prompts, answers, files, usage'
             'models' = 'Show the known models and their limits, or those of the gateway'
             'auth' = 'Store, show and remove the key'
@@ -735,9 +734,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
-        'again' = [ordered]@{
-            '--no-sandbox' = 'send a call of the sandbox to the gateway'
-        }
         'log' = [ordered]@{
             '--limit' = 'show so many of them; 0 for all (20)'
             '--since' = 'only calls that began then or later: 2h, 3d, yesterday, 2026-11-22'
@@ -947,7 +943,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-clean', 'run-worker', 'assets', 'events', 'error', 'manifest')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'run', 'inspect', 'usage', 'init', 'again', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'run', 'inspect', 'usage', 'init', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -988,7 +984,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'init --image-model' = 'models'
         'init --video-model' = 'models'
         'init --profile' = 'profiles'
-        'again' = 'calls'
         'log show' = 'calls'
         'models' = 'models'
         'models --profile' = 'profiles'

@@ -196,15 +196,6 @@ export const commandEntries: readonly CommandEntry[] = [
     },
   },
   {
-    name: 'again',
-    about: 'Send the request of an earlier call once more, changed by flags',
-    sends: true,
-    load: async (tools) => {
-      const { registerAgain } = await import('./commands/again.ts')
-      return (command, context) => registerAgain(command, context, tools)
-    },
-  },
-  {
     name: 'log',
     about: 'Show what was called: prompts, answers, files, usage',
     sends: true,

@@ -2,9 +2,9 @@ import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import {
   addCommonOptions,
-  originOf,
+  commandLineOf,
   refuseCommonOptions,
-  rememberOrigin,
+  rememberCommandLine,
 } from './commands/shared/options/common-options.ts'
 import {
   addExamples,
@@ -31,7 +31,7 @@ const examples: readonly Example[] = [
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
   const program = createProgram(context)
   // A command that runs others is what was typed.
-  if (originOf(context).words.length === 0) rememberOrigin(context, { words: argv })
+  if (commandLineOf(context).length === 0) rememberCommandLine(context, argv)
   try {
     await program.parseAsync(markDashedText(argv), { from: 'user' })
   } catch (error) {

@@ -33,7 +33,7 @@ async function showCall(
   name: string,
 ): Promise<void> {
   const log = ownLog(context)
-  const call = await describeCall(findCall(log, name))
+  const call = await describeCall(findCall(log, name), context.cwd)
   const warnings = unreadableLines(log)
   const gate = createGate(context)
   const mode = json ? 'json' : jsonl ? 'jsonl' : undefined

@@ -99,7 +99,7 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
   const log = ownLog(context)
   const filter = { since: start, grep, command, model }
   // One more than is shown tells whether there are more.
-  const found = listCalls(log, filter, limit! + 1)
+  const found = listCalls(log, filter, limit! + 1, context.cwd)
   const calls = found.slice(0, limit)
   await printCalls(context, options, settings!, calls, unreadableLines(log))
   if (options.json || options.jsonl || settings!.quiet.value || !context.stdout.isTerminal) return

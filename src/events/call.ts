@@ -31,7 +31,6 @@ const fileFields = {
 const input = object({
   path: text('absolute, or a URL; "-" for standard input; empty for what came inside JSON'),
   bytes: count('its size'),
-  sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal'),
   field: orNull(oneOf(['image', 'mask'], ''), 'the field of an image edit'),
 })
 
@@ -61,9 +60,9 @@ const callFields = {
   usage: anything('token counts, as in the document of the command; null where the gateway reports none'),
   created: anything('what the call created: images, video_seconds, job; null for a look-up'),
   jobs: texts('jobs that it waited for or cancelled'),
-  repeats: textOrNull('id of the call whose request it sent once more'),
   inputs: list(input, 'media that were sent, which are not copied'),
   prompt: textOrNull('the prompt; null where the call was recorded without it'),
+  again: textOrNull('the line to paste that makes the call again; null where the log lacks a part of it'),
 }
 
 /** A call in the log. */

@@ -49,7 +49,7 @@ const origin = object({
   prompt: textOrNull('the prompt'),
   revised_prompt: textOrNull('the prompt as revised by the gateway'),
   request_id: textOrNull('id of the request'),
-  again: orNull(texts('word'), 'the words of a command that makes such a file again'),
+  again: textOrNull('the line to paste that makes such a file again'),
 })
 
 /** What is found out about a file. */

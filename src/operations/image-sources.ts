@@ -32,7 +32,7 @@ export interface ImageSource extends SourceInput {
   readonly info: ImageInfo | undefined
   /** The bytes, from the beginning. */
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
-  /** The SHA-256 of the bytes, in hexadecimal, as they were when they were last read whole; else reads them. */
+  /** Reads the bytes for their SHA-256, in hexadecimal. */
   digest(): Promise<string>
 }
 
@@ -122,20 +122,12 @@ function source(
   open: ImageSource['open'],
 ): ImageSource {
   const info = readImageInfo(head)
-  let sha256: string | undefined
-  async function* openHashed() {
-    const hash = createHash('sha256')
-    for await (const chunk of open()) {
-      hash.update(chunk)
-      yield chunk
-    }
-    sha256 = hash.digest('hex')
-  }
   const digest = async () => {
-    if (sha256 === undefined) for await (const _ of openHashed());
-    return sha256!
+    const hash = createHash('sha256')
+    for await (const chunk of open()) hash.update(chunk)
+    return hash.digest('hex')
   }
-  return { ...input, label, fileName, bytes, mediaType: mediaTypeOf(head), info, open: openHashed, digest }
+  return { ...input, label, fileName, bytes, mediaType: mediaTypeOf(head), info, open, digest }
 }
 
 /** The properties of a picture whose header follows unusually long metadata. */

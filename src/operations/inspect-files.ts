@@ -4,7 +4,9 @@ import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { asModelgateError, ModelgateError } from '../errors.ts'
 import type { Inspection, InspectionDocument } from '../events/inspection.ts'
 import { outputVersion } from '../events/output-schema.ts'
+import { shellWord } from '../files/file-error.ts'
 import type { FileFacts } from '../files/inspect-file.ts'
+import { lineOf } from '../files/log/log-entry.ts'
 import { callsOfFiles, type LoggedCall } from '../files/log/log-file.ts'
 import { readSidecar, type StoredSidecar } from '../files/sidecar.ts'
 import type { Listener, OperationContext } from './operation.ts'
@@ -106,8 +108,7 @@ function inspectionOf(
     integrity: integrity.state,
     damage: integrity.damage ?? null,
     credentials: credentialsOf(facts),
-    made_with:
-      sidecar === undefined && call === undefined ? null : originOf(sidecar, call, facts, resolve(cwd, path)),
+    made_with: sidecar === undefined && call === undefined ? null : originOf(sidecar, call, facts, cwd),
   }
 }
 
@@ -128,27 +129,26 @@ function credentialsOf({ credentials: found }: FileFacts): Inspection['credentia
   }
 }
 
-/** The log says how to repeat the call; the sidecar has what a log without prompts lacks. */
+/** The log has the command line; the sidecar has what a log without prompts lacks. */
 function originOf(
   sidecar: StoredSidecar | undefined,
   call: LoggedCall | undefined,
-  { sha256 }: Pick<FileFacts, 'sha256'>,
-  path: string,
+  { path, sha256 }: Pick<FileFacts, 'path' | 'sha256'>,
+  cwd: string,
 ): NonNullable<Inspection['made_with']> {
   const entry = call?.entry()
   const written = entry?.files.find((file) => file.sha256 === sha256)?.path
   return {
     sidecar: sidecar?.path ?? null,
     log_number: call?.number ?? null,
-    path: written === undefined || written === path ? null : written,
+    path: written === undefined || written === resolve(cwd, path) ? null : written,
     time: entry?.time ?? sidecar?.time ?? null,
     command: entry?.command ?? sidecar?.command ?? null,
     model: entry?.model ?? sidecar?.model ?? null,
     prompt: entry?.prompt ?? sidecar?.prompt ?? null,
     revised_prompt: sidecar?.revisedPrompt ?? null,
     request_id: entry?.request_id ?? sidecar?.requestId ?? null,
-    // An entry without its request cannot be repeated.
-    again: entry?.request === undefined ? commandOf(sidecar) : ['modelgate', 'again', String(call!.number)],
+    again: (entry && lineOf(entry, cwd)) ?? commandOf(sidecar),
   }
 }
 
@@ -159,7 +159,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
 }
 
 /** The command line that a sidecar amounts to, for one image; null where there is none, or it lacks something. */
-function commandOf(sidecar: StoredSidecar | undefined): string[] | null {
+function commandOf(sidecar: StoredSidecar | undefined): string | null {
   if (sidecar === undefined) return null
   const { command, model, prompt, parameters, inputs } = sidecar
   const endpoint = command !== null && Object.hasOwn(endpoints, command) ? endpoints[command]! : undefined
@@ -181,4 +181,6 @@ function commandOf(sidecar: StoredSidecar | undefined): string[] | null {
     '--',
     prompt.startsWith('@') ? `\\${prompt}` : prompt,
   ]
+    .map(shellWord)
+    .join(' ')
 }

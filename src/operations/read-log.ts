@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { UsageError } from '../errors.ts'
 import type { CallFile, CallSummary, WholeCall } from '../events/call.ts'
 import { systemCode } from '../files/file-error.ts'
-import type { LogEntry, LogFacts, LoggedFile } from '../files/log/log-entry.ts'
+import { lineOf, type LogEntry, type LogFacts, type LoggedFile } from '../files/log/log-entry.ts'
 import { endedAt, type LoggedCall, type LogReader } from '../files/log/log-file.ts'
 
 /** Which calls are wanted; all that is given has to hold. */
@@ -21,8 +21,12 @@ export interface LogFilter {
 /** By how much the clock may have been set back for a while, and calls of that time still hide no earlier ones. */
 const clockSlackMs = 2 * 24 * 60 * 60 * 1000
 
-/** The calls that pass the filter, the newest first, at most `limit`. @throws FileError */
-export function listCalls(log: LogReader, filter: LogFilter, limit: number): CallSummary[] {
+/**
+ * The calls that pass the filter, the newest first, at most `limit`.
+ * @param here the working directory
+ * @throws FileError
+ */
+export function listCalls(log: LogReader, filter: LogFilter, limit: number, here: string): CallSummary[] {
   const { since = -Infinity, grep, command, model } = filter
   const search = grep === undefined ? undefined : createSearch(grep)
   const calls: CallSummary[] = []
@@ -37,7 +41,7 @@ export function listCalls(log: LogReader, filter: LogFilter, limit: number): Cal
       (command === undefined || facts.command === command || facts.command.startsWith(`${command} `)) &&
       (model === undefined || facts.model === model) &&
       (search === undefined || search(call))
-    if (isWanted) calls.push(summaryOf(call))
+    if (isWanted) calls.push(summaryOf(call, here))
   }
   return calls
 }
@@ -90,27 +94,30 @@ export function findCall(log: LogReader, name: string): LoggedCall {
   })
 }
 
-function summaryOf(call: LoggedCall): CallSummary {
+function summaryOf(call: LoggedCall, here: string): CallSummary {
   const entry = call.entry()
-  return { ...callFields(call.number, entry), files: entry.files.map(fileFields) }
+  return { ...callFields(call.number, entry, here), files: entry.files.map(fileFields) }
 }
 
-/** All of a call, and what has become of its files. */
-export async function describeCall(call: LoggedCall): Promise<WholeCall> {
+/**
+ * All of a call, and what has become of its files.
+ * @param here the working directory
+ */
+export async function describeCall(call: LoggedCall, here: string): Promise<WholeCall> {
   const entry = call.entry()
   const files = entry.files.map(async (file): Promise<CallFile> => {
     return { ...fileFields(file), state: await stateOf(file) }
   })
   return {
-    ...callFields(call.number, entry),
-    files: await Promise.all(files),
+    ...callFields(call.number, entry, here),
     arguments: entry.arguments ?? null,
+    files: await Promise.all(files),
     request: entry.request ?? null,
     reply: entry.reply ?? null,
   }
 }
 
-function callFields(number: number, entry: LogEntry) {
+function callFields(number: number, entry: LogEntry, here: string) {
   const { id, time, duration_ms, command, cwd, exit_code, error } = entry
   return {
     number,
@@ -131,9 +138,9 @@ function callFields(number: number, entry: LogEntry) {
     usage: entry.usage ?? null,
     created: entry.created ?? null,
     jobs: entry.jobs ?? [],
-    repeats: entry.repeats ?? null,
     inputs: (entry.inputs ?? []).map((input) => ({ ...input, field: input.field ?? null })),
     prompt: entry.prompt ?? null,
+    again: lineOf(entry, here) ?? null,
   }
 }
 

@@ -7,17 +7,18 @@ import { byteText } from '../quantities.ts'
 import { sanitise } from './gate.ts'
 import { outcomeOf } from './log-table.ts'
 import { tokenCounts } from './notices.ts'
-import { type Columns, oneLine, reportText } from './table-cells.ts'
+import { type Columns, commandText, oneLine, reportText } from './table-cells.ts'
 
 /** All of one call: its facts, then prompt, request and answer. Safe for a terminal. */
 export function callReport(call: WholeCall, columns: Columns): string {
   const { id, number, command, cwd, profile, model, error, usage, created } = call
+  const typed = call.arguments && `modelgate ${call.arguments.map(shellWord).join(' ')}`
   const facts = reportText(
     [
       ['call', `${number} (${id})`],
       ['when', timeText(call)],
       ['command', command],
-      ['typed', call.arguments && `modelgate ${call.arguments.map(shellWord).join(' ')}`],
+      ['typed', call.again === null ? typed : null],
       ['folder', cwd],
       ['gateway', call.sandbox ? 'sandbox' : call.origin],
       ['profile', profile],
@@ -29,7 +30,6 @@ export function callReport(call: WholeCall, columns: Columns): string {
       ['tokens', tokensText(usage)],
       ['created', createdText(created)],
       ['jobs', jobsText(call)],
-      ['repeats', call.repeats],
       ...call.inputs.map(({ path, bytes }): Row => [
         'sent',
         `${path || 'media in the request'}, ${byteText(bytes)}`,
@@ -46,7 +46,7 @@ export function callReport(call: WholeCall, columns: Columns): string {
   const texts = blocks.flatMap(([name, text]) =>
     text === null ? [] : [`\n${name}\n${indented(sanitise(text))}\n`],
   )
-  return facts + texts.join('')
+  return facts + commandText('again', call.again, columns) + texts.join('')
 }
 
 type Row = readonly [name: string, value: string | null]

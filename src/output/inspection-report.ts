@@ -1,12 +1,11 @@
 import type { Inspection } from '../events/inspection.ts'
-import { shellWord } from '../files/file-error.ts'
 import { localSecond } from '../local-time.ts'
-import { reportText, type Columns } from './table-cells.ts'
+import { commandText, reportText, type Columns } from './table-cells.ts'
 
 /** What was found out about a file, a name and a value on each line; a blank line ends it for people. */
 export function inspectionReport(file: Inspection, columns: Columns): string {
   const { path, bytes, sha256, made_with: origin, credentials } = file
-  return reportText(
+  const facts = reportText(
     [
       ['file', path],
       ['type', typeText(file)],
@@ -21,10 +20,10 @@ export function inspectionReport(file: Inspection, columns: Columns): string {
       ['revised', origin?.revised_prompt ?? null],
       ['first path', origin?.path ?? null],
       ['request id', origin?.request_id ?? null],
-      ['again', origin?.again?.map(shellWord).join(' ') ?? null],
     ],
     columns,
   )
+  return facts + commandText('again', origin?.again ?? null, columns)
 }
 
 function typeText({ mime_type: type, width, height, seconds, alpha }: Inspection): string {

@@ -52,6 +52,12 @@ export function reportText(
   return known.map(([name, value]) => wrapped(name, value, Math.min(width, columns - 20), columns)).join('')
 }
 
+/** A command line on a line of its own, which is never broken, so that it can be pasted; empty for null. */
+export function commandText(name: string, line: string | null, columns: Columns): string {
+  if (line === null) return ''
+  return columns === undefined ? `${name}\t${oneLine(line)}\n` : `${name}\n${sanitise(line)}\n`
+}
+
 /** A name, and its value in lines of words beside it. */
 function wrapped(name: string, value: string, width: number, columns: number): string {
   const [first = '', ...rest] = breakLine(value, columns - width - gap.length)

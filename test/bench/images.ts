@@ -57,7 +57,6 @@ export function measureImages(workbench: Workbench): Measurement[] {
   return [
     atLeast('reply of 100 MB / openai', inTurns(workbench, create, officialCreate), 2.5),
     memory(workbench, 'reply of 100 MB, most memory', create, 140),
-    // Half of ours is the digest of each source for the log, so that `again` sends the same bytes.
     atLeast('upload of 16 x 49 MB / openai', inTurns(workbench, edit, officialEdit), 1),
     ...(hasCurl(workbench)
       ? [atMost('upload of 16 x 49 MB / curl', inTurns(workbench, edit, curl), 1.4)]

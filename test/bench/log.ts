@@ -12,8 +12,6 @@ const calls: readonly (readonly string[])[] = [
   ['log'],
   ['log', 'show', '1'],
   ['log', 'show', String(entries)],
-  ['again', '1', '--dry-run'],
-  ['again', String(entries - 1), '--dry-run'],
   ['usage'],
   ['usage', '--by', 'day'],
 ]
@@ -62,7 +60,6 @@ function entryNumber(at: number): LogEntry {
     files: [],
     arguments: ['generate', '-m', 'text-model', prompt],
     prompt,
-    repeat: ['generate', '-m', 'text-model'],
     request: { contents: [{ role: 'user', parts: [{ text: prompt }] }] },
     reply: { text, content: { role: 'model', parts: [{ text }] } },
   }

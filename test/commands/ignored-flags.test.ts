@@ -60,7 +60,6 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--by', 'day'],
   ],
   init: [['--base-url', 'http://127.0.0.1:1024', '--yes', '--no-check']],
-  again: [['--force'], ['1', 'Bye']],
   log: [['--since', '2h', '--grep', 'x', '--command', 'image', '-m', 'x', '-n', '3']],
   'log show': [['1']],
   'log clear': [['--before', '2h'], ['--force']],
@@ -158,11 +157,6 @@ async function ignoredBy(words: string): Promise<string[]> {
   if (words === 'video list') {
     const context = testContext({ cwd, env })
     await toEnd(main(['video', 'generate', '--sandbox', 'A hill'], context), context.clock)
-  }
-  // So that there is a call to repeat.
-  if (words === 'again') {
-    const context = testContext({ cwd, env: { ...env, MODELGATE_HISTORY: 'full' } })
-    await toEnd(main(['generate', '--sandbox', 'Hi'], context), context.clock)
   }
   const startsResponse = words.startsWith('response ')
   if (startsResponse) {

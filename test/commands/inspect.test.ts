@@ -143,26 +143,9 @@ describe('what made a file', () => {
       prompt: '@home, "now"',
       revised_prompt: 'At home',
       request_id: 'req_1',
-      again: [
-        'modelgate',
-        'image',
-        'edit',
-        '--model',
-        'image-model-a',
-        '--size',
-        '1024x1024',
-        '--stream',
-        '--output-compression',
-        '80',
-        '--set',
-        'odd={"a":1}',
-        '--image',
-        'my room.png',
-        '--mask',
-        'wall.png',
-        '--',
-        '\\@home, "now"',
-      ],
+      again:
+        'modelgate image edit --model image-model-a --size 1024x1024 --stream --output-compression 80 ' +
+        `--set 'odd={"a":1}' --image 'my room.png' --mask wall.png -- '\\@home, "now"'`,
     })
   })
 
@@ -210,7 +193,7 @@ describe('what made a file', () => {
         },
         { now: 0, clean: (json) => json },
       )
-    const full = { arguments: ['image', 'create'], prompt: 'A boat', request: { prompt: 'A boat' } }
+    const full = { arguments: ['image', 'create', 'A boat'], prompt: 'A boat', request: { prompt: 'A boat' } }
     await log('old', png, full)
     await log('new', png, full)
     await log('other', gifBytes())
@@ -223,9 +206,9 @@ describe('what made a file', () => {
         command: 'image create',
         model: 'image-model-a',
         prompt: 'A boat',
-        again: ['modelgate', 'again', '2'],
+        again: "modelgate image create 'A boat'",
       },
-      // Recorded without its request: there is nothing to repeat.
+      // Recorded without its command line.
       { log_number: 1, path: null, prompt: null, again: null },
     ])
   })

@@ -131,15 +131,6 @@ export const calls: readonly Call[] = [
     leaves: { stdout: 'resp_1\n', files: {} },
   },
   {
-    ...program,
-    name: 'again',
-    before: [['generate', '-m', 'some-model', 'Say hello.']],
-    argv: ['again'],
-    exchanges: [generateStream],
-    leaves: hello,
-    begun,
-  },
-  {
     how: 'chat',
     name: 'chat',
     argv: ['chat', '-m', 'some-model', '--render', 'never', 'Say hello.'],

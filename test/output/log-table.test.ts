@@ -127,7 +127,6 @@ test('one call, with all that is known of it', () => {
 call        1 (log_0123456789abcdef)
 when        2026-11-22 09:00:00, took 1.2 s
 command     image edit
-typed       modelgate image edit 'A boat'
 folder      /home/a b
 gateway     https://gateway.example
 profile     work
@@ -142,6 +141,8 @@ jobs        video_1
 sent        /home/a b/in.png, 9 B
 file        /home/a b/boat.png, 1024x1024 png 5 B (changed
             since)
+again
+modelgate image edit "A boat"
 
 prompt
   A boat

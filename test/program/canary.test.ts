@@ -25,7 +25,7 @@ const groups: readonly [
     ['none', 'failed', 'refused'],
   ],
   [
-    ['generate -m some hello', 'log', 'log show', 'again', 'log show 2'],
+    ['generate -m some hello', 'log', 'log show'],
     ['', '--json', '--jsonl'],
     ['none', 'failed', 'refused'],
   ],

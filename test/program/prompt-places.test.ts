@@ -38,7 +38,7 @@ const remix = 'video remix --no-check -m sora-2 video_123456'
 /** Commands that are run one after the other on the same machine, each in these modes. */
 const groups: readonly (readonly [commands: readonly string[], modes: readonly string[]])[] = [
   [
-    [`${text} PROMPT`, 'respond -m some PROMPT', 'log', 'log show', 'again'],
+    [`${text} PROMPT`, 'respond -m some PROMPT', 'log', 'log show'],
     ['', '--json', '--jsonl'],
   ],
   [

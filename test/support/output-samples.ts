@@ -91,9 +91,9 @@ const sampleCall: CallSummary = {
   usage: { input_tokens: 3 },
   created: { images: { count: 1, size: '1024x1024' } },
   jobs: ['video_1'],
-  repeats: null,
-  inputs: [{ path: '/home/a b/in.png', bytes: 9, sha256: 'cd'.repeat(32), field: 'mask' }],
+  inputs: [{ path: '/home/a b/in.png', bytes: 9, field: 'mask' }],
   prompt: 'A boat',
+  again: 'modelgate image edit "A boat"',
   files: [
     {
       path: '/home/a b/boat.png',
@@ -169,7 +169,7 @@ const sampleInspection: Inspection = {
     prompt: 'A paper boat',
     revised_prompt: null,
     request_id: 'req_1',
-    again: ['modelgate', 'again', '3'],
+    again: 'modelgate image create "A boat"',
   },
 }
 

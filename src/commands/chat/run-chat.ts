@@ -13,7 +13,7 @@ import { loadStyles } from '../../output/screen.ts'
 import { createWordWrap } from '../../output/word-wrap.ts'
 import { buildGenerateRequest } from '../generate.ts'
 import { buildRespondRequest } from '../respond.ts'
-import { originOf, rememberOrigin, type CommonOptions } from '../shared/options/common-options.ts'
+import { commandLineOf, rememberCommandLine, type CommonOptions } from '../shared/options/common-options.ts'
 import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
 import {
   configuredBaseUrl,
@@ -264,7 +264,7 @@ async function answer(
   const signal = AbortSignal.any([context.signal, stop.signal])
   // Everything else is that of the process.
   const turn = Object.create(context, { signal: { value: signal } }) as Context
-  rememberOrigin(turn, originOf(context))
+  rememberCommandLine(turn, commandLineOf(context))
   let hasSent = false
   const gateway = {
     ...opened.gateway,
@@ -302,7 +302,7 @@ async function answer(
       settings,
       { ...opened, gateway, hasSent: () => hasSent },
       {
-        logged: { command: 'chat', repeatedBy: style, model, body, media },
+        logged: { command: 'chat', model, body, media },
         output: async () => ({
           ...(await openTextOutput(context, options as CommonOptions, settings, async () => undefined)),
           rescue: { folder: rescueFolder(context), name: 'chat.txt' },

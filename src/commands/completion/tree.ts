@@ -22,7 +22,6 @@ const liveArguments: Readonly<Record<string, LiveKind>> = {
   'response wait': 'responses',
   'response cancel': 'responses',
   models: 'models',
-  again: 'calls',
   'log show': 'calls',
   run: 'assets',
   'run adopt': 'assets',

@@ -130,7 +130,6 @@ const usualEntry = new RegExp(
       `\\{"input_tokens":${number},"cached_tokens":${number},"output_tokens":${number}[^{}]*?(?:,"input_image_tokens":${number})?[^{}]*\\}`,
     ),
     optional('created', String.raw`(\{(?:[^{}]|\{[^{}]*\})*\})`),
-    optional('repeats', other),
     `,"files":\\[([^"\\]]*(?:${other}[^"\\]]*)*)\\](?:,"end":${other}\\})?$`,
   ].join(''),
 )

@@ -1,3 +1,4 @@
+import { shellWord } from '../file-error.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 
 /** A file that a call wrote. */
@@ -20,8 +21,6 @@ export interface LoggedInput {
   /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
   readonly path: string
   readonly bytes: number
-  /** Of the content, in hexadecimal. */
-  readonly sha256: string
   /** Of an image edit, which sends files beside its body: `image` or `mask`. */
   readonly field?: 'image' | 'mask'
 }
@@ -73,8 +72,6 @@ export interface LogFacts {
   readonly created?: LoggedCreation
   /** The jobs that it waited for, looked up or cancelled: ids of videos, operations or background responses. */
   readonly jobs?: readonly string[]
-  /** The id of the entry whose request it sent once more. */
-  readonly repeats?: string
   readonly files: readonly LoggedFile[]
   readonly inputs?: readonly LoggedInput[]
 }
@@ -82,11 +79,11 @@ export interface LogFacts {
 /** One call that sent a request. */
 export interface LogEntry extends LogFacts {
   // Only with `history: full`. In JSON these follow the facts, `arguments` first.
-  /** The command line as typed. */
+  /** The command line as typed; of the content of a `data:` URL only `…` is kept. */
   readonly arguments?: readonly string[]
+  /** Whether standard input was read. */
+  readonly read_stdin?: true
   readonly prompt?: string
-  /** The words and flags of a command line that repeats the call, together with the request as `--body`. */
-  readonly repeat?: readonly string[]
   /** The body; media in it are replaced by references (`mediaReference`). */
   readonly request?: JsonObject
   /**
@@ -105,9 +102,9 @@ const endOf = (id: string) => `,"end":"${id}"}`
 
 /** One line of the log, without its newline: the facts come first, so that they can be read alone. */
 export function encodeEntry(entry: LogEntry): string {
-  const { arguments: words, prompt, repeat, request, reply, ...facts } = entry
+  const { arguments: words, read_stdin, prompt, request, reply, ...facts } = entry
   const kept = reply && withoutText(reply)
-  const full = words === undefined ? {} : { arguments: words, prompt, repeat, request, reply: kept }
+  const full = words === undefined ? {} : { arguments: words, read_stdin, prompt, request, reply: kept }
   return JSON.stringify({ ...facts, ...full, end: entry.id })
 }
 
@@ -209,8 +206,8 @@ const isListOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check)
-const isFile: Check = (value) =>
-  isObject(value) && isText(value['path']) && isNumber(value['bytes']) && isText(value['sha256'])
+const isInput: Check = (value) => isObject(value) && isText(value['path']) && isNumber(value['bytes'])
+const isFile: Check = (value) => isInput(value) && isText((value as JsonObject)['sha256'])
 const isError: Check = (value) => isObject(value) && isText(value['code']) && isText(value['message'])
 
 const isoTime = /^\d{4}-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/
@@ -236,12 +233,26 @@ const checks: Readonly<Record<string, Check>> = {
   usage: isObject,
   created: isObject,
   jobs: isListOf(isText),
-  repeats: isText,
   files: isListOf(isFile),
-  inputs: isListOf(isFile),
+  inputs: isListOf(isInput),
   arguments: isListOf(isText),
+  read_stdin: (value) => value === true,
   prompt: isText,
-  repeat: isListOf(isText),
   request: isObject,
   reply: isObject,
+}
+
+/**
+ * The line to paste that makes a call again. What it read on standard input has to be given again: until then the shell
+ * finds no file of the name `INPUT`, and nothing is sent. Undefined for a chat, and where the log lacks a part of it.
+ * @param here the working directory
+ */
+export function lineOf(
+  { arguments: words, command, cwd, read_stdin: isInputLost }: LogEntry,
+  here: string,
+): string | undefined {
+  if (words === undefined || command === 'chat' || words.some((word) => /^data:.*,…$/i.test(word)))
+    return undefined
+  const change = cwd === here || cwd === '' ? '' : `cd ${shellWord(cwd)} && `
+  return `${change}${['modelgate', ...words].map(shellWord).join(' ')}${isInputLost ? ' < INPUT' : ''}`
 }

@@ -7,51 +7,32 @@ import { referencesIn, restoreMedia, type MediaReference } from '../../files/med
 
 /**
  * Reads the media that kept messages refer to, and puts it back where it was.
- * @param told what has the media, and what to do without
  * @throws FileError (exit 10) for a file that is gone or has changed, which is named
  */
-export async function withMedia<Value>(
-  context: FileContext,
-  value: Value,
-  told: Told = conversation,
-): Promise<Value> {
+export async function withMedia<Value>(context: FileContext, value: Value): Promise<Value> {
   const references = referencesIn(value)
   if (references.length === 0) return value
   const contents = new Map<string, Buffer>()
   for (const reference of references) {
-    if (!contents.has(reference.sha256))
-      contents.set(reference.sha256, await contentOf(context, reference, told))
+    if (!contents.has(reference.sha256)) contents.set(reference.sha256, await contentOf(context, reference))
   }
   return restoreMedia(value, ({ sha256 }) => contents.get(sha256)!)
 }
 
-/** How messages speak of what has the media. */
-interface Told {
-  readonly what: string
-  readonly hint: string
-}
+const hint = 'Put it back, or start again without the exchange that has it: a conversation keeps no copies.'
 
-const conversation: Told = {
-  what: 'The conversation',
-  hint: 'Put it back, or start again without the exchange that has it: a conversation keeps no copies.',
-}
-
-async function contentOf(
-  context: FileContext,
-  { path, sha256, bytes }: MediaReference,
-  { what, hint }: Told,
-): Promise<Buffer> {
+async function contentOf(context: FileContext, { path, sha256, bytes }: MediaReference): Promise<Buffer> {
   if (path === undefined || path === '-') {
-    const message = `${what} contains ${bytes} bytes that came from standard input, of which there is no copy.`
+    const message = `The conversation contains ${bytes} bytes that came from standard input, of which there is no copy.`
     throw new FileError('media_not_kept', message, { phase: 'input', billed: 'no', hint })
   }
   // A pipe is not what was read then.
   const content = await readInputFile(context, path, { pipes: false })
   if (content instanceof ModelgateError) {
-    const message = `${what} contains ${shownPath(path)}: ${content.message}`
+    const message = `The conversation contains ${shownPath(path)}: ${content.message}`
     throw new FileError(content.code, message, { phase: 'input', billed: 'no', hint })
   }
   if (createHash('sha256').update(content).digest('hex') === sha256) return content
-  const message = `${what} contains ${shownPath(path)}, which has changed since.`
+  const message = `The conversation contains ${shownPath(path)}, which has changed since.`
   throw new FileError('media_changed', message, { phase: 'input', billed: 'no', hint })
 }

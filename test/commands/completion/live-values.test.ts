@@ -209,7 +209,6 @@ test('the scripts ask where an id, a model, a profile or a number is expected', 
   collectFrom(children)
   expect(Object.fromEntries(asked)).toMatchObject({
     models: 'models',
-    again: 'calls',
     'log show': 'calls',
     'response cancel': 'responses',
     'response status': 'responses',

@@ -85,7 +85,6 @@ test('a text call is in the log, with what a conversation goes on from', async (
     files: [],
     arguments: ['generate', '-m', 'sandbox-text', 'Hello'],
     prompt: 'Hello',
-    repeat: ['generate', '-m', 'sandbox-text'],
     request: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
     reply: { text, content: { role: 'model', parts: [{ text }] } },
   })
@@ -108,7 +107,6 @@ test('a response has its id and its items', async () => {
       format: 'txt',
     },
   ])
-  expect(entry.repeat).toEqual(['respond', '--output', 'a.txt'])
 })
 
 test('with --json the reply is kept, too', async () => {
@@ -127,7 +125,6 @@ test('an image: what was created, which file it is in, and no copy of it', async
     model: 'image-model-a',
     created: { images: { count: 1, size: '1024x1024', quality: 'low' } },
     prompt: 'A boat',
-    repeat: ['image', 'create', '--output', 'boat.png', '--sidecar'],
     request: { model: 'image-model-a', prompt: 'A boat', size: '1024x1024', quality: 'low' },
   })
   expect(entry.files).toEqual([
@@ -143,14 +140,12 @@ test('an image: what was created, which file it is in, and no copy of it', async
   expect(JSON.stringify(entry)).not.toContain(bytes.toString('base64').slice(0, 40))
 })
 
-test('the pictures of an edit are told by digest, as they were when they were sent', async () => {
+test('of the pictures of an edit it is told where they were and how long, without their digest', async () => {
   const { entryOf, cwd } = await place()
   const words = ['image', 'edit', '-m', 'image-model-a', '--image', 'in.png', '--force', '-o', 'in.png']
   const entry = await entryOf([...words, 'Red'])
   expect(readFileSync(join(cwd, 'in.png'))).not.toEqual(png)
-  expect(entry.inputs).toEqual([
-    { path: join(cwd, 'in.png'), bytes: png.length, sha256: digestOf(png), field: 'image' },
-  ])
+  expect(entry.inputs).toEqual([{ path: join(cwd, 'in.png'), bytes: png.length, field: 'image' }])
 })
 
 test('media in a body are references to the files that they came from', async () => {
@@ -162,8 +157,8 @@ test('media in a body are references to the files that they came from', async ()
   const entry = await entryOf(words)
   const [two, one] = [readFileSync(join(cwd, 'two.png')), large]
   expect(entry.inputs).toEqual([
-    { path: join(cwd, 'two.png'), bytes: two.length, sha256: digestOf(two) },
-    { path: join(cwd, 'one.png'), bytes: one.length, sha256: digestOf(one) },
+    { path: join(cwd, 'two.png'), bytes: two.length },
+    { path: join(cwd, 'one.png'), bytes: one.length },
   ])
   expect(JSON.stringify(entry)).not.toContain(large.toString('base64').slice(0, 200))
 })
@@ -172,7 +167,33 @@ test('what came from standard input has no path to read it from again', async ()
   const { entryOf } = await place()
   const stdin = Buffer.concat([png, Buffer.alloc(1000, 7)])
   const entry = await entryOf(['generate', '-m', 'sandbox-text', '-a', '-', 'What?'], { stdin })
-  expect(entry.inputs).toEqual([{ path: '-', bytes: stdin.length, sha256: digestOf(stdin) }])
+  expect(entry.inputs).toEqual([{ path: '-', bytes: stdin.length }])
+})
+
+test.each<[string, readonly string[], string | undefined, string]>([
+  ['as it was typed', ['generate', "It's"], undefined, "modelgate generate 'It'\\''s'"],
+  ['with a long word', ['generate', 'a'.repeat(3000)], undefined, `modelgate generate ${'a'.repeat(3000)}`],
+  ['that needs its input again', ['generate', 'Hi'], 'a diff', 'modelgate generate Hi < INPUT'],
+])('a call is repeated by a line %s', async (_, words, stdin, line) => {
+  const { run, cwd } = await place({ MODELGATE_TEXT_MODEL: 'sandbox-text' })
+  await run(words, stdin === undefined ? {} : { stdin })
+  const { out } = await run(['log', 'show', '1'])
+  expect(out).toContain(`\nagain\t${line}\n`)
+  const elsewhere = await run(['log', '--json'], { cwd: temporaryFolder() })
+  expect(JSON.parse(elsewhere.out)).toMatchObject({ calls: [{ again: `cd '${cwd}' && ${line}` }] })
+})
+
+test.each([
+  ['metadata', ['generate', 'Hi']],
+  [
+    'full',
+    ['image', 'edit', '--image', `data:image/png;base64,${png.toString('base64')}`, '-o', 'a.png', 'Hi'],
+  ],
+])('no line repeats a call that is not kept whole (history: %s)', async (history, words) => {
+  const { run } = await place({ MODELGATE_TEXT_MODEL: 'sandbox-text', MODELGATE_HISTORY: history })
+  await run(words)
+  const { out } = await run(['log', 'show', '1', '--json'])
+  expect(JSON.parse(out)).toMatchObject({ call: { again: null } })
 })
 
 test('a video job, and the wait for it', async () => {
@@ -195,7 +216,6 @@ test('a video job, and the wait for it', async () => {
       command: 'video generate',
       created: { job: id, video_seconds: 4 },
       files: [],
-      repeat: ['video', 'generate', '-m', 'sandbox-video', '--no-wait'],
     },
     {
       command: 'video wait',
@@ -287,7 +307,7 @@ test.each<[string, readonly string[]]>([
 test('history: metadata keeps neither words nor request nor reply', async () => {
   const { entryOf } = await place({ CI: 'true' })
   const entry = await entryOf(['generate', '-m', 'sandbox-text', 'Hello'])
-  for (const name of ['arguments', 'prompt', 'repeat', 'request', 'reply'])
+  for (const name of ['arguments', 'read_stdin', 'prompt', 'request', 'reply'])
     expect(entry).not.toHaveProperty(name)
   expect(entry).toMatchObject({ command: 'generate', model: 'sandbox-text', exit_code: 0 })
 })

@@ -17,7 +17,7 @@ import type { TextFile } from '../../../files/text-file.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
 import { requestIdOf, type Call, type Outcome } from '../../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../../output/create-output.ts'
-import { isDryRun, originOf, type CommonOptions } from '../options/common-options.ts'
+import { commandLineOf, isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { LoggedRequest } from '../log/log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
 import { lineLimit, openGateway, sandboxKey, type OpenGateway } from '../gateway/open-gateway.ts'
@@ -212,7 +212,7 @@ export async function openOutput(
 
 /** Where nothing was accepted, the command to run next is the same call, unless its input has been read. */
 function withSameCall(context: Context, error: ModelgateError): ModelgateError {
-  const { words } = originOf(context)
+  const words = commandLineOf(context)
   const isSafe = (error.exit === 'later' || error.exit === 'notSent') && billedOf(error) === 'no'
   if (!isSafe || error.facts.next !== undefined || words.length === 0) return error
   const isLost = context.stdin.kind === 'pipe' || context.stdin.kind === 'file'

@@ -19,6 +19,7 @@ const usualWords: Readonly<Record<string, string>> = {
 
 /** Commands and options of earlier versions, and what to do instead. */
 const goneWords: Readonly<Record<string, string>> = {
+  'modelgate again': 'Run the line that modelgate log show N prints after "again".',
   'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
   'modelgate init --tour': 'Look at it with modelgate generate --sandbox "Say hello".',
   'modelgate init --no-tour': 'Nothing is shown first any more.',

@@ -13,21 +13,16 @@ import type { TextReply } from '../../../gateway/stream-text.ts'
 import { isDeeperThan, maxJsonDepth, type JsonObject } from '../../../json.ts'
 import { promptOf } from '../../../operations/request-prompt.ts'
 import type { Gate } from '../../../output/gate.ts'
-import { originOf, type CommonOptions } from '../options/common-options.ts'
-import { repeatingWords } from './repeating-words.ts'
+import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
 import type { RequestMedia, SentMedia } from './sent-media.ts'
 
 /** What a command tells the log about its request. */
 export interface LoggedRequest extends RequestMedia {
   /** `image create`. */
   readonly command: string
-  /** The command that sends such a request alone, for one that is sent in a chat. */
-  readonly repeatedBy?: string
   /** As asked for; null when the gateway chooses. */
   readonly model: string | null
   readonly creation?: Creation
-  /** The words of the command line behind the command that are in no body: the id of a source. */
-  readonly words?: readonly string[]
   /** The jobs that are waited for. */
   readonly jobs?: readonly string[]
 }
@@ -71,7 +66,6 @@ const maxMessage = 2_000
 async function entryOf(context: Context, call: EndedCall, isFull: boolean): Promise<LogEntry> {
   const { options, settings, request, baseUrl, began, document } = call
   const { clock, terminalId } = context
-  const { words, repeats } = originOf(context)
   const error = errorIn(call.thrown)
   const { body, inputs, reply } = await withoutMedia(context, request, call.reply)
   const profile = settings.profile.level === 'default' ? undefined : settings.profile.value
@@ -91,15 +85,12 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
     usage: document && 'usage' in document ? (document.usage ?? undefined) : undefined,
     created: creationIn(request, document, error),
     jobs: request.jobs,
-    repeats,
     inputs: inputs.length === 0 ? undefined : inputs,
   }
   const full: Fields = {
-    arguments: words.map((word) => shownWord(call.gate, word)),
+    arguments: commandLineOf(context).map((word) => shownWord(call.gate, word)),
+    read_stdin: hasReadInput(context) || undefined,
     prompt: body && promptOf(body),
-    repeat:
-      body &&
-      repeatingWords({ ...request, command: request.repeatedBy ?? request.command, profile }, body, options),
     request: body,
     reply,
   }
@@ -174,15 +165,15 @@ function finishReasonIn(document: OutputDocument | undefined): string | undefine
   return reason === 'unknown' ? undefined : reason
 }
 
-/** A word of the command line: whole if it is short; media in it are left out. */
+/** A word of the command line, without media. */
 function shownWord(gate: Gate, word: string): string {
   const [start] = /^data:[^,]{0,200},/i.exec(word) ?? []
-  // Secrets are removed before a word is cut.
-  const clean = start === undefined ? gate.text(word) : `${start}…`
-  return clean.length > maxWord ? `${clean.slice(0, maxWord)}…` : clean
+  return start === undefined ? gate.text(word) : `${start}…`
 }
 
-const maxWord = 2_000
+function hasReadInput({ stdin }: Context): boolean {
+  return stdin.reader !== undefined && stdin.kind !== 'empty'
+}
 
 /** The files that the call wrote. */
 function filesIn(

@@ -31,10 +31,9 @@ export async function sentMedia(
   context: Context,
   { body: sent, media = [], sources = [] }: RequestMedia,
 ): Promise<SentMedia> {
-  const pictures = sources.map(async ({ field, label, bytes, digest }): Promise<LoggedInput> => {
-    return { path: placeOf(context, label), bytes, sha256: await digest(), field }
+  const beside = sources.map(({ field, label, bytes }): LoggedInput => {
+    return { path: placeOf(context, label), bytes, field }
   })
-  const beside = await Promise.all(pictures)
   if (sent === undefined) return { body: undefined, inputs: beside }
   const anonymous = referToMedia(sent, new Map())
   const references = referencesIn(anonymous)
@@ -42,10 +41,7 @@ export async function sentMedia(
   const paths = await pathsOf(context, media, references)
   return {
     body: referToMedia(sent, paths),
-    inputs: [
-      ...beside,
-      ...references.map(({ sha256, bytes }) => ({ path: paths.get(sha256) ?? '', bytes, sha256 })),
-    ],
+    inputs: [...beside, ...references.map(({ sha256, bytes }) => ({ path: paths.get(sha256) ?? '', bytes }))],
   }
 }
 

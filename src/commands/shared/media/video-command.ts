@@ -159,7 +159,6 @@ export async function startJob(
       body: request.body,
       media,
       creation: videoCreation(request),
-      words: remixed === undefined ? [] : [remixed.id],
     },
     describeRequest: (gateway) => ({
       request: videoGatewayRequest(gateway, request, remixed),

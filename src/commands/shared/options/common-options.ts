@@ -112,24 +112,16 @@ export function addCommonOptions(program: Command): void {
   }
 }
 
-/** What is known of a call besides its options. */
-export interface CallOrigin {
-  /** The command line. */
-  readonly words: readonly string[]
-  /** The id of the entry of the log whose request is sent once more. */
-  readonly repeats?: string
-}
-
-const origins = new WeakMap<object, CallOrigin>()
+const commandLines = new WeakMap<object, readonly string[]>()
 
 /** Keeps the command line of a call, for the log. */
-export function rememberOrigin(context: object, origin: CallOrigin): void {
-  origins.set(context, origin)
+export function rememberCommandLine(context: object, words: readonly string[]): void {
+  commandLines.set(context, words)
 }
 
 /** The command line of a call; empty when it has none. */
-export function originOf(context: object): CallOrigin {
-  return origins.get(context) ?? { words: [] }
+export function commandLineOf(context: object): readonly string[] {
+  return commandLines.get(context) ?? []
 }
 
 /** Whether the request is printed instead of sent. */
