@@ -16,7 +16,7 @@ import { claimStandardInput } from './shared/input/standard-input.ts'
 
 const inspectExamples: readonly Example[] = [
   ['modelgate inspect boat.png', 'what it is, and what made it'],
-  ['modelgate inspect --json *.png | jq ".files[].credentials.state"'],
+  ['modelgate inspect --json *.png | jq ".files[].credentials"'],
   ['curl -s https://HOST/a.jpg | modelgate inspect -'],
 ]
 

@@ -2,6 +2,7 @@ import {
   count,
   countOrNull,
   define,
+  flag,
   list,
   object,
   oneOf,
@@ -10,7 +11,6 @@ import {
   text,
   textMatching,
   textOrNull,
-  texts,
   version,
   type Infer,
   type Schema,
@@ -20,22 +20,6 @@ import { warnings } from './text.ts'
 const flagOrNull = (description: string): Schema<boolean | null> => ({
   type: ['boolean', 'null'],
   description,
-})
-
-/** Content credentials as they are found; nothing of them is verified. */
-const credentials = object({
-  state: oneOf(
-    ['present', 'absent', 'unchecked'],
-    'present: found, and not verified; unchecked: not looked for in a file of this type',
-  ),
-  place: textOrNull('where the file keeps them'),
-  offset: countOrNull('where that begins, in bytes from the start of the file'),
-  bytes: countOrNull('length of the manifest store'),
-  whole: flagOrNull('whether all of the store is in the file'),
-  manifest: textOrNull('label of the active manifest'),
-  generator: textOrNull('the program that claims to have made the file'),
-  title: textOrNull('title in the claim'),
-  source_types: texts('digital source types of the actions, such as trainedAlgorithmicMedia'),
 })
 
 /** The call that made the file. */
@@ -70,7 +54,7 @@ const inspection = define(
       'unknown: the format does not say where the file ends; unchecked: there is no check for this type',
     ),
     damage: textOrNull('what is wrong, for short and damaged'),
-    credentials,
+    credentials: flag('whether content credentials (C2PA) are inside; nothing of them is verified'),
     made_with: orNull(origin, 'null when neither a sidecar nor the log knows the file'),
   }),
 )

@@ -4,12 +4,6 @@ import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { ContractError, ModelgateError } from '../errors.ts'
 import type { Integrity } from './byte-steps.ts'
-import {
-  createCredentialFinder,
-  type CredentialFinder,
-  type FoundStore,
-} from './content-credentials/find-credentials.ts'
-import { readManifestStore, type ManifestFacts } from './content-credentials/manifest-store.ts'
 import { readError } from './file-error.ts'
 import { imageInfoHeadBytes, imageKind, readImageInfo, type ImageFacts } from './image-info.ts'
 import { describeInputFile } from './input-file.ts'
@@ -29,14 +23,8 @@ export interface FileFacts {
   /** Whether pixels of an image can be transparent; undefined when that is not known. */
   readonly hasAlpha: boolean | undefined
   readonly integrity: Integrity
-  readonly credentials: FoundCredentials | 'none' | 'unchecked'
-}
-
-/** Content credentials in a file; nothing of them is verified. */
-export interface FoundCredentials {
-  readonly store: FoundStore
-  /** Undefined when they cannot be read. */
-  readonly manifest: ManifestFacts | undefined
+  /** Whether content credentials are in it; nothing of them is verified. */
+  readonly credentials: boolean
 }
 
 /**
@@ -68,12 +56,14 @@ export async function inspectBytes(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<FileFacts> {
   const hash = createHash('sha256')
+  const finder = new CredentialFinder()
   const head = Buffer.allocUnsafe(imageInfoHeadBytes)
   let headLength = 0
   let bytes = 0
   let known: Known | undefined
   for await (const piece of pieces) {
     hash.update(piece)
+    finder.add(piece)
     bytes += piece.length
     const kept = piece.subarray(0, head.length - headLength)
     head.set(kept, headLength)
@@ -85,7 +75,7 @@ export async function inspectBytes(
     }
   }
   known ??= identify(head.subarray(0, headLength))
-  const { finder, mediaType } = known
+  const { mediaType } = known
   return {
     path,
     bytes,
@@ -93,13 +83,12 @@ export async function inspectBytes(
     mediaType: mediaType === undefined ? undefined : refineZip(mediaType, path),
     ...known.inspect(),
     hasAlpha: readImageInfo(head.subarray(0, headLength))?.hasAlpha,
-    credentials: finder === undefined ? 'unchecked' : (credentialsOf(finder) ?? 'none'),
+    credentials: finder.isFound,
   }
 }
 
 interface Known {
   readonly mediaType: string | undefined
-  readonly finder: CredentialFinder | undefined
   add(bytes: Uint8Array): void
   inspect(): Pick<FileFacts, 'media' | 'integrity'>
 }
@@ -107,15 +96,12 @@ interface Known {
 /** Finds out what the bytes are, and begins to read them as that. */
 function identify(start: Buffer): Known {
   const mediaType = sniffMediaType(start)
-  const finder = mediaType === undefined ? undefined : createCredentialFinder(mediaType)
   let inspector: MediaInspector<ImageFacts | VideoFacts> | undefined
   if (mediaType?.startsWith('image/')) inspector = imageKind.createInspector()
   else if (mediaType?.startsWith('video/')) inspector = videoKind.createInspector()
   const known: Known = {
     mediaType,
-    finder,
     add(bytes) {
-      finder?.add(bytes)
       try {
         inspector?.add(bytes)
       } catch (error) {
@@ -140,9 +126,24 @@ function identify(start: Buffer): Known {
 
 const unchecked: Integrity = { state: 'unchecked' }
 
-/** The first store that is one, or that cannot be read: JPEG and JPEG XL keep other things in such boxes, too. */
-function credentialsOf(finder: CredentialFinder): FoundCredentials | undefined {
-  const found = finder.stores().map((store) => ({ store, manifest: readManifestStore(store.content) }))
-  const isForeign = ({ store: { place } }: FoundCredentials) => /APP11|jumb/.test(place)
-  return found.find(({ manifest }) => manifest !== undefined) ?? found.find((other) => !isForeign(other))
+/**
+ * The description with which every C2PA manifest store begins, in whatever kind of file: a JUMBF box of the type `c2pa`
+ * (C2PA technical specification, "Use of JUMBF"). 20 bytes are in no other place by chance.
+ */
+const mark = Buffer.concat([Buffer.from('jumdc2pa'), Buffer.from('00110010800000aa00389b71', 'hex')])
+
+/** Looks for content credentials in a file while it is read; nothing of them is verified. */
+class CredentialFinder {
+  isFound = false
+  #end = Buffer.alloc(0)
+
+  /** The next bytes, in pieces of any size. */
+  add(bytes: Uint8Array): void {
+    if (this.isFound) return
+    const seam = Buffer.concat([this.#end, bytes.subarray(0, mark.length - 1)])
+    const { buffer, byteOffset, length } = bytes
+    this.isFound = seam.includes(mark) || Buffer.from(buffer, byteOffset, length).includes(mark)
+    const last = length < mark.length ? seam : bytes
+    this.#end = Buffer.from(last.subarray(Math.max(0, last.length - mark.length + 1)))
+  }
 }

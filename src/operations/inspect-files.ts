@@ -95,7 +95,7 @@ function inspectionOf(
   call: LoggedCall | undefined,
   cwd: string,
 ): Inspection {
-  const { path, bytes, sha256, mediaType, media, hasAlpha, integrity } = facts
+  const { path, bytes, sha256, mediaType, media, hasAlpha, integrity, credentials } = facts
   return {
     path,
     bytes,
@@ -107,25 +107,8 @@ function inspectionOf(
     alpha: hasAlpha ?? null,
     integrity: integrity.state,
     damage: integrity.damage ?? null,
-    credentials: credentialsOf(facts),
+    credentials,
     made_with: sidecar === undefined && call === undefined ? null : originOf(sidecar, call, facts, cwd),
-  }
-}
-
-function credentialsOf({ credentials: found }: FileFacts): Inspection['credentials'] {
-  const isPresent = typeof found !== 'string'
-  const store = isPresent ? found.store : undefined
-  const manifest = isPresent ? found.manifest : undefined
-  return {
-    state: isPresent ? 'present' : found === 'none' ? 'absent' : 'unchecked',
-    place: store?.place ?? null,
-    offset: store?.offset ?? null,
-    bytes: store?.bytes ?? null,
-    whole: store === undefined ? null : store.received === store.bytes,
-    manifest: manifest?.label ?? null,
-    generator: manifest?.generator ?? null,
-    title: manifest?.title ?? null,
-    source_types: manifest?.sourceTypes ?? [],
   }
 }
 

@@ -12,9 +12,7 @@ export function inspectionReport(file: Inspection, columns: Columns): string {
       ['bytes', String(bytes)],
       ['sha256', sha256],
       ['state', stateText(file)],
-      ['credentials', credentialsText(file)],
-      ['manifest', credentials.manifest],
-      ['claims', claimsText(credentials)],
+      ['credentials', credentials ? 'present, not verified (C2PA)' : 'none (C2PA)'],
       ['made with', originText(origin)],
       ['prompt', origin?.prompt ?? null],
       ['revised', origin?.revised_prompt ?? null],
@@ -48,24 +46,6 @@ function stateText({ integrity, damage, mime_type: type }: Inspection): string |
     default:
       return `damaged: ${damage}`
   }
-}
-
-function credentialsText({ credentials }: Inspection): string {
-  const { state, place, offset, bytes, whole } = credentials
-  if (state === 'absent') return 'none (C2PA)'
-  if (state === 'unchecked') return 'not looked for in this type of file'
-  const cut = whole ? '' : ', cut off'
-  return `C2PA, present, not verified: ${bytes} bytes${cut}, in the ${place} at byte ${offset}`
-}
-
-/** As they are in the file: anybody can write them. */
-function claimsText({ generator, title, source_types: types }: Inspection['credentials']): string | null {
-  const claims = [
-    ...(generator === null ? [] : [`made by ${generator}`]),
-    ...types,
-    ...(title === null ? [] : [`title "${title}"`]),
-  ]
-  return claims.length === 0 ? null : claims.join(', ')
 }
 
 function originText(origin: Inspection['made_with']): string | null {

@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { InspectionDocument } from '../../src/events/inspection.ts'
+import { inspectBytes } from '../../src/files/inspect-file.ts'
 import { appendEntry, logFolder } from '../../src/files/log/log-file.ts'
-import { manifestStore, signedFiles } from '../support/content-credential-bytes.ts'
+import { foreignBox, signedFiles } from '../support/content-credential-bytes.ts'
 import { gifBytes, pngBytes } from '../support/image-bytes.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -82,52 +83,39 @@ describe('what is said of a file', () => {
     })
     const { files } = await inspected(cwd, 'note.txt', 'cut.png', 'wrong.jpg', 'odd.bin')
     expect(
-      files.map((file) => [file.mime_type, file.width, file.integrity, file.damage, file.credentials.state]),
+      files.map((file) => [file.mime_type, file.width, file.integrity, file.damage, file.credentials]),
     ).toEqual([
-      ['text/plain', null, 'unchecked', null, 'unchecked'],
-      ['image/png', 3, 'short', 'the PNG data ends too early', 'absent'],
-      ['image/gif', 5, 'whole', null, 'absent'],
-      [null, null, 'unchecked', null, 'unchecked'],
+      ['text/plain', null, 'unchecked', null, false],
+      ['image/png', 3, 'short', 'the PNG data ends too early', false],
+      ['image/gif', 5, 'whole', null, false],
+      [null, null, 'unchecked', null, false],
     ])
   })
 })
 
 describe('content credentials', () => {
-  test('are told as present and not verified, with what they claim', async () => {
+  test('are told as present and not verified', async () => {
     const cwd = folderWith({ 'boat.png': signedFiles()['png']! })
     const { out } = await runMain(['inspect', 'boat.png'], { cwd })
-    const lines = Object.fromEntries(out.split('\n').map((line) => line.split('\t'))) as Record<
-      string,
-      string
-    >
-    expect(lines).toMatchObject({
-      credentials: `C2PA, present, not verified: ${manifestStore().length} bytes, in the PNG chunk caBX at byte 33`,
-      manifest: 'urn:c2pa:0f1e2d3c',
-      claims: 'made by Picture Maker 2.1, trainedAlgorithmicMedia, title "boat.png"',
-    })
-    expect(out).not.toMatch(/valid|trusted|authentic/i)
+    expect(out).toContain('\ncredentials\tpresent, not verified (C2PA)\n')
   })
 
-  test.each(Object.keys(signedFiles()))('are found in %s', async (extension) => {
-    const cwd = folderWith({ [`a.${extension}`]: signedFiles()[extension]! })
-    const { files } = await inspected(cwd, `a.${extension}`)
-    expect(files[0]!.credentials).toMatchObject({
-      state: 'present',
-      bytes: manifestStore().length,
-      whole: true,
-      manifest: 'urn:c2pa:0f1e2d3c',
-      generator: 'Picture Maker 2.1',
-      source_types: ['trainedAlgorithmicMedia'],
-    })
+  test.each(Object.entries(signedFiles()))('are found in %s, wherever its pieces end', async (_, bytes) => {
+    for (const length of [1, 7, 19, 20, 256, bytes.length]) {
+      const starts = Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => at * length)
+      const { credentials } = await inspectBytes(
+        'a',
+        starts.map((at) => bytes.subarray(at, at + length)),
+      )
+      expect(credentials).toBe(true)
+    }
   })
 
-  test('cannot act on a terminal, or pass for another line', async () => {
-    const claim = { claim_generator: 'evil\u001b[2J\ncredentials\tverified', 'dc:title': '\u202etrap' }
-    const store = manifestStore({ claim, claimLabel: 'c2pa.claim' })
-    const cwd = folderWith({ 'boat.png': signedFiles(store)['png']! })
-    const { out } = await runMain(['inspect', 'boat.png'], { cwd, terminal: true })
-    expect(out).not.toMatch(/\u001b|\u202e/)
-    expect(out).not.toMatch(/^credentials\s+verified/m)
+  test.each([
+    ['a picture without them', png],
+    ['other JUMBF', Buffer.concat([png, foreignBox])],
+  ])('are not found in %s', async (_, bytes) => {
+    expect((await inspectBytes('a', [bytes])).credentials).toBe(false)
   })
 })
 

@@ -148,17 +148,7 @@ const sampleInspection: Inspection = {
   alpha: false,
   integrity: 'whole',
   damage: null,
-  credentials: {
-    state: 'present',
-    place: 'PNG chunk caBX',
-    offset: 33,
-    bytes: 900,
-    whole: true,
-    manifest: 'urn:c2pa:1',
-    generator: 'maker 1.0',
-    title: 'boat',
-    source_types: ['trainedAlgorithmicMedia'],
-  },
+  credentials: true,
   made_with: {
     sidecar: 'boat.png.json',
     log_number: 3,

@@ -48,7 +48,7 @@ export function factsOf(
     width: media?.width ?? null,
     height: media?.height ?? null,
     seconds: media !== undefined && 'seconds' in media ? media.seconds : null,
-    credentials: typeof credentials === 'object',
+    credentials,
   }
 }
 
