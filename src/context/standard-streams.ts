@@ -1,5 +1,4 @@
 import { readFileSync, readdirSync, readlinkSync, readSync, fstatSync, writeSync } from 'node:fs'
-import { basename } from 'node:path'
 import { isatty } from 'node:tty'
 import { FileError, OutputClosed } from '../errors.ts'
 
@@ -182,45 +181,25 @@ function writeToFile(
   }
 }
 
-/** These shells open /dev/null for writing only; other programs, such as Node and Python, open it for reading, too. */
-const shells =
-  /^(?:sh|ash|bash|busybox|csh|dash|elvish|fish|ksh|ksh93|loksh|mksh|oksh|osh|pdksh|tcsh|yash|zsh)(?:-[\d.]+)?$/
-
 /**
- * Whether standard output was closed (`>&-`) when the program was started.
- * Node replaces a closed descriptor with /dev/null, open for reading and writing. A caller that discards the output
- * on purpose may pass on just that, but no shell does: so the first ancestor with another standard output decides.
- * Only Linux can tell.
+ * Whether standard output was closed (`>&-`) when the program was started. Node replaces a closed descriptor with
+ * /dev/null, open for reading and writing. A program that discards the output on purpose may pass on just that, but no
+ * shell does. Only Linux can tell.
  * @param parent the id of the process that started this one
  */
 export function isOutputClosed(parent: number): boolean {
   try {
-    if (outputOf('self') !== 'null') return false
-    // Process 1 adopts orphans, so it says nothing about this process.
-    for (let id = parent; id > 1; id = parentOf(id)) {
-      const output = outputOf(id)
-      if (output === 'closed') return true
-      if (output === 'other') return shells.test(basename(readlinkSync(`/proc/${id}/exe`)))
-    }
-    return false
+    if (!isNullDevice('self')) return false
+    if (!readdirSync(`/proc/${parent}/fd`).includes('1')) return true
+    return /(?:sh[\d.]*|busybox)$/.test(readlinkSync(`/proc/${parent}/exe`)) && !isNullDevice(parent)
   } catch {
     // No /proc, or a process of another user.
     return false
   }
 }
 
-/** Node also replaces a closed descriptor with /dev/null. */
-function outputOf(id: number | 'self'): 'null' | 'closed' | 'other' {
-  const folder = `/proc/${id}`
-  if (!readdirSync(`${folder}/fd`).includes('1')) return 'closed'
-  if (readlinkSync(`${folder}/fd/1`) !== '/dev/null') return 'other'
-  const [, flags = '0'] = /^flags:\s*([0-7]+)/m.exec(readFileSync(`${folder}/fdinfo/1`, 'latin1')) ?? []
-  // The last two bits: 0 for reading, 1 for writing, 2 for both.
-  return (Number.parseInt(flags, 8) & 3) === 2 ? 'null' : 'other'
-}
-
-function parentOf(id: number): number {
-  // The name before it, in parentheses, may contain anything.
-  const [, , parent] = readFileSync(`/proc/${id}/stat`, 'latin1').split(')').at(-1)!.split(' ')
-  return Number(parent)
+/** Whether standard output is /dev/null, open for reading and writing: the last two bits of the flags are 2. */
+function isNullDevice(id: number | 'self'): boolean {
+  if (readlinkSync(`/proc/${id}/fd/1`) !== '/dev/null') return false
+  return /^flags:\s*[0-7]*[26]$/m.test(readFileSync(`/proc/${id}/fdinfo/1`, 'latin1'))
 }
