@@ -344,11 +344,10 @@ const exchange = {
   version: 1,
   id: 'log_0000000000000000',
   time: '2026-01-01T00:00:00.000Z',
-  command: 'generate',
   origin: 'http://127.0.0.1:8080',
   model: 'MODEL',
-  request: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
-  reply: { text: 'Hello', content: { role: 'model', parts: [{ text: 'Hello' }] } },
+  request: { model: 'MODEL', contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], input: 'Hi' },
+  reply: { text: 'Hello' },
 }
 
 test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
@@ -359,7 +358,7 @@ test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
       'photo.jpg': Uint8Array.of(0xff, 0xd8, 0xff, 0xe0),
       'person.json': '{"type":"object"}',
       'chat.json': '[{"role":"user","parts":[{"text":"a"}]}]',
-      'log/2026-01.jsonl': `${JSON.stringify({ ...exchange, cwd })}\n`,
+      'log/2026-01.jsonl': `${JSON.stringify({ ...exchange, command: wordsOf(line)[0], cwd })}\n`,
     })
     const stdin = line.includes('|') ? { stdin: 'piped' } : {}
     const env = { ...configured, MODELGATE_STATE_DIR: cwd, MODELGATE_HISTORY: 'full' }

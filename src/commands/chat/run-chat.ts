@@ -286,9 +286,6 @@ async function answer(
     }
     const build = style === 'respond' ? buildRespondRequest : buildGenerateRequest
     const { request } = await build(call, session)
-    for (const note of request.talk?.notes ?? []) {
-      context.stderr.write(`${opened.gate.line(`modelgate: ${note}`, 500)}\n`)
-    }
     const plan = {
       folder: settings.outputDir.value ?? '.',
       keepsResponse: false,

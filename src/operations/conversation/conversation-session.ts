@@ -8,7 +8,7 @@ import type { TextReply } from '../../gateway/stream-text.ts'
 import type { Body, Outcome, Redactor } from '../operation.ts'
 import type { ConversationFile } from './conversation-file.ts'
 import { withMedia } from './media.ts'
-import { continueFrom, isFrom, messagesFor, prependMessages, type NextRequest } from './next-request.ts'
+import { continueFrom, messagesFor, prependMessages, type NextRequest } from './next-request.ts'
 import {
   answerTurn,
   countExchanges,
@@ -47,14 +47,12 @@ export interface Session {
 export interface PreparedRequest {
   /** The messages so far, for calls of tools to be found in. */
   readonly known: readonly JsonObject[]
-  /** The model that was asked last; undefined of another gateway. */
+  /** The model that was asked last. */
   readonly model: string | undefined
   /** The line that says what is gone on with; undefined for a new conversation. */
   readonly announcement: string | undefined
   /** The files whose content it sends again. */
   readonly media: readonly string[]
-  /** What does not go along, in words. */
-  readonly notes: readonly string[]
   /** Whether the last word is the user's, so that nothing has to be added. */
   readonly awaitsAnswer: boolean
   /**
@@ -122,27 +120,24 @@ export function createSession(
       const before = current
       adopt(body, continueFrom(before, { style, source, isStored: false }).fields)
       const next: NextRequest = { style, source, isStored: body['store'] !== false }
-      const { fields, turns, isAnchored, notes } = continueFrom(before, next)
+      const { fields, turns, isAnchored } = continueFrom(before, next)
       adopt(body, fields)
       const included = body['include']
       const encrypts = style === 'respond' && !next.isStored && !refusesEncryption
       if (encrypts) body['include'] = [...new Set([...listOf(included), encryptedReasoning])]
-      const sent = messagesFor(await withMedia(context, turns), next)
-      const lost = sent.dropped.length === 0 ? [] : [`Not sent along: ${sent.dropped.join(', ')}.`]
-      const known = before.style === style ? before.turns.flatMap(({ messages }) => messages) : sent.messages
+      const sent = messagesFor(await withMedia(context, turns), style)
       const pending = pendingCalls(before)
       let added: readonly JsonObject[] = []
       return {
-        known,
-        model: isFrom(before, source) ? before.model : undefined,
+        known: before.turns.flatMap(({ messages }) => messages),
+        model: before.model,
         announcement: announce(before),
         media: referencesIn(turns.map(({ messages }) => messages)).flatMap(({ path }) => path ?? []),
-        notes: [...notes, ...lost],
         awaitsAnswer: before.turns.at(-1)?.role === 'user',
         complete(body, paths) {
           added = referToMedia(messagesOf(style, body), paths)
           refuseUnanswered(pending, added)
-          prependMessages(style, body, sent.messages)
+          prependMessages(style, body, sent)
         },
         async instead(error) {
           if (encrypts && isRefused(error) && /encrypted/i.test(error.message)) {
@@ -153,10 +148,10 @@ export function createSession(
             return { body: included === undefined ? rest : { ...rest, include: included }, note }
           }
           if (!isAnchored || before.before !== undefined || !isUnknownResponse(error)) return undefined
-          const whole = messagesFor(await withMedia(context, before.turns), next)
+          const whole = messagesFor(await withMedia(context, before.turns), style)
           const { previous_response_id: _, input: __, ...rest } = body
           const again: Body = { ...rest, input: await withMedia(context, added) }
-          prependMessages(style, again, whole.messages)
+          prependMessages(style, again, whole)
           const note =
             'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
           return { body: again, note }

@@ -1,6 +1,6 @@
+import { UsageError } from '../../errors.ts'
 import { stringOf, type JsonObject } from '../../json.ts'
 import type { Body } from '../operation.ts'
-import { portable } from './portable.ts'
 import { plainMessage, type Conversation, type Style, type Turn } from './turns.ts'
 
 /** Where the next request goes, and how. */
@@ -20,70 +20,59 @@ export interface Continuation {
   readonly turns: readonly Turn[]
   /** Whether it names an earlier response; then all turns would do as well, if they are known. */
   readonly isAnchored: boolean
-  /** What does not go along, in words. */
-  readonly notes: readonly string[]
 }
 
-/** Decides what of a conversation goes into the next request. Media is still by reference. */
+/**
+ * Decides what of a conversation goes into the next request. Media is still by reference.
+ * @throws UsageError for the other style, and for another gateway than the one that it was held with
+ */
 export function continueFrom(conversation: Conversation, next: NextRequest): Continuation {
-  const { settings, system, turns, style } = conversation
-  const isSameStyle = style === next.style
-  const isSameGateway = isFrom(conversation, next.source)
-  const notes: string[] = []
-  const fields: Body = isSameStyle ? { ...settings } : {}
-  if (!isSameGateway) for (const name of ofOneGateway) delete fields[name]
-  if (!isSameStyle && settings['tools'] !== undefined) {
-    notes.push(`The tools of \`${style}\` do not go over to \`${next.style}\`.`)
-  }
-  // What must not be kept is not kept in the other style either.
-  if (next.style === 'respond' && settings['store'] === false) fields['store'] = false
+  refuseOther(conversation, next)
+  const { settings, system, turns } = conversation
+  const fields: Body = { ...settings }
   if (system !== undefined) {
     if (next.style === 'respond') fields['instructions'] = system
     else fields['systemInstruction'] = { parts: [{ text: system }] }
   }
-  const whole = { fields, turns, isAnchored: false, notes }
-  if (next.style === 'generate' || !isSameGateway) return whole
+  const whole = { fields, turns, isAnchored: false }
   const isInConversation = fields['conversation'] !== undefined
-  if (!next.isStored && !isInConversation) return whole
+  if (next.style === 'generate' || (!next.isStored && !isInConversation)) return whole
   const at = turns.findLastIndex(({ response }) => response !== undefined)
   const id = turns[at]?.response ?? (turns.some(hasAnswer) ? undefined : conversation.before)
   if (id === undefined) return whole
   if (!isInConversation) fields['previous_response_id'] = id
-  return { fields, turns: turns.slice(at + 1), isAnchored: true, notes }
+  return { fields, turns: turns.slice(at + 1), isAnchored: true }
 }
-
-/** Settings that name what one gateway has. */
-const ofOneGateway = ['conversation', 'cachedContent', 'prompt_cache_key']
 
 const hasAnswer = ({ role }: Turn) => role === 'assistant'
 
-/** Whether all that only one gateway understands came from this one. */
-export function isFrom({ turns }: Conversation, source: string | undefined): boolean {
-  if (source === undefined) return true
-  return turns.every((turn) => turn.source === undefined || turn.source === source)
-}
-
-/** The messages of a request, and what of the turns is not in them. */
-export interface SentMessages {
-  readonly messages: readonly JsonObject[]
-  readonly dropped: readonly string[]
+function refuseOther({ turns, style, before }: Conversation, next: NextRequest): void {
+  if (turns.length === 0 && before === undefined) return
+  const other = [style, ...turns.map((turn) => turn.style)].find((one) => one !== next.style)
+  if (other !== undefined) {
+    throw new UsageError(`The conversation is one of ${other}; ${next.style} cannot go on with it.`, {
+      code: 'other_style',
+      hint: `Go on with modelgate ${other}.`,
+    })
+  }
+  const source = turns.find((turn) => turn.source !== undefined && turn.source !== next.source)?.source
+  if (source === undefined || next.source === undefined) return
+  const where = (name: string) => (name === 'sandbox' ? 'the sandbox' : name)
+  throw new UsageError(
+    `The conversation was held with ${where(source)}; ${where(next.source)} does not know it.`,
+    {
+      code: 'other_gateway',
+      hint: `Go on with ${source === 'sandbox' ? '--sandbox' : `--base-url, or the --profile, of ${source}`}, or begin anew.`,
+    },
+  )
 }
 
 /**
  * Turns as messages of the next request.
  * @param turns with their media
  */
-export function messagesFor(turns: readonly Turn[], next: NextRequest): SentMessages {
-  const isOwn = turns.every(
-    ({ style, source }) =>
-      style === next.style && (source === undefined || next.source === undefined || source === next.source),
-  )
-  if (!isOwn) {
-    const { messages, dropped } = portable(turns, next.style)
-    return { messages, dropped: [...dropped] }
-  }
-  if (next.style === 'generate') return { messages: turns.flatMap((turn) => turn.messages), dropped: [] }
-  return { messages: turns.flatMap(itemsToSend), dropped: [] }
+export function messagesFor(turns: readonly Turn[], style: Style): readonly JsonObject[] {
+  return style === 'generate' ? turns.flatMap(({ messages }) => messages) : turns.flatMap(itemsToSend)
 }
 
 /**

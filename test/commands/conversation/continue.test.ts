@@ -244,34 +244,12 @@ describe('generate', () => {
   })
 })
 
-describe('from one style to the other', () => {
-  test('what was said goes over, what cannot is told', async () => {
-    const { run } = await conversationMachine()
-    await run(['generate', '--system', 'Be brief', '--tool', 'google_search', 'First'])
-    const over = await run(['respond', '-c', recall])
-    expect(over.out).toContain('“First”')
-    expect(over.err).toContain('The tools of `generate` do not go over to `respond`.')
-    const back = await run(['generate', '-c', recall])
-    expect(back.out).toContain('“First”, then “And now?”')
-    expect(back.code).toBe(0)
-  })
-
-  test('signatures stay behind, with a word about it', async () => {
-    const { run, bodyOf } = await conversationMachine()
-    const declared = '{"functionDeclarations":[{"name":"get_weather"}]}'
-    const thinking = ['--generation-config', '{"thinkingConfig":{"includeThoughts":true}}']
-    await run(['generate', '--tool', declared, ...thinking, 'Use get_weather'])
-    const { out } = await run(['generate', '-c', '--tool-output', 'get_weather={"degrees":21}'])
-    expect(out).toContain('21')
-    const { body, err } = await bodyOf(['respond', '-c', 'And?'])
-    expect(err).toContain('Not sent along: thought signatures.')
-    expect(body['input']).toMatchObject([
-      { role: 'user', content: 'Use get_weather' },
-      { type: 'function_call', name: 'get_weather' },
-      { type: 'function_call_output', output: '{"degrees":21}' },
-      { role: 'assistant' },
-      { role: 'user' },
-    ])
-    expect((await run(['respond', '-c', recall])).code).toBe(0)
-  })
+test.each([
+  [['respond', '-c'], 'The conversation is one of generate; respond cannot go on with it.'],
+  [['generate', '-c', '--sandbox'], 'does not know it.'],
+])('%j is refused after an exchange of generate with a gateway', async (words, message) => {
+  const { run } = await conversationMachine()
+  await run(['generate', 'First'])
+  const { code, out, err } = await run([...words, 'Next'])
+  expect([code, out, err]).toEqual([2, '', expect.stringContaining(message)])
 })

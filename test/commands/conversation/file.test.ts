@@ -173,13 +173,14 @@ describe('a conversation file', () => {
     })
   })
 
-  test('another style goes on with it', async () => {
+  test('another style, or another gateway, does not go on with it', async () => {
     const machine = await conversationMachine()
     await machine.run(['respond', ...talk, 'My name is Ada'])
-    expect((await machine.run(['generate', ...talk, recall])).out).toContain('“My name is Ada”.')
-    expect((await machine.run(['respond', ...talk, recall])).out).toContain(
-      '“My name is Ada”, then “And now?”.',
-    )
+    const saved = file(machine).text
+    for (const words of [['generate'], ['respond', '--sandbox']]) {
+      expect((await machine.run([...words, ...talk, recall])).code).toBe(2)
+    }
+    expect(file(machine).text).toBe(saved)
   })
 
   test('pictures of an answer go back from where they were saved', async () => {

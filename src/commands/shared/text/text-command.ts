@@ -99,8 +99,7 @@ export async function sendText(
   request: TextRequest,
 ): Promise<void> {
   const { command, model, body, streamed, warnings, talk } = request
-  for (const line of [talk?.announcement, ...(talk?.notes ?? [])])
-    if (line !== undefined) say(context, settings.quiet.value, line)
+  if (talk?.announcement !== undefined) say(context, settings.quiet.value, talk.announcement)
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
   const plan = {
