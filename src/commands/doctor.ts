@@ -9,16 +9,15 @@ import { outputVersion } from '../events/output-schema.ts'
 import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { isProblem } from '../problems.ts'
-import { skipped, type Checkup, type Finding } from './doctor/checkup.ts'
+import type { Checkup, Finding } from './doctor/checkup.ts'
 import {
   checkAnswer,
   checkBaseUrl,
   checkClock,
   checkKeyAccepted,
-  nothingSeen,
+  checkProxy,
 } from './doctor/gateway-checks.ts'
 import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-checks.ts'
-import { checkConnect, checkDns, checkProxy, checkTls, type Route } from './doctor/network-checks.ts'
 import { checkLine, summaryLine } from '../output/check-line.ts'
 import { checkState } from './doctor/state-check.ts'
 import { type CommonOptions, explainCommon, takeOptions } from './shared/options/common-options.ts'
@@ -42,8 +41,8 @@ const meanings = {
   sandbox: 'look at the built-in gateway instead',
 }
 
-/** Seconds for each step, so that the whole takes a minute at most. */
-const stepSeconds = 10
+/** Seconds for each request, so that the whole takes a minute at most. */
+const requestSeconds = 10
 
 /** `modelgate doctor`: looks at everything that a call depends on. Costs nothing, and never fails to end. */
 export function registerDoctor(command: Command, context: Context): void {
@@ -69,7 +68,6 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
     settings,
     baseUrl: running === undefined ? settings?.baseUrl.value : new URL(running.url),
     sandboxKey: running === undefined ? undefined : sandboxKey,
-    stepSeconds: settings?.timeout.value ?? stepSeconds,
   }
   const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
   const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
@@ -103,25 +101,8 @@ async function* findings(checkup: Checkup): AsyncGenerator<readonly [name: strin
   yield ['configuration', await checkConfiguration(checkup)]
   yield ['state', await checkState(context, checkup.settings)]
   yield ['base URL', checkBaseUrl(checkup)]
-  const { finding: proxy, route } = checkProxy(checkup)
-  yield ['proxy', proxy]
-  // What lies behind a failure cannot be seen.
-  let blocked =
-    route === undefined
-      ? skipped(proxy.verdict === 'failed' ? 'the proxy cannot be used' : 'there is no base URL')
-      : undefined
-  const after = async (check: (way: Route) => Promise<Finding>, reason: string): Promise<Finding> => {
-    if (blocked !== undefined) return blocked
-    const finding = await check(route!)
-    if (finding.verdict === 'failed') blocked = skipped(reason)
-    return finding
-  }
-  yield ['DNS', await after((way) => checkDns(checkup, way), 'the host was not found')]
-  yield ['connection', await after((way) => checkConnect(checkup, way), 'there is no connection')]
-  // The gateway is asked all the same: it may be trusted for another reason than the one that is known here.
-  yield ['TLS', blocked ?? (await checkTls(checkup, route!))]
-  const { finding: answer, look } =
-    blocked === undefined ? await checkAnswer(checkup) : { finding: blocked, look: nothingSeen }
+  yield ['proxy', checkProxy(checkup)]
+  const { finding: answer, look } = await checkAnswer(checkup)
   yield ['gateway', answer]
   yield ['key', await checkKeyAccepted(checkup, look)]
   yield ['clock', checkClock(look)]
@@ -132,7 +113,7 @@ async function usableSettings(context: Context, options: CommonOptions): Promise
   try {
     const settings = await readSettings(context, options)
     const { timeout } = settings
-    return { ...settings, timeout: { ...timeout, value: timeout.value ?? stepSeconds } }
+    return { ...settings, timeout: { ...timeout, value: timeout.value ?? requestSeconds } }
   } catch (error) {
     if (isProblem(error)) return undefined
     throw error

@@ -19,17 +19,6 @@ export interface Checkup {
   readonly baseUrl: URL | undefined
   /** The key for the sandbox; undefined for that of the settings. */
   readonly sandboxKey: string | undefined
-  /** Seconds for each step that asks the network. */
-  readonly stepSeconds: number
-}
-
-/** What is there whenever there is a way to the gateway. */
-export function reachable({ settings, baseUrl }: Checkup): {
-  readonly settings: Settings
-  readonly baseUrl: URL
-} {
-  if (settings === undefined || baseUrl === undefined) throw new Error('there is no base URL')
-  return { settings, baseUrl }
 }
 
 export const ok = (message: string): Finding => ({ verdict: 'ok', message, remedy: null, exit_code: null })

@@ -7,6 +7,7 @@ import { exchange } from '../../gateway/exchange.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { modelListRequest } from '../../gateway/model-list.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
+import { isLoopback } from '../../loopback.ts'
 import { roundedDuration } from '../../quantities.ts'
 import {
   checkGateway,
@@ -14,8 +15,8 @@ import {
   settingsFor,
   type GatewayCheck,
 } from '../shared/gateway/check-gateway.ts'
-import { openGateway } from '../shared/gateway/open-gateway.ts'
-import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
+import { openGateway, proxiesFrom } from '../shared/gateway/open-gateway.ts'
+import { failed, failedBy, ok, skipped, warning, type Checkup, type Finding } from './checkup.ts'
 
 /** What the first request to the gateway has shown, for the checks after it. */
 export interface FirstLook {
@@ -24,7 +25,7 @@ export interface FirstLook {
   readonly skewMs: number | undefined
 }
 
-export const nothingSeen: FirstLook = { check: undefined, skewMs: undefined }
+const nothingSeen: FirstLook = { check: undefined, skewMs: undefined }
 
 /** Whether a base URL is set, and is written as one. */
 export function checkBaseUrl({ settings, baseUrl, sandboxKey }: Checkup): Finding {
@@ -37,16 +38,44 @@ export function checkBaseUrl({ settings, baseUrl, sandboxKey }: Checkup): Findin
     )
   }
   const source = sandboxKey === undefined ? settings.baseUrl.source : 'the sandbox'
-  return ok(`${baseUrl.href.replace(/\/$/, '')} (${source})`)
+  const text = `${baseUrl.href.replace(/\/$/, '')} (${source})`
+  return baseUrl.protocol === 'https:' || isLoopback(baseUrl.hostname)
+    ? ok(text)
+    : warning(`${text}: everybody on the way can read the key`, 'Use https:// in the base URL.')
+}
+
+/** The proxy that the environment names for the gateway. */
+export function checkProxy({ context, baseUrl }: Checkup): Finding {
+  const proxies = proxiesFrom(context.env)
+  if (proxies === undefined) return ok('none')
+  if (baseUrl !== undefined && isLoopback(baseUrl.hostname)) {
+    return ok('not used: the gateway is on this machine')
+  }
+  const { protocol, host } =
+    URL.parse((baseUrl?.protocol === 'http:' ? proxies.http : proxies.https) ?? '') ?? {}
+  // Not the whole address: there may be a password in it.
+  const text = protocol === undefined ? 'not a valid address' : `${protocol}//${host}`
+  return ok(proxies.except === '' ? text : `${text}, but not for NO_PROXY: ${proxies.except}`)
 }
 
 /** Whether the address answers like a gateway, asked without a key. */
 export async function checkAnswer(
   checkup: Checkup,
 ): Promise<{ readonly finding: Finding; readonly look: FirstLook }> {
-  const { settings, baseUrl } = reachable(checkup)
+  const { settings, baseUrl } = checkup
+  if (settings === undefined || baseUrl === undefined) {
+    return { finding: skipped('there is no base URL'), look: nothingSeen }
+  }
+  try {
+    return await ask(checkup, settings, baseUrl)
+  } catch (error) {
+    return { finding: failedBy(error), look: nothingSeen }
+  }
+}
+
+async function ask(checkup: Checkup, settings: Settings, baseUrl: URL): ReturnType<typeof checkAnswer> {
   await hideKey(checkup)
-  const { skewMs, location } = await lookAtHeaders(checkup)
+  const { skewMs, location } = await lookAtHeaders(checkup, settings, baseUrl)
   if (location !== undefined) {
     const remedy = `If that is the gateway: modelgate config set base_url ${location}`
     return { finding: failed('contract', `It redirects to ${location}.`, remedy), look: nothingSeen }
@@ -89,9 +118,11 @@ function judge(check: GatewayCheck): Finding {
 }
 
 /** The headers of the first reply: the date, and where it redirects to another origin. */
-async function lookAtHeaders(checkup: Checkup): Promise<{ skewMs?: number; location?: string }> {
-  const { context, options, gate } = checkup
-  const { settings, baseUrl } = reachable(checkup)
+async function lookAtHeaders(
+  { context, options, gate }: Checkup,
+  settings: Settings,
+  baseUrl: URL,
+): Promise<{ skewMs?: number; location?: string }> {
   const asked = settingsFor(settings, baseUrl, '')
   const { gateway, close } = await openGateway(context, options, asked, false, () => undefined, gate)
   const { clock } = context
@@ -160,7 +191,9 @@ const maxSkewMs = 60_000
 /** The clock of this machine against that of the gateway: certificates and signed addresses depend on it. */
 export function checkClock({ check, skewMs }: FirstLook): Finding {
   if (skewMs === undefined) {
-    return skipped(check === undefined ? 'the gateway was not asked' : 'the gateway does not tell the time')
+    if (check === undefined) return skipped('the gateway was not asked')
+    const isSilent = check.verdict === 'unreachable'
+    return skipped(`the gateway ${isSilent ? 'was not reached' : 'does not tell the time'}`)
   }
   const seconds = Math.trunc(Math.abs(skewMs) / 1000)
   if (Math.abs(skewMs) <= maxSkewMs) return ok(seconds <= 2 ? 'right' : `${seconds} s off`)
