@@ -4,7 +4,6 @@ export interface BoundedMap<Value> {
   /** Adds an entry as the newest, replacing one of the same name, and drops the oldest ones if necessary. */
   set(key: string, value: Value, size?: number): void
   delete(key: string): boolean
-  keys(): Iterable<string>
   values(): Iterable<Value>
 }
 
@@ -31,7 +30,6 @@ export function createBoundedMap<Value>(maxEntries: number, maxSize = Infinity):
       }
     },
     delete: remove,
-    keys: () => [...entries.keys()],
     *values() {
       for (const { value } of entries.values()) yield value
     },

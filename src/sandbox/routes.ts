@@ -4,31 +4,14 @@ import type { Fields } from '../contract/field.ts'
 import { imageEditEndpoint } from '../contract/images.ts'
 import { videoCreateEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { createPromptCache } from './answer/prompt-cache.ts'
-import { createContentService } from './generate-content/answer-request.ts'
+import { generateContent } from './generate-content/answer-request.ts'
 import type { Handler, Router, ServerContext } from './http/handle-request.ts'
 import { createImages, editImages } from './images/image-endpoints.ts'
 import { pacingOf } from './job-pacing.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './http/read-form.ts'
 import { getModel, listModels } from './sandbox-models.ts'
-import { compactContext, countInputTokens } from './responses/context-endpoints.ts'
-import {
-  addConversationItems,
-  createConversation,
-  deleteConversation,
-  deleteConversationItem,
-  getConversation,
-  getConversationItem,
-  listConversationItems,
-  updateConversation,
-} from './responses/conversation-endpoints.ts'
-import {
-  createResponse,
-  cancelResponse,
-  deleteResponse,
-  getInputItems,
-  getResponse,
-} from './responses/create-response.ts'
+import { createResponse, cancelResponse, getResponse } from './responses/create-response.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { createOperation, lookUpOperation, redirectToFile, serveFile } from './videos/operation-endpoints.ts'
 import { createVideoService } from './videos/service.ts'
@@ -89,41 +72,20 @@ function textRoutes(server: ServerContext, folder: string | undefined): Route[] 
   const { pendingMs, runningMs } = pacingOf(server.latency)
   const cache = createPromptCache()
   const service = { ...server, store, cache, pacing: { pendingMs, runningMs } }
-  const content = createContentService(server, cache)
   const generate = (streams: boolean): Handler => ({
     endpoint: 'generate-content',
-    answer: (request) => content.generate(request, streams),
+    answer: (request) => generateContent(request, streams, service),
   })
   return [
     ['POST', '/v1(?:beta)?/models/{model}:streamGenerateContent', generate(true)],
     ['POST', '/v1(?:beta)?/models/{model}:generateContent', generate(false)],
-    [
-      'POST',
-      '/v1(?:beta)?/models/{model}:countTokens',
-      { endpoint: 'models', answer: (request) => content.count(request) },
-    ],
-    ['GET', '/v1(?:beta)?/models', { endpoint: 'models', answer: (request) => listModels(request) }],
+    ['GET', '/v1(?:beta)?/models', { endpoint: 'models', answer: listModels }],
     // Not the methods of a model, which follow a colon.
-    [
-      'GET',
-      '/v1(?:beta)?/models/(?<model>[^/:]+)',
-      { endpoint: 'models', answer: (request) => getModel(request) },
-    ],
+    ['GET', '/v1(?:beta)?/models/(?<model>[^/:]+)', { endpoint: 'models', answer: getModel }],
     route('POST', '/v1/responses', 'responses', createResponse),
-    route('POST', '/v1/responses/input_tokens', 'response-lookup', countInputTokens),
-    route('POST', '/v1/responses/compact', 'response-compact', compactContext),
-    route('GET', '/v1/responses/{id}', 'response-lookup', getResponse),
-    route('GET', '/v1/responses/{id}/input_items', 'response-lookup', getInputItems),
+    // Not the public endpoints that are not offered.
+    route('GET', '/v1/responses/(?!(?:compact|input_tokens)$){id}', 'response-lookup', getResponse),
     route('POST', '/v1/responses/{id}/cancel', 'response-cancel', cancelResponse),
-    route('DELETE', '/v1/responses/{id}', 'response-lookup', deleteResponse),
-    route('POST', '/v1/conversations', 'conversations', createConversation),
-    route('GET', '/v1/conversations/{id}', 'conversations', getConversation),
-    route('POST', '/v1/conversations/{id}', 'conversations', updateConversation),
-    route('DELETE', '/v1/conversations/{id}', 'conversations', deleteConversation),
-    route('GET', '/v1/conversations/{id}/items', 'conversations', listConversationItems),
-    route('POST', '/v1/conversations/{id}/items', 'conversations', addConversationItems),
-    route('GET', '/v1/conversations/{id}/items/{item}', 'conversations', getConversationItem),
-    route('DELETE', '/v1/conversations/{id}/items/{item}', 'conversations', deleteConversationItem),
   ]
   function route(
     method: string,

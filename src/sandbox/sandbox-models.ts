@@ -94,14 +94,14 @@ function openaiModel(id: string): JsonObject {
 /** The models of the endpoints below `/v1beta`, in Google's form. */
 const catalog: readonly JsonObject[] = [
   ...textModels.map(({ id, about, contextWindow }) => ({
-    ...googleModel(id, about, 'generateContent', 'countTokens'),
+    ...googleModel(id, about, 'generateContent'),
     inputTokenLimit: contextWindow,
   })),
   googleModel(videoModel.id, videoModel.about, 'predictLongRunning'),
 ]
 
-function googleModel(id: string, about: string, ...methods: readonly string[]) {
-  return { name: `models/${id}`, displayName: id, description: about, supportedGenerationMethods: methods }
+function googleModel(id: string, about: string, method: string) {
+  return { name: `models/${id}`, displayName: id, description: about, supportedGenerationMethods: [method] }
 }
 
 /** Models of one page (public practice). */

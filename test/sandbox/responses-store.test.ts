@@ -5,15 +5,13 @@ import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
 import { call, eventsOf, respond, runningSandbox, until } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('a stored response can be looked up and deleted; one that is not stored cannot', async () => {
+test('a stored response can be looked up; one that is not stored cannot', async () => {
   const sandbox = await runningSandbox()
   const { json } = await respond(sandbox, 'hi')
   const found = await call(sandbox, `/v1/responses/${json.id}`)
   expect(found.json).toEqual(json)
-  const gone = await call(sandbox, `/v1/responses/${json.id}`, undefined, { method: 'DELETE' })
-  expect(gone.json).toEqual({ id: json.id, object: 'response', deleted: true })
   const unstored = await respond(sandbox, 'hi', { store: false })
-  for (const id of [json.id, unstored.json.id, 'resp_never']) {
+  for (const id of [unstored.json.id, 'resp_never']) {
     const { status, json: body } = await call(sandbox, `/v1/responses/${id}`)
     expect([status, body.error.type]).toEqual([404, 'invalid_request_error'])
   }
@@ -106,21 +104,6 @@ test('a background response is found by a later sandbox with the same folder, an
   expect(ended.output[0].content[0].text).toContain('[sandbox]')
   const next = await respond(third, 'and?', { previous_response_id: other.id })
   expect(next.json.usage.input_tokens).toBeGreaterThan(10)
-  await call(third, `/v1/responses/${id}`, undefined, { method: 'DELETE' })
-  expect((await call(third, `/v1/responses/${id}`)).status).toBe(404)
-  expect(await readdir(join(folder, 'responses'))).toEqual([`${other.id}.json`])
-})
-
-test('what its request included is known to a later sandbox, too', async () => {
-  const [clock, folder] = [fakeClock(), join(temporaryFolder(), 'sandbox')]
-  const first = await runningSandbox({ clock, folder })
-  const image_url = 'https://example.com/a.png'
-  const input = [{ role: 'user', content: [{ type: 'input_image', image_url }] }]
-  const include = ['message.input_image.image_url']
-  const { id } = (await respond(first, input, { background: true, include })).json
-  await first.close()
-  const { json } = await call(await runningSandbox({ clock, folder }), `/v1/responses/${id}/input_items`)
-  expect(json.data).toMatchObject([{ content: [{ image_url }] }])
 })
 
 test('after a day a background response is removed from the folder', async () => {

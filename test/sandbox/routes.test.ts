@@ -21,6 +21,12 @@ test.for([
   ['POST', '/v1beta/models/a:b:generateContent', 200, '"modelVersion": "a:b"'],
   ['POST', '/v1/models/a%2Fb:generateContent', 200, '"modelVersion": "a/b"'],
   ['POST', '/v1beta/models/:generateContent', 404, 'Invalid URL'],
+  ['POST', '/v1beta/models/m:countTokens', 404, '"status": "NOT_FOUND"'],
+  ['POST', '/v1/responses/compact', 404, '"type":"invalid_request_error"'],
+  ['POST', '/v1/responses/input_tokens', 404, '"type":"invalid_request_error"'],
+  ['GET', '/v1/responses/resp_1/input_items', 404, '"type":"invalid_request_error"'],
+  ['POST', '/v1/conversations', 404, '"type":"invalid_request_error"'],
+  ['DELETE', '/v1/responses/resp_1', 405, '"code":"method_not_supported"'],
 ] as const)('%s %s is answered with %i', async ([method, path, status, part]) => {
   const sandbox = await runningSandbox()
   const body = method === 'POST' ? { contents: [{ parts: [{ text: 'hi' }] }] } : undefined

@@ -48,9 +48,7 @@ const ids = [
 
 const places: readonly (readonly [method: string, path: (id: string) => string])[] = [
   ['GET', (id) => `/v1/responses/${id}`],
-  ['GET', (id) => `/v1/responses/${id}/input_items`],
   ['POST', (id) => `/v1/responses/${id}/cancel`],
-  ['DELETE', (id) => `/v1/responses/${id}`],
   ['GET', (id) => `/v1/videos/${id}`],
   ['GET', (id) => `/v1/videos/${id}/content`],
   ['DELETE', (id) => `/v1/videos/${id}`],
@@ -61,7 +59,6 @@ const places: readonly (readonly [method: string, path: (id: string) => string])
   ['GET', (id) => `/v1/files/http://127.0.0.1/files/${id}:download`],
   ['GET', (id) => `/download/v1beta/files/${id}:download`],
   ['GET', (id) => `/sandbox/images/${id}`],
-  ['GET', (id) => `/v1/conversations/${id}`],
   ['GET', (id) => `/v1/models/${id}`],
 ]
 

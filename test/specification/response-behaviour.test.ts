@@ -128,37 +128,6 @@ describe('include', () => {
     const { document } = await documentOf(['respond', '--no-stream', 'hi'], json(included.json))
     expect(found(document.response.output)).toEqual(found(included.json.output))
   })
-
-  test.each<[value: string, items: Json[]]>([
-    [
-      'message.input_image.image_url',
-      [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://pictures.example/a.png' }] }],
-    ],
-    [
-      'computer_call_output.output.image_url',
-      [
-        {
-          type: 'computer_call',
-          id: 'cu_1',
-          call_id: 'call_1',
-          action: { type: 'screenshot' },
-          pending_safety_checks: [],
-          status: 'completed',
-        },
-        {
-          type: 'computer_call_output',
-          call_id: 'call_1',
-          output: { type: 'computer_screenshot', image_url: 'https://pictures.example/a.png' },
-        },
-      ],
-    ],
-  ])('%s, of the items of the input', async (value, items) => {
-    const sandbox = await runningSandbox()
-    const { json: answer } = await respond(sandbox, items)
-    const path = `/v1/responses/${answer.id}/input_items`
-    expect((await call(sandbox, path)).text).not.toContain('pictures.example')
-    expect((await call(sandbox, `${path}?include[]=${value}`)).text).toContain('pictures.example')
-  })
 })
 
 test('max_tool_calls: the total of all built-in tools, and further attempts are ignored', async () => {

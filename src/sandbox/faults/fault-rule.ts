@@ -8,8 +8,6 @@ export const endpointNames = [
   'responses',
   'response-lookup',
   'response-cancel',
-  'response-compact',
-  'conversations',
   'models',
   'image-generations',
   'image-edits',

@@ -33,67 +33,55 @@ import {
 } from './reply-chunks.ts'
 import { rateSafety } from './safety.ts'
 import { blockReasonOf, endingOf, readWishes, type Wishes } from './scenario.ts'
-import { countPrompt, tokenDetails } from './token-usage.ts'
+import { countPrompt } from './token-usage.ts'
 
 /** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
-/** Answers content-generation requests; the beginnings of their prompts are cached. */
-export function createContentService(context: SandboxContext, cache: PromptCache) {
-  return {
-    /**
-     * Endpoint 1: `:streamGenerateContent` as events, or with `alt=json` as one JSON array sent piece by piece, and
-     * `:generateContent` as one document.
-     * @throws RequestProblem
-     */
-    async generate(request: SandboxRequest, streams: boolean): Promise<Reply> {
-      const { body, budget } = request
-      assertValid(generateContentEndpoint, body)
-      assertContents(body)
-      const model = textModel(request.params['model']!)
-      const prompt = countPrompt(body)
-      if (prompt.total > model.contextWindow) {
-        throw new RequestProblem(
-          400,
-          `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
-        )
-      }
-      const plan = readRequest(request, model, context.seed)
-      const group = JSON.stringify(['content', model.id])
-      const facts: ReplyFacts = {
-        responseId: seededHex(22, context.seed, 'generate-content', request.number),
-        modelVersion: model.id,
-        spent: { prompt, cached: cache.countCached(group, prompt.texts), tools: plan.tools.tokens },
-        streamsArguments: callConfig(body)['streamFunctionCallArguments'] === true,
-      }
-      cache.remember(group, prompt.texts)
-      const { scenario } = plan.text
-      const isStream = streams && !request.ignoresStream
-      if (scenario === 'block') {
-        const blocked = blockedChunk(blockReasonOf(plan.wishes), facts)
-        return isStream ? streamOf(request, [blocked]) : documentOf(blocked.body)
-      }
-      const candidates = await candidatesOf(body, plan, budget)
-      if (isStream) {
-        return streamOf(request, chunksOf(candidates, facts), scenario === 'error')
-      }
-      if (scenario === 'error') throw breakOffProblem
-      return documentOf(replyDocument(candidates, facts))
-    },
-    /**
-     * `:countTokens`, of the contents or of a whole request.
-     * @throws RequestProblem 400
-     */
-    count({ body }: SandboxRequest): Reply {
-      const { generateContentRequest, ...own } = body
-      const { model: _, ...counted } = objectOf(generateContentRequest ?? own)
-      assertValid(generateContentEndpoint, counted)
-      assertContents(counted)
-      const { total, byModality } = countPrompt(counted)
-      return googleReply({ totalTokens: total, promptTokensDetails: tokenDetails(byModality) })
-    },
+/**
+ * Endpoint 1: `:streamGenerateContent` as events, or with `alt=json` as one JSON array sent piece by piece, and
+ * `:generateContent` as one document.
+ * @param cache of the beginnings of prompts
+ * @throws RequestProblem
+ */
+export async function generateContent(
+  request: SandboxRequest,
+  streams: boolean,
+  { seed, cache }: SandboxContext & { readonly cache: PromptCache },
+): Promise<Reply> {
+  const { body, budget } = request
+  assertValid(generateContentEndpoint, body)
+  assertContents(body)
+  const model = textModel(request.params['model']!)
+  const prompt = countPrompt(body)
+  if (prompt.total > model.contextWindow) {
+    throw new RequestProblem(
+      400,
+      `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
+    )
   }
+  const plan = readRequest(request, model, seed)
+  const group = JSON.stringify(['content', model.id])
+  const facts: ReplyFacts = {
+    responseId: seededHex(22, seed, 'generate-content', request.number),
+    modelVersion: model.id,
+    spent: { prompt, cached: cache.countCached(group, prompt.texts), tools: plan.tools.tokens },
+    streamsArguments: callConfig(body)['streamFunctionCallArguments'] === true,
+  }
+  cache.remember(group, prompt.texts)
+  const { scenario } = plan.text
+  const isStream = streams && !request.ignoresStream
+  if (scenario === 'block') {
+    const blocked = blockedChunk(blockReasonOf(plan.wishes), facts)
+    return isStream ? streamOf(request, [blocked]) : documentOf(blocked.body)
+  }
+  const candidates = await candidatesOf(body, plan, budget)
+  if (isStream) {
+    return streamOf(request, chunksOf(candidates, facts), scenario === 'error')
+  }
+  if (scenario === 'error') throw breakOffProblem
+  return documentOf(replyDocument(candidates, facts))
 }
 
 function documentOf(body: JsonObject): Reply {

@@ -5,7 +5,7 @@ import { isObject, objectOf, objectsOf, textOf, type JsonObject } from '../json-
 /** Tokens by modality: `TEXT`, `IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`. */
 type Counts = ReadonlyMap<string, number>
 
-export interface PromptTokens {
+interface PromptTokens {
   /** What the model reads: system instruction, tools, then the messages. */
   readonly texts: readonly string[]
   readonly byModality: Counts
@@ -38,7 +38,7 @@ function readPart(part: JsonObject): [modality: string, text: string] {
 }
 
 /** The counts as `promptTokensDetails` lists them. */
-export function tokenDetails(counts: Counts): JsonObject[] {
+function tokenDetails(counts: Counts): JsonObject[] {
   return Array.from(counts, ([modality, tokenCount]) => ({ modality, tokenCount }))
 }
 

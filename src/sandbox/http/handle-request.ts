@@ -269,9 +269,7 @@ async function readContent(
   if (incoming.method !== 'POST') return { body: {}, files: [], size: 0, digest: '' }
   const other = readBody?.(incoming, acquireLock)
   if (other !== undefined) return other
-  // Look-ups, cancellations and new conversations may come with an empty body.
-  const mayBeEmpty = ['response-lookup', 'response-cancel', 'conversations'].includes(endpoint)
-  return readJsonBody(incoming, { whenEmpty: mayBeEmpty ? {} : undefined, acquireLock })
+  return readJsonBody(incoming, { mayBeEmpty: endpoint === 'response-cancel', acquireLock })
 }
 
 function unexpected(error: unknown): RequestProblem {

@@ -12,8 +12,7 @@ export const closing = { connection: 'close' }
 const largeBytes = 16 * 1024 * 1024
 
 interface ReadOptions {
-  /** The default for an empty body, if that is allowed. */
-  readonly whenEmpty?: JsonObject | undefined
+  readonly mayBeEmpty?: boolean
   /** Awaited before more than `largeBytes` are read. */
   readonly acquireLock: () => Promise<void>
 }
@@ -25,10 +24,10 @@ interface ReadOptions {
  */
 export async function readJsonBody(
   incoming: IncomingMessage,
-  { whenEmpty, acquireLock }: ReadOptions,
+  { mayBeEmpty, acquireLock }: ReadOptions,
 ): Promise<RequestContent> {
   const bytes = await readBytes(incoming, acquireLock, createJsonMeter())
-  const body = bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseObject(bytes)
+  const body = bytes.length === 0 && mayBeEmpty ? {} : parseObject(bytes)
   return { body, files: [], size: bytes.length, digest: digestOf(body) }
 }
 

@@ -15,7 +15,7 @@ export function envelopeOf(path: string, headers: IncomingHttpHeaders): Envelope
   const isGoogle =
     /^(\/download)?\/v1beta(\/|$)|^\/v1\/models\/[^/]+(:[^/:]+|\/operations\/.*)$|^(\/download)?\/v1\/files\//
   // Both clients ask for the list of models at one path, and Google's for much that is not offered; only it has this header.
-  const isOpenai = /^\/v1\/(responses|conversations|images|videos)(\/|$)/
+  const isOpenai = /^\/v1\/(responses|images|videos)(\/|$)/
   const isGoogleCaller = headers['x-goog-api-key'] !== undefined && !isOpenai.test(path)
   return isGoogleCaller || isGoogle.test(path) ? 'google' : 'openai'
 }

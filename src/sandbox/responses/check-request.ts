@@ -26,7 +26,10 @@ const costOfCheck = 10
  */
 export function checkRequest(body: JsonObject, budget: Budget): void {
   assertValid(responsesEndpoint, body)
-  checkItems(body['input'], 'input', budget)
+  for (const [index, item] of listOf(body['input']).entries()) {
+    budget.spend(costOfCheck)
+    checkItem(item, `input.${index}`, budget)
+  }
   for (const [index, tool] of listOf(body['tools']).entries()) {
     budget.spend(costOfCheck)
     checkTool(objectOf(tool), `tools.${index}`)
@@ -38,18 +41,6 @@ export function checkRequest(body: JsonObject, budget: Budget): void {
   const { conversation } = body
   if (isObject(conversation)) {
     assertShape(conversation, 'conversation', { type: 'object', about: '', fields: { id: idField } })
-  }
-}
-
-/**
- * Checks a list of items; anything but a list has none.
- * @param path of the list
- * @throws RequestProblem 400
- */
-export function checkItems(items: unknown, path: string, budget: Budget): void {
-  for (const [index, item] of listOf(items).entries()) {
-    budget.spend(costOfCheck)
-    checkItem(item, `${path}.${index}`, budget)
   }
 }
 
@@ -149,8 +140,7 @@ function checkChoice(choice: unknown): void {
   checkKind(choice, 'tool_choice', choiceShapes)
 }
 
-/** @throws RequestProblem 400 */
-export function checkMetadata(metadata: JsonObject): void {
+function checkMetadata(metadata: JsonObject): void {
   const entries = Object.entries(metadata)
   const { entries: max, name: maxName, value: maxValue } = metadataLimits
   if (entries.length > max)

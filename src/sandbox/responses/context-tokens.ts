@@ -5,7 +5,7 @@ import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 
 /** What the model reads of an item: its texts, or the whole item as JSON. */
 function textsOfItem(item: JsonObject): readonly string[] {
-  // Items of a conversation are given an id later.
+  // The model reads no ids.
   const { id: _, content, ...others } = item
   if (typeof content === 'string') return [content]
   if (!Array.isArray(content)) return [JSON.stringify({ ...others, content }, mediaReplaced)]

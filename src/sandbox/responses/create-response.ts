@@ -8,7 +8,7 @@ import { checkRequest } from './check-request.ts'
 import { composeResponse } from './compose-response.ts'
 import type { PromptCache } from '../answer/prompt-cache.ts'
 import { cacheGroupOf, fitContext, textsOfRequest } from './context-tokens.ts'
-import { checkCalls, inputItems, listInputItems, resolveReferences } from './input-items.ts'
+import { checkCalls, inputItems, resolveReferences } from './input-items.ts'
 import { wantsLogprobs, topLogprobs } from './answer-items.ts'
 import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
 import { breakOffEvents, eventFrames, framesInTime, responseEvents } from './response-events.ts'
@@ -32,7 +32,11 @@ const costOfLogprob = 20
 export async function createResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
   const { store, cache, pacing, seed, clock } = service
   const { body, budget } = request
-  const { model, input, items } = await readContext(request, service)
+  checkRequest(body, budget)
+  const model = textModel(textOf(body['model']) || defaultTextModel.id)
+  const earlier = await earlierItems(body, service)
+  const input = resolveReferences(inputItems(body), earlier, { store, budget })
+  const items = [...earlier, ...input]
   checkCalls(items)
   const context = fitContext(items, body, model.contextWindow)
   const isBackground = body['background'] === true
@@ -59,25 +63,13 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
   cache.remember(cacheGroupOf(body), textsOfRequest(body, [...context.items, ...outputOf(plan)]))
   const size = request.size + sizeOf(plan)
   const stored = { plan, context: context.items, size, timing: isBackground ? timing : null }
-  await storeResponse(stored, input, store)
+  await store.keep(stored, input)
   if (isStream) return streamOf(stored, { store, clock })
   return jsonReply(responseAt(stored, timing.acceptedAt), {
     headers: requestId(plan),
     creates: true,
     pause: isBackground ? 'none' : 'first',
   })
-}
-
-/**
- * What a request reads: the items before its input, and those of the input.
- * @throws RequestProblem 400, 404
- */
-export async function readContext({ body, budget }: SandboxRequest, service: ResponseService) {
-  checkRequest(body, budget)
-  const model = textModel(textOf(body['model']) || defaultTextModel.id)
-  const earlier = await earlierItems(body, service)
-  const input = resolveReferences(inputItems(body), earlier, { store: service.store, budget })
-  return { model, input, items: [...earlier, ...input] }
 }
 
 /** The stream of a response, from its start or after a sequence number. */
@@ -123,20 +115,7 @@ async function earlierItems(
     })
   }
   const id = conversationId(body)
-  return id === undefined ? [] : ((await store.conversations()).find(id)?.items ?? [])
-}
-
-async function storeResponse(
-  stored: StoredResponse,
-  input: readonly JsonObject[],
-  store: ResponseStore,
-): Promise<void> {
-  const { plan, timing } = stored
-  // A background response can only be looked up, so it is always stored.
-  if (plan.body['store'] !== false || timing !== null) await store.keep(stored)
-  const conversation = conversationId(plan.body)
-  if (conversation === undefined) return
-  await store.append(stored, { conversation, items: [...input, ...outputOf(plan)] })
+  return id === undefined ? [] : store.conversationItems(id)
 }
 
 /** Characters of the pictures in a response, which are kept with it twice. */
@@ -163,24 +142,11 @@ export async function getResponse(request: SandboxRequest, service: ResponseServ
   })
 }
 
-/** `GET /v1/responses/{id}/input_items` */
-export async function getInputItems(request: SandboxRequest, service: ResponseService): Promise<Reply> {
-  return jsonReply(listInputItems(await storedResponse(request, service), request.query))
-}
-
 /** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */
 export async function cancelResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
-  const { plan, timing } = await storedResponse(request, service)
-  if (timing === null) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
-  await service.store.cancel(plan.id)
-  return jsonReply(responseAt(await storedResponse(request, service), service.clock.now()))
-}
-
-/** `DELETE /v1/responses/{id}` */
-export async function deleteResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
-  const { id } = (await storedResponse(request, service)).plan
-  await service.store.remove(id)
-  return jsonReply({ id, object: 'response', deleted: true })
+  const stored = await storedResponse(request, service)
+  if (stored.timing === null) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
+  return jsonReply(responseAt(await service.store.cancel(stored), service.clock.now()))
 }
 
 async function storedResponse(

@@ -1,8 +1,7 @@
 import type { Budget } from '../budget.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
-import { seededHex } from '../seeded-random.ts'
-import type { ResponseStore, StoredResponse } from './response-store.ts'
+import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
+import type { ResponseStore } from './response-store.ts'
 
 /** `input` (and `prompt`, where there is no input) as a list of items. */
 export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[] {
@@ -90,67 +89,4 @@ export function checkCalls(items: readonly JsonObject[]): void {
 
 function unanswered(message: string): RequestProblem {
   return new RequestProblem(400, message, { param: 'input' })
-}
-
-/** The items that a stored response read, with an id each, newest first or in their order. */
-export function listInputItems({ plan, context }: StoredResponse, query: URLSearchParams): JsonObject {
-  return listItems(context, { seed: plan.id, query, include: textsOf(plan.body['include']) })
-}
-
-/** A page of items: `limit` of them behind the one called `after`, newest first unless `order` is `asc`. */
-export function listItems(
-  all: readonly JsonObject[],
-  {
-    seed,
-    query,
-    include = [],
-  }: { readonly seed: string; readonly query: URLSearchParams; readonly include?: readonly string[] },
-): JsonObject {
-  const extras = [...include, ...query.getAll('include'), ...query.getAll('include[]')]
-  const items = itemsWithIds(all, seed, extras)
-  const ordered: readonly JsonObject[] = query.get('order') === 'asc' ? items : items.toReversed()
-  const after = ordered.findIndex((item) => item['id'] === query.get('after'))
-  const limit = Math.min(100, Math.max(1, Number(query.get('limit') ?? 20) || 20))
-  const data = ordered.slice(after + 1, after + 1 + limit)
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.['id'] ?? null,
-    last_id: data.at(-1)?.['id'] ?? null,
-    has_more: after + 1 + limit < ordered.length,
-  }
-}
-
-/**
- * Items as they are listed.
- * @param seed of the ids of those that have none
- * @param extras as in `include`
- */
-export function itemsWithIds(
-  items: readonly JsonObject[],
-  seed: string,
-  extras: readonly string[],
-): readonly JsonObject[] {
-  return items.map((item, index) => {
-    const type = textOf(item['type']) || 'message'
-    const id = item['id'] ?? `${type === 'message' ? 'msg' : 'item'}_${seededHex(48, seed, 'input', index)}`
-    return { id, type, ...listed({ ...item, type }, extras) }
-  })
-}
-
-/** An item as it is listed: texts as parts, URLs of pictures only if `include` asks for them (specification). */
-function listed(item: JsonObject, extras: readonly string[]): JsonObject {
-  const { type, role, content, output } = item
-  const hide = (part: JsonObject) => ('image_url' in part ? { ...part, image_url: null } : part)
-  if (type === 'computer_call_output') {
-    const isAsked = extras.includes('computer_call_output.output.image_url')
-    return isAsked ? item : { ...item, output: hide(objectOf(output)) }
-  }
-  if (type !== 'message') return item
-  if (typeof content === 'string') {
-    const part = { type: role === 'assistant' ? 'output_text' : 'input_text', text: content }
-    return { ...item, content: [part] }
-  }
-  const isAsked = extras.includes('message.input_image.image_url')
-  return isAsked ? item : { ...item, content: objectsOf(content).map(hide) }
 }

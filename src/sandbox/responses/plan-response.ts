@@ -4,8 +4,8 @@ import { outputItems, type ComposedResponse } from './answer-items.ts'
 import type { OutputItem } from './output-item.ts'
 import { responseFields } from '../../contract/responses.ts'
 
-/** A composed response as plain data, which can be kept on disk. */
-interface PlannedResponse {
+/** A composed response: plain data, which can be kept on disk. */
+export interface ResponsePlan {
   readonly id: string
   readonly body: JsonObject
   readonly items: readonly OutputItem[]
@@ -15,13 +15,6 @@ interface PlannedResponse {
   readonly final: JsonObject
   /** Whether generation ends with an error in mid-stream. */
   readonly breaksOff: boolean
-}
-
-/** A composed response: its initial and final states. */
-export interface ResponsePlan extends PlannedResponse {
-  /** The response object before its end, still without output. */
-  at(status: 'queued' | 'in_progress' | 'cancelled'): JsonObject
-  failedWith(error: JsonObject): JsonObject
 }
 
 interface PlanFacts {
@@ -48,17 +41,7 @@ export function planResponse(body: JsonObject, composed: ComposedResponse, facts
   const items = outputItems(composed, body, facts.id)
   const begun = responseObject(body, facts)
   const final = { ...begun, ...finalState(answer, items, facts) }
-  return restorePlan({ id: facts.id, body, items, begun, final, breaksOff: answer.ending === 'error' })
-}
-
-/** A plan with its functions, from the data of it that is kept on disk. */
-export function restorePlan(planned: PlannedResponse): ResponsePlan {
-  const { begun } = planned
-  return {
-    ...planned,
-    at: (status) => ({ ...begun, status }),
-    failedWith: (error) => ({ ...begun, status: 'failed', error }),
-  }
+  return { id: facts.id, body, items, begun, final, breaksOff: answer.ending === 'error' }
 }
 
 const statuses: Readonly<Record<Ending, string>> = {

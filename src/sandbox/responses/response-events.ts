@@ -13,12 +13,12 @@ const deltasBeforeError = 5
 
 /** The whole stream of a response (wire notes, section 2, "Event types"). */
 export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
-  const { body } = plan
+  const { body, begun } = plan
   const isQueued = body['background'] === true
   // First in either case: the official client begins with it.
-  yield { type: 'response.created', response: plan.at(isQueued ? 'queued' : 'in_progress') }
-  if (isQueued) yield { type: 'response.queued', response: plan.at('queued') }
-  yield { type: 'response.in_progress', response: plan.at('in_progress') }
+  yield { type: 'response.created', response: { ...begun, status: isQueued ? 'queued' : 'in_progress' } }
+  if (isQueued) yield { type: 'response.queued', response: { ...begun, status: 'queued' } }
+  yield { type: 'response.in_progress', response: { ...begun, status: 'in_progress' } }
   let deltas = 0
   for (const [index, item] of plan.items.entries()) {
     for (const event of itemEvents(item, index)) {
@@ -37,10 +37,10 @@ export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
  * As recorded: an `error` event with a nested error, immediately followed by the failed response. The documented fields
  * of that event are there, too.
  */
-export function breakOffEvents(plan: ResponsePlan): readonly JsonObject[] {
+export function breakOffEvents({ begun }: ResponsePlan): readonly JsonObject[] {
   const problem = { code: 'server_error', message: '[sandbox] Generation broke off.', param: null }
   const { code, message } = problem
-  const response = plan.failedWith({ type: 'server_error', code, message })
+  const response = { ...begun, status: 'failed', error: { type: 'server_error', code, message } }
   return [
     { type: 'error', ...problem, error: { type: 'server_error', ...problem } },
     { type: 'response.failed', response },
@@ -84,7 +84,7 @@ interface TimedStream {
   readonly timing: Timing
   /** Resume behind this sequence number. */
   readonly after: number
-  /** Whether the response has been cancelled or deleted. */
+  /** Whether the response has been cancelled, or is not kept any more. */
   isStopped(): Promise<boolean>
   readonly clock: Clock
 }

@@ -3,11 +3,11 @@ import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { createJsonFolder } from '../json-folder.ts'
 import type { JsonObject } from '../json-value.ts'
-import { createConversations, type Conversations } from './conversation-store.ts'
-import { restorePlan, type ResponsePlan } from './plan-response.ts'
+import { conversationId, type ResponsePlan } from './plan-response.ts'
 
-/** Maximum number of responses, and of bytes in their requests; older ones are dropped. */
+/** Maximum number of responses, of those in conversations, and of bytes in their requests; older ones are dropped. */
 const kept = 1000
+const keptInConversations = 10_000
 const keptBytes = 128 * 1024 * 1024
 /** The overhead of an item, whose bytes other responses may share. */
 const bytesOfItem = 100
@@ -34,35 +34,6 @@ export interface StoredResponse {
   readonly timing: Timing | null
 }
 
-/** What a response adds to its conversation once it is complete. */
-export interface Addition {
-  readonly conversation: string
-  readonly items: readonly JsonObject[]
-}
-
-/**
- * The stored responses and the conversations. They are lost when the sandbox ends; what a folder keeps is found by all
- * sandboxes that share it.
- */
-export interface ResponseStore {
-  /** Makes the id of a response differ from those of other sandboxes with the same folder; empty for one in memory. */
-  idSalt(isBackground: boolean): readonly number[]
-  keep(stored: StoredResponse): Promise<void>
-  find(id: string): Promise<StoredResponse | undefined>
-  /** An output item of any response in memory. */
-  findItem(id: string): JsonObject | undefined
-  /** Stops a background response that has not ended yet. */
-  cancel(id: string): Promise<void>
-  remove(id: string): Promise<void>
-  /** The conversations, with what has become complete since. */
-  conversations(): Promise<Conversations>
-  /**
-   * Adds the items of a response to its conversation as soon as it is complete, and only then (specification, "States
-   * and transitions").
-   */
-  append(stored: StoredResponse, addition: Addition): Promise<void>
-}
-
 /** The status of a response at a time in milliseconds since 1970: background responses move on with the clock. */
 function statusAt({ plan, timing }: StoredResponse, now: number): string {
   if (timing?.cancelledAt != null) return 'cancelled'
@@ -75,7 +46,7 @@ function statusAt({ plan, timing }: StoredResponse, now: number): string {
 export function responseAt(stored: StoredResponse, now: number): JsonObject {
   const status = statusAt(stored, now)
   const hasRun = status !== 'queued' && status !== 'in_progress' && status !== 'cancelled'
-  return hasRun ? stored.plan.final : stored.plan.at(status)
+  return hasRun ? stored.plan.final : { ...stored.plan.begun, status }
 }
 
 const milliseconds = v.pipe(v.number(), v.safeInteger())
@@ -106,41 +77,43 @@ type Entry = v.InferOutput<typeof entrySchema>
 /** Reading all files takes time, so only some responses look for old ones. */
 const shareThatRemovesOld = 0.05
 
+/** What a response adds to its conversation. */
+interface Addition {
+  readonly conversation: string
+  readonly items: readonly JsonObject[]
+  /** When the response is complete, in milliseconds since 1970. */
+  readonly endsAt: number
+}
+
+export type ResponseStore = ReturnType<typeof createResponseStore>
+
 /**
+ * The stored responses and the conversations. They are lost when the sandbox ends; what a folder keeps is found by all
+ * sandboxes that share it.
  * @param folder one file for each response that is kept there, created with the first one; undefined for memory
  * @param keepsAll whether the folder keeps all stored responses, or only those in the background
  */
-export function createResponseStore(
-  host: FileHost,
-  folder: string | undefined,
-  keepsAll: boolean,
-): ResponseStore {
+export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll: boolean) {
   const { clock } = host
   const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
+  /** By the ids of the responses. */
+  const additions = createBoundedMap<Addition>(keptInConversations, keptBytes)
   const onDisk =
     folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value), host)
-  const conversations = createConversations(clock)
-  /** Of background responses that have not ended. */
-  const pending = createBoundedMap<Addition & { readonly size: number }>(kept, keptBytes)
 
   const isShared = (isBackground: boolean) => onDisk !== undefined && (isBackground || keepsAll)
   const keepInMemory = (stored: StoredResponse) => {
     inMemory.set(stored.plan.id, stored, stored.size + stored.context.length * bytesOfItem)
   }
-  const keep = async (stored: StoredResponse) => {
+  const write = async (stored: StoredResponse) => {
     const { plan, context, size, timing } = stored
     if (onDisk === undefined || !isShared(timing !== null) || size > maxBytesOnDisk)
       return keepInMemory(stored)
-    const { id, begun, final, items, breaksOff } = plan
+    const { id, ...others } = plan
     // The context has the input.
     const body = { ...plan.body, input: undefined }
-    const keptAt = clock.now()
-    const entry = { id, plan: { body, begun, final, items, breaksOff }, context, size, timing, keptAt }
+    const entry = { id, plan: { ...others, body }, context, size, timing, keptAt: clock.now() }
     await onDisk.write(entry as unknown as Entry).catch(() => keepInMemory(stored))
-  }
-  const find = async (id: string): Promise<StoredResponse | undefined> => {
-    const entry = inMemory.get(id) === undefined ? await onDisk?.read(id) : undefined
-    return entry === undefined ? inMemory.get(id) : { ...entry, plan: restorePlan({ id, ...entry.plan }) }
   }
   const removeOld = async () => {
     await onDisk?.removeHalfWritten(clock.now())
@@ -148,59 +121,56 @@ export function createResponseStore(
       if (clock.now() - keptAt > lifetimeMs) await onDisk?.remove(id)
     }
   }
-  /** Adds what has become complete since, in the order of the ends. */
-  const settle = async () => {
-    const ended: { readonly at: number; readonly id: string }[] = []
-    for (const id of pending.keys()) {
-      const stored = await find(id)
-      const status = stored === undefined ? 'gone' : statusAt(stored, clock.now())
-      if (status === 'queued' || status === 'in_progress') continue
-      const { acceptedAt = 0, pendingMs = 0, runningMs = 0 } = stored?.timing ?? {}
-      if (status === 'completed') ended.push({ at: acceptedAt + pendingMs + runningMs, id })
-      else pending.delete(id)
-    }
-    for (const { id } of ended.sort((one, other) => one.at - other.at)) {
-      const addition = pending.get(id)
-      if (addition !== undefined) conversations.add(addition.conversation, addition.items, addition.size)
-      pending.delete(id)
-    }
-  }
 
   return {
-    idSalt: (isBackground) => (isShared(isBackground) ? [clock.now(), clock.random()] : []),
-    async keep(stored) {
-      await keep(stored)
-      if (stored.timing !== null || clock.random() < shareThatRemovesOld) await removeOld()
+    /** Makes the id of a response differ from those of other sandboxes with the same folder; empty for one in memory. */
+    idSalt: (isBackground: boolean) => (isShared(isBackground) ? [clock.now(), clock.random()] : []),
+    /**
+     * Stores a response unless it asks not to be, and appends it to its conversation: once it is complete, and only then
+     * (specification, "States and transitions").
+     */
+    async keep(stored: StoredResponse, input: readonly JsonObject[]) {
+      const { plan, size, timing } = stored
+      // A background response can only be looked up, so it is always stored.
+      if (plan.body['store'] !== false || timing !== null) {
+        await write(stored)
+        if (timing !== null || clock.random() < shareThatRemovesOld) await removeOld()
+      }
+      const conversation = conversationId(plan.body)
+      if (conversation === undefined || plan.final['status'] !== 'completed') return
+      const items = [...input, ...plan.items.map(({ item }) => item)]
+      const { acceptedAt = clock.now(), pendingMs = 0, runningMs = 0 } = timing ?? {}
+      const addition = { conversation, items, endsAt: acceptedAt + pendingMs + runningMs }
+      additions.set(plan.id, addition, size + items.length * bytesOfItem)
     },
-    find,
-    findItem(id) {
+    async find(id: string): Promise<StoredResponse | undefined> {
+      const known = inMemory.get(id)
+      const entry = known === undefined ? await onDisk?.read(id) : undefined
+      return entry === undefined ? known : { ...entry, plan: { id, ...entry.plan } }
+    },
+    /** An output item of any response in memory. */
+    findItem(id: string): JsonObject | undefined {
       for (const { plan } of inMemory.values()) {
         const found = plan.items.find(({ item }) => item['id'] === id)
         if (found !== undefined) return found.item
       }
       return undefined
     },
-    async cancel(id) {
-      const stored = await find(id)
-      if (stored?.timing == null) return
-      const status = statusAt(stored, clock.now())
-      if (status !== 'queued' && status !== 'in_progress') return
-      await keep({ ...stored, timing: { ...stored.timing, cancelledAt: clock.now() } })
+    /** The items of a conversation, in the order in which its responses ended. */
+    conversationItems(id: string): readonly JsonObject[] {
+      const ended = [...additions.values()].filter(
+        ({ conversation, endsAt }) => conversation === id && endsAt <= clock.now(),
+      )
+      return ended.sort((one, other) => one.endsAt - other.endsAt).flatMap(({ items }) => items)
     },
-    async remove(id) {
-      if (!inMemory.delete(id)) await onDisk?.remove(id)
-    },
-    async conversations() {
-      await settle()
-      return conversations
-    },
-    async append(stored, { conversation, items }) {
-      const { plan, size, timing } = stored
-      if (timing !== null) pending.set(plan.id, { conversation, items, size }, size)
-      await settle()
-      // Nothing tells the end of one that is not stored, and it has ended.
-      const isComplete = timing === null && statusAt(stored, clock.now()) === 'completed'
-      if (isComplete) conversations.add(conversation, items, size)
+    /** Stops a background response that has not ended yet. */
+    async cancel(stored: StoredResponse): Promise<StoredResponse> {
+      const { plan, timing } = stored
+      if (timing === null || !['queued', 'in_progress'].includes(statusAt(stored, clock.now()))) return stored
+      const cancelled = { ...stored, timing: { ...timing, cancelledAt: clock.now() } }
+      additions.delete(plan.id)
+      await write(cancelled)
+      return cancelled
     },
   }
 }

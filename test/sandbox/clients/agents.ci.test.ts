@@ -1,9 +1,6 @@
 import {
   Agent,
   computerTool,
-  MemorySession,
-  OpenAIConversationsSession,
-  OpenAIResponsesCompactionSession,
   shellTool,
   codeInterpreterTool,
   fileSearchTool,
@@ -17,14 +14,12 @@ import {
   type HostedTool,
   type JsonSchemaDefinition,
 } from '@openai/agents'
-import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { all, dot } from './all.ts'
 
-const runner = async () => runnerAt((await runningSandbox()).url)
-
-function runnerAt(url: string): Runner {
+async function runner(): Promise<Runner> {
+  const { url } = await runningSandbox()
   const modelProvider = new OpenAIProvider({ apiKey: 'any', baseURL: `${url}/v1`, useResponses: true })
   return new Runner({ modelProvider, model: 'sandbox-text', tracingDisabled: true })
 }
@@ -123,36 +118,6 @@ test('previousResponseId', async () => {
   const { lastResponseId } = await runs.run(new Agent({ name: 'A' }), 'hi')
   const again = await runs.run(new Agent({ name: 'A' }), 'again', { previousResponseId: lastResponseId! })
   expect(again.finalOutput).toMatch(/^\[sandbox\] /)
-})
-
-const clientAt = (url: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
-
-test('sessions in a conversation', async () => {
-  const sandbox = await runningSandbox()
-  const runs = runnerAt(sandbox.url)
-  const session = new OpenAIConversationsSession({ client: clientAt(sandbox.url) })
-  const agent = new Agent({ name: 'A', tools: [weather] })
-  await runs.run(agent, 'weather in Rome?', { session })
-  const { finalOutput } = await runs.run(agent, 'And tomorrow?', { session })
-  expect(finalOutput).toContain('“And tomorrow?”')
-  const kinds = (await session.getItems()).map((item) => ('role' in item ? item.role : item.type))
-  expect(kinds).toEqual(['user', 'function_call', 'function_call_result', 'assistant', 'user', 'assistant'])
-  expect(await session.popItem()).toMatchObject({ role: 'assistant' })
-  expect(await session.getItems()).toHaveLength(5)
-  await session.clearSession()
-})
-
-test('sessions with compaction', async () => {
-  const sandbox = await runningSandbox()
-  const session = new OpenAIResponsesCompactionSession({
-    client: clientAt(sandbox.url),
-    underlyingSession: new MemorySession(),
-    model: 'gpt-5.2',
-    shouldTriggerCompaction: () => true,
-  })
-  const { finalOutput } = await runnerAt(sandbox.url).run(new Agent({ name: 'A' }), 'hi', { session })
-  expect(finalOutput).toMatch(/^\[sandbox\] /)
-  expect((await session.getItems()).map(({ type }) => type)).toEqual(['message', 'compaction'])
 })
 
 test('temperature with top_p', async () => {

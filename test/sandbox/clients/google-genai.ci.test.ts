@@ -101,14 +101,6 @@ test('pictures in a prompt and in an answer', async () => {
   expect(Buffer.from(drawn.data!, 'base64').toString('latin1', 1, 4)).toBe('PNG')
 })
 
-test('countTokens', async () => {
-  const { client } = await googleClient()
-  const request = { model: 'sandbox-text', contents: 'Name a river of Asia' }
-  const { totalTokens } = await client.models.countTokens(request)
-  const { usageMetadata } = await client.models.generateContent(request)
-  expect(totalTokens).toBe(usageMetadata!.promptTokenCount)
-})
-
 test.each<[string, Tool, string]>([
   ['web search', { googleSearch: {} }, 'groundingMetadata'],
   ['code execution', { codeExecution: {} }, 'codeExecutionResult'],
@@ -155,7 +147,7 @@ test('models', async () => {
   expect(small).toMatchObject({
     name: 'models/sandbox-small',
     inputTokenLimit: 1024,
-    supportedActions: ['generateContent', 'countTokens'],
+    supportedActions: ['generateContent'],
   })
   await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
 })
@@ -170,6 +162,7 @@ test.each([
 })
 
 test.each([
+  ['countTokens', (client: GoogleGenAI) => client.models.countTokens({ model: 'm', contents: 'hi' })],
   ['embeddings', (client: GoogleGenAI) => client.models.embedContent({ model: 'm', contents: 'hi' })],
   [
     'file upload',

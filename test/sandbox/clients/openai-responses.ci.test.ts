@@ -103,14 +103,13 @@ test.each([
   expect(output.map((item) => item.id)).toEqual(stored.output.map((item) => item.id))
 })
 
-test('background responses, retrieved, cancelled, deleted', async () => {
+test('background responses, retrieved, cancelled', async () => {
   const { client } = await openaiClient()
   const queued = await client.responses.create({ model: 'sandbox-text', input: 'hi', background: true })
   expect(queued.status).toBe('queued')
   expect((await client.responses.retrieve(queued.id)).id).toBe(queued.id)
   expect((await client.responses.cancel(queued.id)).status).toBe('cancelled')
-  await client.responses.delete(queued.id)
-  await expect(client.responses.retrieve(queued.id)).rejects.toBeInstanceOf(NotFoundError)
+  await expect(client.responses.retrieve('resp_never')).rejects.toBeInstanceOf(NotFoundError)
 })
 
 test('background streams, taken up again', async () => {
@@ -138,82 +137,6 @@ test('background streams, accumulated', async () => {
   const stream = client.responses.stream({ response_id: started.id, starting_after: 6 })
   const first = (await all(stream))[0]!
   expect([first.sequence_number, (await stream.finalResponse()).status]).toEqual([7, 'completed'])
-})
-
-test('conversations with their items', async () => {
-  const { client } = await openaiClient()
-  const { id } = await client.conversations.create({
-    items: [{ role: 'user', content: 'Name a river' }],
-    metadata: { topic: 'rivers' },
-  })
-  expect(id).toMatch(/^conv_/)
-  const { output_text: said } = await client.responses.create({ input: 'And another', conversation: id })
-  const items = await all(client.conversations.items.list(id, { order: 'asc', limit: 2 }))
-  const texts = items.flatMap((item) => (item.type === 'message' ? item.content : []))
-  expect(texts).toMatchObject([
-    { type: 'input_text', text: 'Name a river' },
-    { type: 'input_text', text: 'And another' },
-    { type: 'output_text', text: said },
-  ])
-  const added = await client.conversations.items.create(id, {
-    items: [{ role: 'user', content: 'A third' }],
-  })
-  const last = { conversation_id: id }
-  expect(await client.conversations.items.retrieve(added.last_id, last)).toEqual(added.data[0])
-  await client.conversations.items.delete(added.last_id, last)
-  expect(await all(client.conversations.items.list(id))).toHaveLength(3)
-  await client.conversations.update(id, { metadata: { topic: 'lakes' } })
-  expect(await client.conversations.retrieve(id)).toMatchObject({ id, metadata: { topic: 'lakes' } })
-  expect(await client.conversations.delete(id)).toEqual({ id, object: 'conversation.deleted', deleted: true })
-  await expect(client.conversations.retrieve(id)).rejects.toMatchObject({ status: 404 })
-})
-
-test('conversations and their items are created once for an idempotency key', async () => {
-  const { client } = await openaiClient()
-  const options = (key: string) => ({ headers: { 'Idempotency-Key': key } })
-  const { id } = await client.conversations.create({}, options('key-1'))
-  expect((await client.conversations.create({}, options('key-1'))).id).toBe(id)
-  const items = [{ role: 'user' as const, content: 'Name a river' }]
-  await client.conversations.items.create(id, { items }, options('key-2'))
-  await client.conversations.items.create(id, { items }, options('key-2'))
-  expect(await all(client.conversations.items.list(id))).toHaveLength(1)
-})
-
-test('a conversation with too many or unknown items is refused', async () => {
-  const { client } = await openaiClient()
-  const items = Array.from({ length: 21 }, () => ({ role: 'user' as const, content: 'hi' }))
-  await expect(client.conversations.create({ items })).rejects.toMatchObject({ status: 400, param: 'items' })
-  const unknown = client.conversations.create({ items: [{ role: 'stranger' as 'user', content: 'hi' }] })
-  await expect(unknown).rejects.toMatchObject({ status: 400, param: 'items[0].role' })
-})
-
-test('token counts', async () => {
-  const { client, sandbox } = await openaiClient()
-  const request = { model: 'sandbox-text', input: 'Name a river of Asia', instructions: 'Be brief' }
-  const { input_tokens: count } = await client.responses.inputTokens.count(request)
-  expect([count > 4, sandbox.created()]).toEqual([true, 0])
-  expect((await client.responses.create(request)).usage!.input_tokens).toBe(count)
-})
-
-test('compaction', async () => {
-  const { client } = await openaiClient()
-  const { id } = await client.responses.create({ model: 'sandbox-text', input: 'Name a river' })
-  const { output, usage } = await client.responses.compact({
-    model: 'gpt-5.2',
-    previous_response_id: id,
-    input: 'And another',
-  })
-  expect(output).toMatchObject([
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Name a river' }] },
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'And another' }] },
-    { type: 'compaction', encrypted_content: expect.any(String) },
-  ])
-  expect(usage.total_tokens).toBe(usage.input_tokens + usage.output_tokens)
-  const input = [
-    ...(output as OpenAI.Responses.ResponseInputItem[]),
-    { role: 'user' as const, content: 'Go on' },
-  ]
-  expect((await client.responses.create({ model: 'sandbox-text', input })).output_text).toContain('“Go on”')
 })
 
 test('errors with class, code and parameter', async () => {
@@ -248,6 +171,9 @@ test.each([
 
 test.each([
   ['chat completions', (client: OpenAI) => client.chat.completions.create({ model: 'm', messages: [] })],
+  ['conversations', (client: OpenAI) => client.conversations.create()],
+  ['token counts', (client: OpenAI) => client.responses.inputTokens.count({ input: 'hi' })],
+  ['compaction', (client: OpenAI) => client.responses.compact({ model: 'gpt-5.2', input: 'hi' })],
   ['embeddings', (client: OpenAI) => client.embeddings.create({ model: 'm', input: 'hi' })],
   ['audio', (client: OpenAI) => client.audio.speech.create({ model: 'm', voice: 'alloy', input: 'hi' })],
   ['files', (client: OpenAI) => client.files.list()],

@@ -1,6 +1,5 @@
-import OpenAI from 'openai'
 import { expect, test } from 'vitest'
-import { call, eventsOf, respond, runningSandbox, type Json } from '../../support/running-sandbox.ts'
+import { eventsOf, respond, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 
 /** Of the response object: the required fields, and those that may be null (specification, Resources). */
 const required = [
@@ -123,54 +122,6 @@ test('a picture in the conversation is read as one, not as its characters', asyn
   const first = await respond(sandbox, 'A fox sandbox:image_generation')
   const { json } = await respond(sandbox, 'And now?', { previous_response_id: first.json.id })
   expect(json.usage.input_tokens).toBeLessThan(600)
-})
-
-test('the input of a response is listed, its pictures on request only', async () => {
-  const sandbox = await runningSandbox()
-  const client = new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any', maxRetries: 0 })
-  const image_url = 'data:image/png;base64,iVBORw0KGgo='
-  const picture = { type: 'input_image' as const, image_url, detail: 'auto' as const }
-  const input = [
-    { role: 'user' as const, content: [{ type: 'input_text' as const, text: 'sandbox:computer' }, picture] },
-  ]
-  const first = await client.responses.create({ input })
-  const [action] = first.output
-  if (action?.type !== 'computer_call') throw new Error('no computer call')
-  const screenshot = { type: 'computer_screenshot' as const, image_url }
-  const output = { type: 'computer_call_output' as const, call_id: action.call_id, output: screenshot }
-  const second = await client.responses.create({ previous_response_id: first.id, input: [output] })
-  const listed = async (include: OpenAI.Responses.ResponseIncludable[] = [], id = second.id) => {
-    const items: Json[] = []
-    for await (const item of client.responses.inputItems.list(id, { order: 'asc', include, limit: 2 })) {
-      items.push(item)
-    }
-    return items
-  }
-  const plain = await listed()
-  expect(plain.map(({ type }) => type)).toEqual(['message', 'computer_call', 'computer_call_output'])
-  expect(new Set(plain.map(({ id }) => id)).size).toBe(3)
-  expect([plain[0].content[1].image_url, plain[2].output.image_url]).toEqual([null, null])
-  const full = await listed(['message.input_image.image_url', 'computer_call_output.output.image_url'])
-  expect([full[0].content[1].image_url, full[2].output.image_url]).toEqual([image_url, image_url])
-  const asked = await client.responses.create({ input, include: ['message.input_image.image_url'] })
-  expect((await listed([], asked.id))[0].content[1].image_url).toBe(image_url)
-  const newestFirst = await call(sandbox, `/v1/responses/${second.id}/input_items`)
-  expect(newestFirst.json.data[0].type).toBe('computer_call_output')
-  expect((await call(sandbox, '/v1/responses/resp_never/input_items')).status).toBe(404)
-})
-
-test('a text in the input is listed as a part', async () => {
-  const sandbox = await runningSandbox()
-  const input = [
-    { role: 'assistant', content: 'Which?' },
-    { role: 'user', content: 'The Danube' },
-  ]
-  const { json } = await respond(sandbox, input)
-  const listed = await call(sandbox, `/v1/responses/${json.id}/input_items?order=asc`)
-  expect(listed.json.data).toMatchObject([
-    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Which?' }] },
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'The Danube' }] },
-  ])
 })
 
 test('the documented fields of an error event are there, besides the recorded ones', async () => {
