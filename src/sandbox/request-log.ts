@@ -33,34 +33,25 @@ const kept = 10_000
 /** The record of a request in progress. */
 export type OpenRecord = { -readonly [Name in keyof RequestRecord]: RequestRecord[Name] }
 
-/** The log of this sandbox, for tests and for `/sandbox/stats`. */
-export interface RequestLog {
-  /** @returns the record, to be completed, and the number of requests so far */
-  open(method: string, path: string, cameAt: number): { readonly record: OpenRecord; readonly number: number }
-  countCreation(endpoint: EndpointName): void
-  countRepeat(): void
-  addFault(fault: FiredFault): void
-  /** Creations accepted so far, in total or for one endpoint. */
-  created(endpoint?: EndpointName): number
-  requests(): readonly RequestRecord[]
-  firedFaults(): readonly FiredFault[]
-  stats(): object
-}
+export type RequestLog = ReturnType<typeof createRequestLog>
 
-export function createRequestLog(): RequestLog {
+/** The log of this sandbox, for tests and for `/sandbox/stats`. */
+export function createRequestLog() {
   const requests: OpenRecord[] = []
   const faults: FiredFault[] = []
   const creations = new Map<EndpointName, number>()
   let count = 0
   let repeats = 0
   const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
-  const unknown = { endpoint: undefined, model: undefined, idempotencyKey: undefined }
   return {
-    open(method, path, cameAt) {
-      const record = {
+    /** @returns the record, to be completed, and the number of requests so far */
+    open(method: string, path: string, cameAt: number) {
+      const record: OpenRecord = {
         method,
         path,
-        ...unknown,
+        endpoint: undefined,
+        model: undefined,
+        idempotencyKey: undefined,
         status: undefined,
         created: false,
         repeats: false,
@@ -72,15 +63,17 @@ export function createRequestLog(): RequestLog {
       if (requests.length > kept) requests.shift()
       return { record, number: ++count }
     },
-    countCreation: (endpoint) => void creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1),
+    countCreation: (endpoint: EndpointName) =>
+      void creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1),
     countRepeat: () => void repeats++,
-    addFault(fault) {
+    addFault(fault: FiredFault) {
       faults.push(fault)
       if (faults.length > kept) faults.shift()
     },
-    created: (endpoint) => (endpoint === undefined ? total() : (creations.get(endpoint) ?? 0)),
-    requests: () => requests.map((record) => ({ ...record })),
-    firedFaults: () => [...faults],
+    /** Creations accepted so far, in total or for one endpoint. */
+    created: (endpoint?: EndpointName) => (endpoint === undefined ? total() : (creations.get(endpoint) ?? 0)),
+    requests: (): readonly RequestRecord[] => requests.map((record) => ({ ...record })),
+    firedFaults: (): readonly FiredFault[] => [...faults],
     stats: () => ({
       creations: { total: total(), ...Object.fromEntries(creations) },
       requests: count,

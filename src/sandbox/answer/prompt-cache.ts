@@ -7,21 +7,18 @@ const cacheStep = 128
 /** Beginnings that are remembered, a few megabytes of them. */
 const keptBeginnings = 20_000
 
-/** The beginnings of all prompts so far, so that repeated ones count as cached. */
-export interface PromptCache {
-  /**
-   * How many tokens of a prompt an earlier one began with, in steps of 128.
-   * @param group separates prompts that share nothing, such as those of two models
-   * @param texts what the model reads, in its order
-   */
-  countCached(group: string, texts: readonly string[]): number
-  remember(group: string, texts: readonly string[]): void
-}
+export type PromptCache = ReturnType<typeof createPromptCache>
 
-export function createPromptCache(): PromptCache {
+/** The beginnings of all prompts so far, so that repeated ones count as cached. */
+export function createPromptCache() {
   const known = createBoundedMap<true>(keptBeginnings)
   return {
-    countCached(group, texts) {
+    /**
+     * How many tokens of a prompt an earlier one began with, in steps of 128.
+     * @param group separates prompts that share nothing, such as those of two models
+     * @param texts what the model reads, in its order
+     */
+    countCached(group: string, texts: readonly string[]): number {
       let tokens = 0
       for (const beginning of beginningsOf(group, texts)) {
         if (known.get(beginning) === undefined) break
@@ -29,7 +26,7 @@ export function createPromptCache(): PromptCache {
       }
       return tokens
     },
-    remember(group, texts) {
+    remember(group: string, texts: readonly string[]) {
       for (const beginning of beginningsOf(group, texts)) known.set(beginning, true)
     },
   }

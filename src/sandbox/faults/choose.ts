@@ -15,18 +15,15 @@ export interface FaultTarget {
 /** A rule with its name. */
 export type NamedRule = FaultRule & { readonly id: string }
 
-/** Picks the fault for a request: the first rule that matches and is due. */
-export interface FaultChooser {
-  /** Rules that apply before the body is read. They cannot match a model that is named in the body. */
-  beforeBody(target: FaultTarget): NamedRule | undefined
-  /** All other rules. */
-  afterBody(target: FaultTarget): NamedRule | undefined
-}
+export type FaultChooser = ReturnType<typeof createFaultChooser>
 
-/** Deterministic for a seed and an order of requests. */
-export function createFaultChooser(rules: readonly FaultRule[], seed: number): FaultChooser {
+/**
+ * Picks the fault for a request: the first rule that matches and is due. Deterministic for a seed and an order of
+ * requests.
+ */
+export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
   const trackers = rules.map((rule, index) => track({ ...rule, id: rule.id ?? `rule-${index + 1}` }, seed))
-  const choose = (target: FaultTarget, early: boolean) => {
+  const choose = (target: FaultTarget, early: boolean): NamedRule | undefined => {
     let chosen: (typeof trackers)[number] | undefined
     for (const tracker of trackers) {
       if ((tracker.rule.at === 'before-body') !== early || !matches(tracker.rule, target)) continue
@@ -37,7 +34,11 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number): F
     chosen?.fire()
     return chosen?.rule
   }
-  return { beforeBody: (target) => choose(target, true), afterBody: (target) => choose(target, false) }
+  return {
+    /** Rules that apply before the body is read. They cannot match a model that is named in the body. */
+    beforeBody: (target: FaultTarget) => choose(target, true),
+    afterBody: (target: FaultTarget) => choose(target, false),
+  }
 }
 
 function matches(rule: FaultRule, { endpoint, model }: FaultTarget): boolean {

@@ -7,26 +7,26 @@ const usuallyKept = 1000
 /** Maximum of their bytes together; the newest is kept whatever its size. */
 const keptBytes = 64 * 1024 * 1024
 
-/** The answers to requests with an `Idempotency-Key`. */
-export interface FirstAnswers {
-  /**
-   * Answers a request, or gives the first answer to its key again: a repetition creates nothing. One that comes while
-   * the first is still being answered waits for it. Only what was accepted is kept: after a refused or failed request,
-   * the next with its key is answered anew.
-   * @param identity the same for requests that say the same
-   * @throws RequestProblem 400 when the key belongs to another request; whatever `answer` throws
-   */
-  give(key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply>
-}
+export type FirstAnswers = ReturnType<typeof createFirstAnswers>
 
-/** @param keptAnswers at most so many are kept, and so many bytes */
-export function createFirstAnswers(keptAnswers = usuallyKept): FirstAnswers {
+/**
+ * The answers to requests with an `Idempotency-Key`.
+ * @param keptAnswers at most so many are kept, and so many bytes
+ */
+export function createFirstAnswers(keptAnswers = usuallyKept) {
   const kept = createBoundedMap<{ readonly identity: string; readonly reply: Promise<Reply | undefined> }>(
     keptAnswers,
     keptBytes,
   )
   return {
-    async give(key, identity, answer) {
+    /**
+     * Answers a request, or gives the first answer to its key again: a repetition creates nothing. One that comes while
+     * the first is still being answered waits for it. Only what was accepted is kept: after a refused or failed request,
+     * the next with its key is answered anew.
+     * @param identity the same for requests that say the same
+     * @throws RequestProblem 400 when the key belongs to another request; whatever `answer` throws
+     */
+    async give(key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply> {
       for (let known = kept.get(key); known !== undefined; known = kept.get(key)) {
         if (known.identity !== identity) throw keyReused()
         const first = await known.reply

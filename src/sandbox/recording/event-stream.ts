@@ -1,25 +1,18 @@
-/** Splits the text of an event stream into its events, each with the blank line that ends it. */
-export interface EventSplitter {
-  /** @returns the parts of events in this text, in order; the last one may be the beginning of an event */
-  push(text: string): readonly StreamPart[]
-  /** What has come of an event that has not ended. */
-  readonly open: string
-  readonly openLength: number
-}
-
 interface StreamPart {
   readonly text: string
   /** The whole event that this part completes; undefined for a part that does not. */
   readonly event: string | undefined
 }
 
-export function createEventSplitter(): EventSplitter {
+/** Splits the text of an event stream into its events, each with the blank line that ends it. */
+export function createEventSplitter() {
   let pieces: string[] = []
   let openLength = 0
   /** The end of the open event: the line ends after it may have begun there. */
   let tail = ''
   return {
-    push(text) {
+    /** @returns the parts of events in this text, in order; the last one may be the beginning of an event */
+    push(text: string): readonly StreamPart[] {
       const parts: StreamPart[] = []
       // Two line ends in a row; a lone CR at the end may be the first half of one.
       const end = /(?:\r\n|\n|\r(?!\n|$)){2}/g
@@ -44,6 +37,7 @@ export function createEventSplitter(): EventSplitter {
       }
       return parts
     },
+    /** What has come of an event that has not ended. */
     get open() {
       return pieces.join('')
     },

@@ -3,19 +3,6 @@ import { keyFormIn } from '../../redact/key-forms.ts'
 import { createMatcher } from '../../redact/matcher.ts'
 import { stringsIn } from '../../redact/spans.ts'
 
-/** Looks for secrets in what is to be recorded, also for those that are split between the pieces of a text. */
-export interface SecretSearch {
-  /**
-   * Looks at the next piece of a text.
-   * @param channel the text that it is a piece of
-   */
-  look(piece: string, channel?: string): void
-  /** Looks at an event of a stream: as it is, and at its strings, which continue those of earlier events. */
-  lookAtEvent(text: string): void
-  /** What was found, in words; never the secret itself. */
-  readonly found: string | undefined
-}
-
 /** So much of each text is looked at again with the next piece: all that shows a secret, also in base64. */
 const overlap = 512
 /** At most so many texts are followed at once; the oldest are given up. */
@@ -23,8 +10,13 @@ const maxChannels = 1000
 /** Base64 is decoded up to this length: longer runs are media. */
 const maxEncodedLength = 16_384
 
-/** @param known the secrets in use, which are found in every form; keys of the usual forms always are */
-export function createSecretSearch(known: readonly string[]): SecretSearch {
+export type SecretSearch = ReturnType<typeof createSecretSearch>
+
+/**
+ * Looks for secrets in what is to be recorded, also for those that are split between the pieces of a text.
+ * @param known the secrets in use, which are found in every form; keys of the usual forms always are
+ */
+export function createSecretSearch(known: readonly string[]) {
   const matcher = createMatcher(known.filter((secret) => secret !== '').flatMap(formsOf))
   const ends = new Map<string, string>()
   let found: string | undefined
@@ -43,6 +35,10 @@ export function createSecretSearch(known: readonly string[]): SecretSearch {
     }
     return undefined
   }
+  /**
+   * Looks at the next piece of a text.
+   * @param channel the text that it is a piece of
+   */
   const look = (piece: string, channel = '') => {
     if (found !== undefined || piece === '') return
     const text = (ends.get(channel) ?? '') + piece
@@ -53,13 +49,15 @@ export function createSecretSearch(known: readonly string[]): SecretSearch {
   }
   return {
     look,
-    lookAtEvent(text) {
+    /** Looks at an event of a stream: as it is, and at its strings, which continue those of earlier events. */
+    lookAtEvent(text: string) {
       look(text)
       const data = dataOf(text)
       for (const { start, end, channel } of stringsIn(data)) {
         look(decoded(data.slice(start, end)), `of ${channel}`)
       }
     },
+    /** What was found, in words; never the secret itself. */
     get found() {
       return found
     },

@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises'
 import { yieldToEventLoop, type FileContext } from '../../context.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import type { Match } from '../http/handle-request.ts'
 import { wholeReply, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { SandboxRequest } from '../request.ts'
@@ -52,11 +51,7 @@ export interface RecordStats {
   readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
 }
 
-export interface Recorder {
-  /** Finds how a request is answered: by the gateway. */
-  readonly find: (method: string, path: string) => Match
-  stats(): RecordStats
-}
+export type Recorder = Awaited<ReturnType<typeof createRecorder>>
 
 /** Of a reply, only these headers are passed on and recorded. */
 const keptHeaders =
@@ -76,7 +71,7 @@ const maxRefusals = 1000
 export async function createRecorder(
   { folder, files, upstream, secrets, report }: RecordOptions,
   matchOf: CallMatcher,
-): Promise<Recorder> {
+) {
   const { clock } = files
   const urls = createResultUrls(upstream.baseUrl)
   const listed: RecordStats['refusals'][number][] = []
@@ -208,8 +203,9 @@ export async function createRecorder(
   }
 
   return {
-    find: (method, path) => callMatch(method, path, matchOf, answer),
-    stats: () => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: listed }),
+    /** Finds how a request is answered: by the gateway. */
+    find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
+    stats: (): RecordStats => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: listed }),
   }
 }
 

@@ -151,23 +151,16 @@ function textOf({ request, reply, ...head }: Recording): string {
   return `${empty.slice(0, empty.lastIndexOf('[]'))}[\n${lines.join(',\n')}\n      ]\n    }\n  }\n}\n`
 }
 
-/** A body while it arrives: in memory up to a size, then in a file. */
-export interface BodyKeeper {
-  /** @throws FileError and errors of the system */
-  write(chunk: Uint8Array): Promise<void>
-  /** How it is recorded; undefined for an empty one. The last call but `discard`. */
-  finish(): Promise<RecordedBody | undefined>
-  /** Removes what is not finished. Never throws. */
-  discard(): Promise<void>
-}
-
-/** @param mediaType determines the extension of the file */
+/**
+ * A body while it arrives: in memory up to a size, then in a file.
+ * @param mediaType determines the extension of the file
+ */
 export function createBodyKeeper(
   folder: string,
   mediaType: string,
   now: number,
   isInline: (bytes: Uint8Array) => boolean = isUtf8,
-): BodyKeeper {
+) {
   const chunks: Uint8Array[] = []
   let size = 0
   let spill: Awaited<ReturnType<typeof openSpill>> | undefined
@@ -176,13 +169,15 @@ export function createBodyKeeper(
     for (const chunk of chunks.splice(0)) await spill.writer.write(chunk)
   }
   return {
-    async write(chunk) {
+    /** @throws FileError and errors of the system */
+    async write(chunk: Uint8Array) {
       size += chunk.length
       if (spill === undefined) chunks.push(chunk)
       else await spill.writer.write(chunk)
       if (spill === undefined && size > maxInlineBytes) await spillOver()
     },
-    async finish() {
+    /** How it is recorded; undefined for an empty one. The last call but `discard`. */
+    async finish(): Promise<RecordedBody | undefined> {
       if (size === 0) return undefined
       const bytes = Buffer.concat(chunks)
       if (spill === undefined && isInline(bytes)) {
@@ -196,6 +191,7 @@ export function createBodyKeeper(
       const name = await spill!.place(extensionOf(mediaType))
       return { file: `${bodiesFolder}/${name}`, bytes: size }
     },
+    /** Removes what is not finished. Never throws. */
     discard: async () => spill?.discard(),
   }
 }

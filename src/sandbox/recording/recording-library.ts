@@ -5,7 +5,7 @@ import { differences, keyOf, type RecordedRequest } from './recorded-request.ts'
 import { DamagedRecording, readRecording } from './recording-file.ts'
 
 /** A recording in a folder. */
-export interface LibraryEntry {
+interface LibraryEntry {
   /** Of its file. */
   readonly name: string
   readonly request: RecordedRequest
@@ -24,18 +24,6 @@ export interface Nearest {
   readonly path: string | undefined
 }
 
-/** The recordings of a folder. */
-export interface Library {
-  /** In the order of their names, which is that of the recorded calls. */
-  readonly entries: readonly LibraryEntry[]
-  /**
-   * The recording that answers a request: of those of the same request the first, then the second, …, and at last always
-   * the last.
-   */
-  take(request: RecordedRequest): LibraryEntry | undefined
-  nearest(request: RecordedRequest): Nearest | undefined
-}
-
 /** At most so many problems are listed. */
 const maxProblems = 20
 /** So many recordings of the same path are compared in full. */
@@ -46,7 +34,7 @@ const maxCompared = 500
  * @param folder an absolute path
  * @throws FileError when there is none, UsageError naming each that cannot be used
  */
-export async function openLibrary(folder: string): Promise<Library> {
+export async function openLibrary(folder: string) {
   const shown = shownPath(folder)
   const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be read: ${error.code}`
@@ -81,7 +69,8 @@ export async function openLibrary(folder: string): Promise<Library> {
   return libraryOf(entries)
 }
 
-function libraryOf(entries: readonly LibraryEntry[]): Library {
+/** @param entries in the order of their names, which is that of the recorded calls */
+function libraryOf(entries: readonly LibraryEntry[]) {
   const groups = Map.groupBy(entries, ({ request }) => keyOf(request))
   const taken = new Map<string, number>()
   const takeBy = (key: string): LibraryEntry | undefined => {
@@ -95,13 +84,17 @@ function libraryOf(entries: readonly LibraryEntry[]): Library {
   }
   return {
     entries,
-    take(request) {
+    /**
+     * The recording that answers a request: of those of the same request the first, then the second, …, and at last always
+     * the last.
+     */
+    take(request: RecordedRequest): LibraryEntry | undefined {
       const { range, ...headers } = request.headers
       const whole = range === undefined ? undefined : { ...request, headers }
       // A server may answer a request for a part with the whole (RFC 9110, section 14.2).
       return takeBy(keyOf(request)) ?? (whole && takeBy(keyOf(whole)))
     },
-    nearest(request) {
+    nearest(request: RecordedRequest): Nearest | undefined {
       const pathOf = ({ path }: RecordedRequest) => path.split('?')[0]!
       const own = entries.filter((entry) => pathOf(entry.request) === pathOf(request))
       const body = JSON.stringify(request.body ?? null)

@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs'
-import type { Match } from '../http/handle-request.ts'
 import { BrokenOff, wholeReply, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
@@ -49,11 +48,7 @@ export interface ReplayStats {
   readonly damaged: readonly string[]
 }
 
-export interface Replayer {
-  /** Finds how a request is answered: from a recording, or with 404. */
-  readonly find: (method: string, path: string) => Match
-  stats(): ReplayStats
-}
+export type Replayer = Awaited<ReturnType<typeof createReplayer>>
 
 const maxListed = 1000
 
@@ -62,10 +57,7 @@ const maxListed = 1000
  * @param matchOf what fault rules take from a path: the name of its endpoint, and the model
  * @throws UsageError when the folder has no recordings, or some that cannot be used
  */
-export async function createReplayer(
-  { folder, pace, report }: ReplayOptions,
-  matchOf: CallMatcher,
-): Promise<Replayer> {
+export async function createReplayer({ folder, pace, report }: ReplayOptions, matchOf: CallMatcher) {
   const library = await openLibrary(folder)
   const misses: Miss[] = []
   const damaged = new Set<string>()
@@ -104,8 +96,9 @@ export async function createReplayer(
   }
 
   return {
-    find: (method, path) => callMatch(method, path, matchOf, answer),
-    stats() {
+    /** Finds how a request is answered: from a recording, or with 404. */
+    find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
+    stats(): ReplayStats {
       const { entries } = library
       const unused = entries.filter(({ used }) => used === 0)
       return {

@@ -12,20 +12,11 @@ const keptUrls = 10_000
 /** A longer text has no addresses of results in it, but results. */
 export const maxRewrittenBytes = 1024 * 1024
 
-/** Gives the results of a gateway addresses at the sandbox, so that their downloads are recorded, too. */
-export interface ResultUrls {
-  /** A JSON text with these addresses, as it is recorded. Only whole strings that are URLs are replaced. */
-  rewrite(json: string, path: string): string
-  /** The same for the address that a reply redirects to. */
-  rewriteLocation(location: string, requested: URL, path: string): string
-  /** The gateway's own address of a result; undefined if it has given none in this run. */
-  find(path: string): string | undefined
-  /** A path, or a JSON text, with the gateway's own addresses in place of those at the sandbox's origin. */
-  restore(text: string, origin: string): string
-}
-
-/** @param baseUrl of the gateway */
-export function createResultUrls(baseUrl: URL): ResultUrls {
+/**
+ * Gives the results of a gateway addresses at the sandbox, so that their downloads are recorded, too.
+ * @param baseUrl of the gateway
+ */
+export function createResultUrls(baseUrl: URL) {
   const urls = createBoundedMap<string>(keptUrls)
   const basePath = baseUrl.pathname.replace(/\/+$/, '')
 
@@ -41,7 +32,8 @@ export function createResultUrls(baseUrl: URL): ResultUrls {
     return recordedOrigin + resultsPath + name
   }
   return {
-    rewrite(json, path) {
+    /** A JSON text with these addresses, as it is recorded. Only whole strings that are URLs are replaced. */
+    rewrite(json: string, path: string) {
       let text = ''
       let copied = 0
       for (const { start, end } of stringsIn(json)) {
@@ -52,11 +44,13 @@ export function createResultUrls(baseUrl: URL): ResultUrls {
       }
       return text + json.slice(copied)
     },
-    rewriteLocation(location, requested, path) {
+    /** The same for the address that a reply redirects to. */
+    rewriteLocation(location: string, requested: URL, path: string) {
       const url = URL.parse(location, requested)
       return url === null || !/^https?:$/.test(url.protocol) ? '' : recorded(url, path)
     },
-    restore(text, origin) {
+    /** A path, or a JSON text, with the gateway's own addresses in place of those at the sandbox's origin. */
+    restore(text: string, origin: string) {
       if (!text.includes(origin)) return text
       return text
         .replaceAll(origin + resultsPath, recordedOrigin + resultsPath)
@@ -66,7 +60,8 @@ export function createResultUrls(baseUrl: URL): ResultUrls {
         })
         .replaceAll(origin, baseUrl.origin + basePath)
     },
-    find: (path) => urls.get(path.startsWith(resultsPath) ? path.slice(resultsPath.length) : ''),
+    /** The gateway's own address of a result; undefined if it has given none in this run. */
+    find: (path: string) => urls.get(path.startsWith(resultsPath) ? path.slice(resultsPath.length) : ''),
   }
 }
 

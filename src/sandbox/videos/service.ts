@@ -5,24 +5,19 @@ import { servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { VideoJob, Film } from './video-job.ts'
-import { pacingOf, type Pacing } from '../job-pacing.ts'
+import { pacingOf } from '../job-pacing.ts'
 import type { JobState } from './job-state.ts'
-import { createJobStore, type JobStore } from './video-job-store.ts'
+import { createJobStore } from './video-job-store.ts'
 
-/** The state shared by the video endpoints of a sandbox. */
-export interface VideoService extends SandboxContext {
-  readonly jobs: JobStore
-  readonly films: FilmCache
-  readonly pacing: Pacing
-}
+export type VideoService = ReturnType<typeof createVideoService>
 
-/** @param folder where jobs are kept; undefined for memory */
-export function createVideoService(
-  { seed, clock, platform, media, families, latency }: ServerContext,
-  folder: string | undefined,
-): VideoService {
-  const [jobs, films] = [createJobStore({ clock, platform }, folder), createFilmCache(media)]
-  return { seed, clock, media, families, jobs, films, pacing: pacingOf(latency) }
+/**
+ * The state shared by the video endpoints of a sandbox.
+ * @param folder where jobs are kept; undefined for memory
+ */
+export function createVideoService(server: ServerContext, folder: string | undefined) {
+  const jobs = createJobStore(server, folder)
+  return { ...server, jobs, films: createFilmCache(server.media), pacing: pacingOf(server.latency) }
 }
 
 /** Repeatable hexadecimal digits for the id of a new job. */
@@ -58,15 +53,11 @@ const kept = 4
 /** Loaded with the first request for a video. */
 const drawing = () => import('./film/draw-film.ts')
 
-/** Draws videos and caches the most recently used ones. */
-interface FilmCache {
-  video(film: Film): Promise<ServedBytes>
-  /** The first picture of a video. */
-  still(film: Film): Promise<ServedBytes>
-}
-
-/** @param media `flat` for videos of one colour */
-function createFilmCache(media: SandboxContext['media']): FilmCache {
+/**
+ * Draws videos and caches the most recently used ones.
+ * @param media `flat` for videos of one colour
+ */
+function createFilmCache(media: SandboxContext['media']) {
   const drawn = createBoundedMap<Promise<ServedBytes>>(kept)
   const take = (name: string, draw: () => Promise<ServedBytes>) => {
     const found = drawn.get(name) ?? draw()
@@ -75,12 +66,13 @@ function createFilmCache(media: SandboxContext['media']): FilmCache {
     return found
   }
   return {
-    video: (film) =>
+    video: (film: Film) =>
       take(`video ${JSON.stringify(film)}`, async () => {
         const { drawFilm, flatFilm } = await drawing()
         return servedBytes(media === 'flat' ? flatFilm(film) : drawFilm(film), 'video/mp4')
       }),
-    still: (film) =>
+    /** The first picture of a video. */
+    still: (film: Film) =>
       take(`still ${JSON.stringify(film)}`, async () =>
         servedBytes(await encodeWebp((await drawing()).drawStill(film), 80), 'image/webp'),
       ),
