@@ -26,9 +26,12 @@ test.for([
   expect(await three(await runningSandbox({ seed: 6 }), ask)).not.toEqual(first)
 })
 
-test('a request with a seed of its own has the same answer every time', async () => {
-  const ask = (sandbox: Sandbox) => generateText(sandbox, { generationConfig: { seed: 7 } })
-  expect(new Set(await three(await runningSandbox(), ask)).size).toBe(1)
+test('a request with a seed of its own has the same answer every time, another with another', async () => {
+  const seeded = async (seed: number) =>
+    three(await runningSandbox(), (sandbox) => generateText(sandbox, { generationConfig: { seed } }))
+  expect([new Set(await seeded(7)).size, new Set([...(await seeded(7)), ...(await seeded(8))]).size]).toEqual(
+    [1, 2],
+  )
 })
 
 test('other requests in between and the order of names do not matter', async () => {

@@ -21,37 +21,9 @@ const textOf = ({ output }: Json): string =>
 const streamed = async (answer: Promise<Answer>) => eventsOf(await answer)
 const typesOf = (events: readonly Json[]) => [...new Set(events.map((event) => event.type))]
 
-/** The fields that the specification marks required (Response object). */
-const required = [
-  'id', 'object', 'created_at', 'error', 'incomplete_details', 'instructions', 'metadata', 'model', 'output',
-  'parallel_tool_calls', 'temperature', 'top_p', 'tools', 'tool_choice',
-] // prettier-ignore
-
-test('a whole response has every required field, the defaults and usage that adds up', async () => {
-  const sandbox = await runningSandbox()
-  const { json, headers } = await respond(sandbox, 'Name a river', {
-    metadata: { run: '7' },
-    instructions: 'Be brief',
-  })
-  for (const name of required) expect(json).toHaveProperty(name)
-  expect(json).toMatchObject({
-    object: 'response',
-    status: 'completed',
-    model: 'sandbox-text',
-    metadata: { run: '7' },
-    instructions: 'Be brief',
-    temperature: 1,
-    top_p: 1,
-    truncation: 'disabled',
-    store: true,
-    background: false,
-    parallel_tool_calls: true,
-    tool_choice: 'auto',
-  })
+test('a text quotes the prompt, and the reply has the id of the request', async () => {
+  const { json, headers } = await respond(await runningSandbox(), 'Name a river')
   expect(textOf(json)).toMatch(/^\[sandbox\] You asked: “Name a river”\./)
-  const { input_tokens, output_tokens, total_tokens } = json.usage
-  expect(input_tokens + output_tokens).toBe(total_tokens)
-  expect(json.usage.input_tokens_details.cached_tokens).toBe(0)
   expect(headers.get('x-request-id')).toMatch(/^req_/)
 })
 
@@ -81,17 +53,6 @@ test('a text stream has every event in order, numbered from 0, LF, without [DONE
   expect(response.usage.output_tokens).toBe(deltas.length)
 })
 
-test('deltas are padded unless include_obfuscation is false', async () => {
-  const sandbox = await runningSandbox()
-  const paddings = async (more: Json) =>
-    (await streamed(respond(sandbox, 'hi', { stream: true, ...more })))
-      .filter((event) => event.type.endsWith('.delta'))
-      .map((event) => typeof event.obfuscation)
-  expect(new Set(await paddings({}))).toEqual(new Set(['string']))
-  const off = await paddings({ stream_options: { include_obfuscation: false } })
-  expect(new Set(off)).toEqual(new Set(['undefined']))
-})
-
 test('reasoning comes first, with a summary and encrypted content on request, and is counted', async () => {
   const sandbox = await runningSandbox()
   const events = await streamed(
@@ -117,62 +78,17 @@ test('reasoning comes first, with a summary and encrypted content on request, an
   expect(quiet.json.output[0]).toEqual({ id: expect.any(String), type: 'reasoning', summary: [] })
 })
 
-test.for([
-  ['required', { tool_choice: 'required' }, 'hello'],
-  ['a forced function', { tool_choice: { type: 'function', name: 'get_weather' } }, 'hello'],
-  ['the name in the prompt', {}, 'call get_weather'],
-  [
-    'allowed tools',
-    {
-      tool_choice: {
-        type: 'allowed_tools',
-        mode: 'required',
-        tools: [{ type: 'function', name: 'get_weather' }],
-      },
-    },
-    'hello',
-  ],
-] as const)(
-  '%s makes a function call with arguments that satisfy the parameters',
-  async ([, more, prompt]) => {
-    const sandbox = await runningSandbox()
-    const events = await streamed(respond(sandbox, prompt, { stream: true, tools: [weather], ...more }))
-    const [item] = events.at(-1).response.output
-    expect(item).toMatchObject({ type: 'function_call', name: 'get_weather', status: 'completed' })
-    const given = JSON.parse(item.arguments)
-    expect(Object.keys(given).sort()).toEqual(['city', 'days'])
-    const deltas = events.filter((event) => event.type === 'response.function_call_arguments.delta')
-    expect(deltas.map((event) => event.delta).join('')).toBe(item.arguments)
-    const done = events.find((event) => event.type === 'response.function_call_arguments.done')
-    expect(done).toMatchObject({ name: 'get_weather', arguments: item.arguments, item_id: item.id })
-  },
-)
-
-test('a custom tool gets text, parallel calls can be turned off, an unknown forced tool is 400', async () => {
-  const sandbox = await runningSandbox()
-  const note = { type: 'custom', name: 'take_note' }
-  const events = await streamed(respond(sandbox, 'take_note', { stream: true, tools: [note] }))
-  expect(typesOf(events)).toContain('response.custom_tool_call_input.delta')
-  expect(events.at(-1).response.output[0]).toMatchObject({
-    type: 'custom_tool_call',
-    input: expect.any(String),
-  })
-  const both = { tools: [weather, note] }
-  const parallel = await respond(sandbox, 'take_note and get_weather', both)
-  expect(parallel.json.output).toHaveLength(2)
-  const single = await respond(sandbox, 'take_note and get_weather', { ...both, parallel_tool_calls: false })
-  expect(single.json.output).toHaveLength(1)
-  const unknown = await respond(sandbox, 'hi', { ...both, tool_choice: { type: 'function', name: 'nope' } })
-  expect([unknown.status, unknown.json.error.param]).toEqual([400, 'tool_choice'])
-})
-
-test('the output of a tool is spoken about instead of calling again', async () => {
-  const sandbox = await runningSandbox()
-  const first = await respond(sandbox, 'call get_weather', { tools: [weather] })
-  const { call_id } = first.json.output[0]
-  const input = [{ type: 'function_call_output', call_id, output: 'clear sky' }]
-  const second = await respond(sandbox, input, { tools: [weather], previous_response_id: first.json.id })
-  expect(textOf(second.json)).toContain('clear sky')
+test('a function is called with arguments that satisfy its parameters', async () => {
+  const body = { stream: true, tools: [weather], tool_choice: 'required' }
+  const events = await streamed(respond(await runningSandbox(), 'hello', body))
+  const [item] = events.at(-1).response.output
+  expect(item).toMatchObject({ type: 'function_call', name: 'get_weather', status: 'completed' })
+  const given = JSON.parse(item.arguments)
+  expect(Object.keys(given).sort()).toEqual(['city', 'days'])
+  const deltas = events.filter((event) => event.type === 'response.function_call_arguments.delta')
+  expect(deltas.map((event) => event.delta).join('')).toBe(item.arguments)
+  const done = events.find((event) => event.type === 'response.function_call_arguments.done')
+  expect(done).toMatchObject({ name: 'get_weather', arguments: item.arguments, item_id: item.id })
 })
 
 test('structured output satisfies its schema', async () => {
@@ -210,13 +126,4 @@ test('log probabilities come for every token, with as many alternatives as asked
     expect(logprobs[0].logprob).toBeLessThanOrEqual(0)
   }
   expect(events.at(-1).response.output[0].content[0].logprobs).toHaveLength(deltas.length)
-})
-
-test('the same request has the same text and ids for a seed', async () => {
-  const [one, two, other] = await Promise.all(
-    [1, 1, 2].map(async (seed) => (await respond(await runningSandbox({ seed }), 'Name a river')).json),
-  )
-  expect(textOf(one)).toBe(textOf(two))
-  expect(one.id).toBe(two.id)
-  expect(textOf(one)).not.toBe(textOf(other))
 })

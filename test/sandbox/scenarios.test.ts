@@ -157,11 +157,3 @@ test('a client that leaves stops the writing', async () => {
   await until(() => clock.pendingTimers === 0)
   expect(sandbox.created()).toBe(1)
 })
-
-test('the models are listed in both shapes', async () => {
-  const sandbox = await runningSandbox()
-  const openai = await call(sandbox, '/v1/models')
-  expect(openai.json.data.map(({ id }: Json) => id)).toContain('sandbox-text')
-  const google = await call(sandbox, '/v1beta/models')
-  expect(google.json.models.map(({ name }: Json) => name)).toContain('models/sandbox-small')
-})

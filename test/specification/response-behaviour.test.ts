@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { fakeClock } from '../support/fake-clock.ts'
-import { call, eventsOf, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
+import { call, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
 import { json, sse } from '../support/server-replies.ts'
 import { jobMs } from '../support/video-calls.ts'
 import { documentOf, requestOf } from './both-sides.ts'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 
-// What the fields of endpoint 2 do, and "States and transitions" of the specification, row by row.
+// What fields of endpoint 2 do for conversations and on both sides, and "States and transitions" of the specification;
+// test/sandbox has what else the sandbox does.
 
 const fruit = { role: 'user', content: 'apple pear plum cherry' }
 
@@ -63,45 +64,13 @@ describe('conversation', () => {
   })
 })
 
-describe('truncation', () => {
-  const long = 'word '.repeat(600_000)
-
-  test('auto drops items from the start of the conversation', async () => {
-    const input = [long, 'second', 'third'].map((content) => ({ role: 'user', content }))
-    const { json: answer } = await respond(await runningSandbox(), input, { truncation: 'auto' })
-    const rest = await respond(await runningSandbox(), input.slice(1))
-    expect([answer.status, answer.truncation]).toEqual(['completed', 'auto'])
-    expect(answer.usage.input_tokens).toBe(inputTokens(rest))
-  })
-
-  test('disabled, the default, fails the request with 400', async () => {
-    const sandbox = await runningSandbox()
-    for (const more of [{}, { truncation: 'disabled' }, { truncation: null }]) {
-      expect((await respond(sandbox, long, more)).status).toBe(400)
-    }
-  })
-})
-
-describe('store', () => {
-  test.each<[store: boolean | null | undefined, status: number]>([
-    [undefined, 200],
-    [true, 200],
-    [null, 200],
-    [false, 404],
-  ])('%s: a later look-up is %i', async (store, status) => {
-    const sandbox = await runningSandbox()
-    const { json: answer } = await respond(sandbox, 'hi', { store })
-    expect((await call(sandbox, `/v1/responses/${answer.id}`)).status).toBe(status)
-  })
-
-  test('encrypted reasoning is taken back without a stored response', async () => {
-    const sandbox = await runningSandbox()
-    const asked = { store: false, reasoning: { effort: 'low' }, include: ['reasoning.encrypted_content'] }
-    const { json: first } = await respond(sandbox, 'hi', asked)
-    expect(first.output[0]).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) })
-    const input = [{ role: 'user', content: 'hi' }, ...first.output, { role: 'user', content: 'on' }]
-    expect((await respond(sandbox, input, asked)).status).toBe(200)
-  })
+test('encrypted reasoning is taken back without a stored response', async () => {
+  const sandbox = await runningSandbox()
+  const asked = { store: false, reasoning: { effort: 'low' }, include: ['reasoning.encrypted_content'] }
+  const { json: first } = await respond(sandbox, 'hi', asked)
+  expect(first.output[0]).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) })
+  const input = [{ role: 'user', content: 'hi' }, ...first.output, { role: 'user', content: 'on' }]
+  expect((await respond(sandbox, input, asked)).status).toBe(200)
 })
 
 describe('include', () => {
@@ -130,98 +99,11 @@ describe('include', () => {
   })
 })
 
-test('max_tool_calls: the total of all built-in tools, and further attempts are ignored', async () => {
-  const tools = [
-    { type: 'web_search' },
-    { type: 'file_search', vector_store_ids: ['vs_1'] },
-    { type: 'code_interpreter', container: { type: 'auto' } },
-  ]
-  const sandbox = await runningSandbox()
-  const counts: number[] = []
-  for (const most of [0, 1, 2, 3, null]) {
-    const more = { tools, max_tool_calls: most }
-    const { json: answer } = await respond(sandbox, 'web_search, file_search, code_interpreter', more)
-    expect(answer).toMatchObject({ status: 'completed', max_tool_calls: most })
-    counts.push(answer.output.filter(({ type }: Json) => type.endsWith('_call')).length)
-  }
-  expect(counts).toEqual([0, 1, 2, 3, 3])
-})
-
-test('max_output_tokens is an upper bound of visible and reasoning tokens', async () => {
-  const sandbox = await runningSandbox()
-  for (const most of [1, 10, 40]) {
-    const { json: answer } = await respond(sandbox, 'hi', {
-      max_output_tokens: most,
-      reasoning: { effort: 'high' },
-    })
-    expect([answer.status, answer.usage.output_tokens <= most]).toEqual(['incomplete', true])
-  }
-})
-
-test('parallel_tool_calls', async () => {
-  const tools = ['look', 'hear'].map((name) => ({ type: 'function', name, parameters: { type: 'object' } }))
-  const sandbox = await runningSandbox()
-  const callsWith = async (more: Json) => {
-    const { json: answer } = await respond(sandbox, 'look and hear', { tools, ...more })
-    return answer.output.filter(({ type }: Json) => type === 'function_call').length
-  }
-  expect([await callsWith({}), await callsWith({ parallel_tool_calls: false })]).toEqual([2, 1])
-})
-
-test('text: plain, or structured JSON output', async () => {
-  const schema = {
-    type: 'object',
-    properties: { count: { type: 'integer', minimum: 3, maximum: 4 } },
-    required: ['count'],
-    additionalProperties: false,
-  }
-  const format = { type: 'json_schema', name: 'answer', schema }
-  const sandbox = await runningSandbox()
-  const structured = await respond(sandbox, 'hi', { text: { format } })
-  const { count, ...others } = JSON.parse(structured.json.output[0].content[0].text) as Json
-  expect([[3, 4].includes(count), others]).toEqual([true, {}])
-  const plain = await respond(sandbox, 'hi', { text: { format: { type: 'text' } } })
-  expect(plain.json.output[0].content[0].text).toMatch(/^\[sandbox\]/)
-})
-
-test('prompt_cache_key groups what is cached', async () => {
-  const sandbox = await runningSandbox()
-  const cachedWith = async (key: string) => {
-    const { json: answer } = await respond(sandbox, 'word '.repeat(1000), { prompt_cache_key: key })
-    return answer.usage.input_tokens_details.cached_tokens
-  }
-  expect(await cachedWith('a')).toBe(0)
-  expect(await cachedWith('b')).toBe(0)
-  expect(await cachedWith('a')).toBeGreaterThan(0)
-})
-
 test('stream_options: obfuscation is left out', async () => {
   const sandbox = await runningSandbox()
   const stream_options = { include_obfuscation: false }
   expect((await respond(sandbox, 'hi', { stream: true })).text).toContain('"obfuscation"')
   expect((await respond(sandbox, 'hi', { stream: true, stream_options })).text).not.toContain('"obfuscation"')
-})
-
-test('previous_response_id: the input and output before it are read', async () => {
-  const sandbox = await runningSandbox()
-  const { json: first } = await respond(sandbox, [fruit])
-  const next = await respond(sandbox, 'and now?', { previous_response_id: first.id })
-  const alone = inputTokens(await respond(await runningSandbox(), 'and now?'))
-  const { input_tokens: input, output_tokens: output } = first.usage
-  expect(inputTokens(next)).toBeGreaterThanOrEqual(alone + input + output * 0.9)
-})
-
-test('background: queued, in_progress, completed; looked up by its id', async () => {
-  const clock = fakeClock()
-  const sandbox = await runningSandbox({ clock })
-  const { json: begun } = await respond(sandbox, 'hi', { background: true })
-  expect(begun).toMatchObject({ status: 'queued', background: true, output: [] })
-  const states = new Set<string>([begun.status])
-  for (let step = 0; step < 20; step++) {
-    await clock.advance(jobMs / 10)
-    states.add((await call(sandbox, `/v1/responses/${begun.id}`)).json.status)
-  }
-  expect([...states]).toEqual(['queued', 'in_progress', 'completed'])
 })
 
 test('a response that was cancelled has no output that a later one goes on from', async () => {
@@ -232,40 +114,6 @@ test('a response that was cancelled has no output that a later one goes on from'
   const next = await respond(sandbox, 'and now?', { previous_response_id: begun.id })
   const alone = await respond(sandbox, [fruit, { role: 'user', content: 'and now?' }])
   expect(inputTokens(next)).toBeLessThan(inputTokens(alone))
-})
-
-test('every required field is in every response of a stream, whatever is null in the request', async () => {
-  const required =
-    'id object created_at error incomplete_details instructions metadata model output ' +
-    'parallel_tool_calls temperature top_p tools tool_choice'
-  const sandbox = await runningSandbox()
-  const given = { parallel_tool_calls: null, background: null, truncation: null, temperature: null }
-  for (const more of [{}, given]) {
-    const events = eventsOf(await respond(sandbox, 'hi', { stream: true, ...more }))
-    const responses = events.flatMap(({ response }) => (response === undefined ? [] : [response]))
-    expect(responses.length).toBeGreaterThan(1)
-    for (const one of responses) {
-      expect(Object.keys(one)).toEqual(expect.arrayContaining(required.split(' ')))
-      expect(one).toMatchObject({ metadata: {}, parallel_tool_calls: true, tools: [], tool_choice: 'auto' })
-    }
-  }
-})
-
-test.each<[field: string, value: unknown, more: Json]>([
-  ['tool_choice', 'none', {}],
-  ['tool_choice', 'auto', {}],
-  ['tool_choice', 'required', { tools: [{ type: 'web_search' }] }],
-  ['service_tier', 'scale', {}],
-  ['truncation', 'auto', {}],
-  ['prompt', 'some words', {}],
-  ['parallel_tool_calls', false, {}],
-  ['instructions', null, {}],
-  ['temperature', 2, {}],
-  ['top_p', 0, {}],
-  ['top_logprobs', 20, {}],
-])('the response repeats %s %j', async (field, value, more) => {
-  const { json: answer } = await respond(await runningSandbox(), 'hi', { ...more, [field]: value })
-  expect(answer[field]).toEqual(value)
 })
 
 test('created_at and created are in seconds', async () => {

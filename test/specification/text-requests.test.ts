@@ -219,13 +219,6 @@ describe('endpoint 2, POST /v1/responses', () => {
     expect(request.body).toEqual({ stream: true, input: 'hi', model: 'sandbox-text' })
   })
 
-  test('instructions are not carried over with previous_response_id', async () => {
-    const sandbox = await runningSandbox()
-    const first = await call(sandbox, '/v1/responses', { input: 'hi', instructions: 'be kind' })
-    const second = await call(sandbox, '/v1/responses', { input: 'on', previous_response_id: first.json.id })
-    expect([first.json.instructions, second.json.instructions]).toEqual(['be kind', null])
-  })
-
   test('user is deprecated for safety_identifier and prompt_cache_key', async () => {
     const { code, err } = await requestOf(['respond', '--user', 'ann', 'hi'])
     expect([code, /deprecated/.test(err), /--safety-identifier/.test(err)]).toEqual([0, true, true])

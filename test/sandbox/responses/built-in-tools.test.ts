@@ -79,6 +79,7 @@ test.for([
   [{ type: 'mcp', server_label: 'files' }, 'mcp_approval_request'],
   [{ type: 'mcp', server_label: 'files', name: 'fetch' }, 'mcp_approval_request'],
   [{ type: 'custom', name: 'take_note' }, 'custom_tool_call'],
+  [{ type: 'function', name: 'get_weather' }, 'function_call'],
 ] as const)('tool_choice %o calls that tool among all', async ([choice, type]) => {
   const tools = [weather, webSearch, fileSearch, interpreter, image, computer, localShell, server, note]
   const response = await create({ input: 'Rivers', tools: [...tools], tool_choice: choice as never })
@@ -109,12 +110,16 @@ test('a forced tool that is not offered is 400', async () => {
   await expect(failing).rejects.toMatchObject({ status: 400, param: 'tool_choice' })
 })
 
-test('max_tool_calls leaves out further calls of built-in tools, not of functions', async () => {
+test.each([
+  [0, []],
+  [2, ['web_search_call', 'file_search_call']],
+  [null, ['web_search_call', 'file_search_call', 'code_interpreter_call']],
+])('max_tool_calls %j leaves out further calls of built-in tools, not of functions', async (most, called) => {
   const input = 'web_search, file_search, code_interpreter and get_weather'
   const tools = [webSearch, fileSearch, interpreter, weather]
-  const two = await create({ input, tools, max_tool_calls: 2 })
-  expect(typesOf(two)).toEqual(['web_search_call', 'file_search_call', 'function_call'])
-  expect(two.max_tool_calls).toBe(2)
+  const response = await create({ input, tools, max_tool_calls: most })
+  expect(typesOf(response)).toEqual([...called, 'function_call'])
+  expect(response.max_tool_calls).toBe(most)
 })
 
 test('parallel_tool_calls false leaves one call', async () => {

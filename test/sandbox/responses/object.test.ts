@@ -16,6 +16,7 @@ const bodies: readonly Json[] = [
   { background: true },
   { stream: true },
   { stream: true, background: true },
+  { stream: true, parallel_tool_calls: null, background: null, truncation: null, temperature: null },
   { input: 'sandbox:failure', stream: true },
   { input: 'sandbox:length' },
   { input: 'sandbox:error', stream: true },
@@ -43,6 +44,8 @@ test.for(bodies)('no response object lacks a field or has a null that is not all
 test('what the request says of itself is in the response', async () => {
   const said = {
     metadata: { run: '7' },
+    instructions: 'be kind',
+    prompt: 'some words',
     prompt_cache_key: 'k',
     safety_identifier: 's',
     service_tier: 'scale',
@@ -66,7 +69,13 @@ test('what the request says of itself is in the response', async () => {
   for (const name of ['prompt_cache_key', 'safety_identifier', 'user', 'prompt', 'conversation']) {
     expect(plain).not.toHaveProperty(name)
   }
-  expect(plain).toMatchObject({ service_tier: 'default', metadata: {}, tools: [], tool_choice: 'auto' })
+  expect(plain).toMatchObject({
+    service_tier: 'default',
+    metadata: {},
+    tools: [],
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
+  })
 })
 
 test('a repeated beginning of 128 tokens and more counts as cached, apart for every prompt_cache_key', async () => {
