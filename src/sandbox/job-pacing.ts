@@ -1,7 +1,7 @@
 import type { LatencyProfile } from './http/reply.ts'
 
 /** How long a video job or a background response is queued and runs, and when to poll it again; milliseconds. */
-export interface Pacing {
+interface Pacing {
   readonly pendingMs: number
   readonly runningMs: number
   readonly pollMs: number

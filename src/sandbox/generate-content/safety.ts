@@ -16,17 +16,12 @@ const thresholds: Readonly<Record<string, number>> = {
 /** The category of everything that the sandbox calls unsafe. */
 const unsafeCategory = 'HARM_CATEGORY_DANGEROUS_CONTENT'
 
-export interface Safety {
-  readonly ratings: readonly JsonObject[]
-  readonly isBlocked: boolean
-}
-
 /**
  * The ratings of an answer: one for every category that the request sets a threshold for, and with `sandbox:unsafe:low`,
  * `:medium` or `:high` (without a word: high) one that blocks the answer where its threshold says so.
  * @param refuses whether the model refuses, which blocks as well
  */
-export function rateSafety(body: JsonObject, wishes: Wishes, refuses: boolean): Safety {
+export function rateSafety(body: JsonObject, wishes: Wishes, refuses: boolean) {
   const settings = new Map(
     objectsOf(body['safetySettings']).map((setting) => [
       textOf(setting['category']),

@@ -35,15 +35,13 @@ const finishReasons: Readonly<Record<string, 'whole' | 'part' | 'nothing'>> = {
 
 const extents = { whole: undefined, part: 'length', nothing: 'empty' } as const
 
-export interface Ending {
-  /** What is composed before it. */
-  readonly scenario: Scenario | undefined
-  /** The finish reason and its message, where they are not those of the answer. */
-  readonly finish?: JsonObject
-}
-
-/** The scenario of a request: one of both styles, or a finish reason (`sandbox:RECITATION`). */
-export function endingOf(wishes: Wishes, usual: Scenario | undefined): Ending {
+/**
+ * The scenario of a request: one of both styles, or a finish reason (`sandbox:RECITATION`), which comes with its message.
+ */
+export function endingOf(
+  wishes: Wishes,
+  usual: Scenario | undefined,
+): { readonly scenario: Scenario | undefined; readonly finish?: JsonObject } {
   const reason = Object.keys(finishReasons).find((name) => wishes.has(name))
   if (reason === undefined) return { scenario: scenarios.find((name) => wishes.has(name)) ?? usual }
   const scenario = extents[finishReasons[reason]!]

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../json.ts'
 import type { EndpointName } from '../faults/fault-rule.ts'
 import type { Handler, Match } from '../http/handle-request.ts'
@@ -26,26 +25,17 @@ export type CallMatcher = (
 
 /** How any request is answered, with any body, and without a key of its own. */
 export function callMatch(
-  method: string,
+  given: string,
   path: string,
   matchOf: CallMatcher,
   answer: (call: ArrivedCall) => Promise<Reply>,
 ): Match {
-  const { endpoint, params } = matchOf(method, path)
-  return { params, handler: callHandler(method, path, endpoint, answer) }
-}
-
-function callHandler(
-  given: string,
-  path: string,
-  endpoint: EndpointName,
-  answer: (call: ArrivedCall) => Promise<Reply>,
-): Handler {
+  const { endpoint, params } = matchOf(given, path)
   // Only the body is left out of the reply to HEAD.
   const method = given === 'HEAD' ? 'GET' : given
   let bytes: Buffer = Buffer.alloc(0)
   let request: RecordedRequest | undefined
-  return {
+  const handler: Handler = {
     endpoint,
     needsNoKey: true,
     ignoresIdempotency: true,
@@ -53,14 +43,8 @@ function callHandler(
       bytes = await readBytes(incoming, acquireLock)
       const query = new URLSearchParams(incoming.url?.split('?')[1])
       const { headers } = incoming
-      request = await describeRequest({
-        method,
-        path,
-        query,
-        headers,
-        body: bytes,
-        origin: originOf(headers),
-      })
+      const origin = `http://${headers.host}`
+      request = await describeRequest({ method, path, query, headers, body: bytes, origin })
       return { body: modelIn(request), files: [], size: bytes.length, digest: '' }
     },
     async answer(asked) {
@@ -72,10 +56,7 @@ function callHandler(
       return answer({ method, path, bytes, request, asked })
     },
   }
-}
-
-function originOf({ host }: IncomingHttpHeaders): string {
-  return `http://${host}`
+  return { params, handler }
 }
 
 /** Whether a gateway would have billed a call. */

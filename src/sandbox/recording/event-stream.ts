@@ -49,7 +49,7 @@ export function createEventSplitter() {
 
 /** How JSON is laid out: white space is part of a reply, and has to come back as it was. */
 export const layouts = ['compact', 'spaced', 'spaced-lists', 'indented', 'indented-line'] as const
-export type Layout = (typeof layouts)[number]
+type Layout = (typeof layouts)[number]
 
 /** Writes JSON as services do: without white space, as Google's streams, as Python, and over several lines. */
 export function writeJson(value: unknown, layout: Layout): string {
@@ -93,7 +93,7 @@ export function layOut(text: string): { readonly json: unknown; readonly layout:
 /** An event that consists of data, after its name if it has one. */
 const plainEvent = /^(?:event: ([^\r\n]*)(\r?\n))?data: ([^\r\n]*)(\r?\n)\4$/
 
-export interface EventFields {
+interface EventFields {
   readonly event?: string | undefined
   readonly data: unknown
   readonly layout?: Layout | undefined

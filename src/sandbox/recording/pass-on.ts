@@ -15,7 +15,7 @@ export interface UpstreamReply {
 }
 
 /** A reply to pass on, and where it is kept. */
-export interface PassedReply {
+interface PassedReply {
   readonly reply: UpstreamReply
   readonly folder: string
   readonly clock: Clock

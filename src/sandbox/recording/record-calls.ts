@@ -21,7 +21,7 @@ interface UpstreamRequest {
 }
 
 /** How the recorder reaches the gateway; see `gateway/upstream.ts`. */
-export interface RecordedUpstream {
+interface RecordedUpstream {
   readonly baseUrl: URL
   readonly key: string | undefined
   send(request: UpstreamRequest, path: string): Promise<UpstreamReply>

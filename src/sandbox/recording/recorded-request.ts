@@ -47,7 +47,7 @@ const maxStringLength = 4096
 /** A body with more text is recorded as its digest. */
 const maxJsonLength = 1024 * 1024
 
-export interface ArrivedRequest {
+interface ArrivedRequest {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams

@@ -120,9 +120,10 @@ function interpretCode({ tool, fails }: BuiltInCall, setting: CallSetting): Made
   return { outputs: [output(item, tokensOf(code))], finding: fails ? failed('program') : finding }
 }
 
-async function makeImage({ tool, number, fails }: BuiltInCall, setting: CallSetting): Promise<MadeCall> {
+async function makeImage(call: BuiltInCall, setting: CallSetting): Promise<MadeCall> {
+  const { fails } = call
   const prompt = withoutScenarios(setting.prompt)
-  const { properties, image, partials } = await generateImage({ ...setting, tool, number, prompt, fails })
+  const { properties, image, partials } = await generateImage(call, { ...setting, prompt })
   const item = {
     id: setting.newId('ig'),
     type: 'image_generation_call',

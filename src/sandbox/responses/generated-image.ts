@@ -4,7 +4,7 @@ import { flatPainter, partialPoints, scenePainter, type EncodedPicture } from '.
 import { promptScene, usualSize } from '../images/image-endpoints.ts'
 import { readParameters } from '../images/parameters.ts'
 import { type JsonObject, textOf } from '../json-value.ts'
-import type { SandboxContext, SandboxRequest } from '../request.ts'
+import type { BuiltInCall, CallSetting } from './tool-call.ts'
 
 /** The fields of the tool that the image endpoint has, too. */
 const imageFields = [
@@ -25,20 +25,14 @@ export function imageRequestOf(tool: JsonObject): JsonObject {
 /** Characters of one large picture in base64, which the request pays for before it is drawn. */
 const costOfPicture = 400_000
 
-interface ImageCall {
-  readonly tool: JsonObject
-  readonly prompt: string
-  readonly number: number
-  readonly fails: boolean
-  readonly request: SandboxRequest
-  readonly context: SandboxContext
-}
-
 /**
  * The picture of an image generation call, and its previews if the request is streamed; base64.
  * @throws RequestProblem if the budget is spent
  */
-export async function generateImage({ tool, prompt, number, fails, request, context }: ImageCall) {
+export async function generateImage(
+  { tool, number, fails }: BuiltInCall,
+  { prompt, request, context }: CallSetting,
+) {
   request.budget.spend(costOfPicture)
   const body = { ...imageRequestOf(tool), prompt, stream: request.body['stream'] }
   const model = modelCalled(textOf(tool['model']) || 'image-model-a')
