@@ -159,8 +159,8 @@ export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
   readonly noun: MediaKind<Facts>['noun']
   /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` */
   integrity(): Integrity
-  /** Forgets what was written, to be written again from its beginning. Left out where that cannot be taken back. */
-  restart?(): Promise<void>
+  /** Forgets what was written, to be written again from its beginning. */
+  restart(): Promise<void>
 }
 
 export interface MediaFileOptions extends Partial<Rescue> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FileContext, Sink } from '../context.ts'
-import { FileError } from '../errors.ts'
+import { FileError, ModelgateError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf } from './media-type.ts'
@@ -26,15 +26,19 @@ export function streamMedia<Facts>(
   rescue?: Rescue,
 ): MediaFile<Facts> {
   const { stdout } = context
-  const inspector = kind.createInspector()
-  const hash = createHash('sha256')
+  let inspector = kind.createInspector()
+  let hash = createHash('sha256')
   let waiting: Uint8Array[] = []
   let written: Uint8Array[] = []
   let bytesWritten = 0
+  /** What has left already, and comes again from its beginning. */
+  let repeated: { left: number; readonly sha256: string } | undefined
   let rescued: { readonly file: AtomicFile; readonly reason: FileError } | undefined
 
   async function pass() {
-    for (const bytes of waiting.splice(0)) {
+    for (const piece of waiting.splice(0)) {
+      const bytes = fresh(piece)
+      if (bytes.length === 0) continue
       hash.update(bytes)
       bytesWritten += bytes.length
       if (rescued !== undefined) await rescued.file.write(bytes)
@@ -43,6 +47,17 @@ export function streamMedia<Facts>(
     }
     if (bytesWritten > maxRescuedBytes) written = []
     if (stdout.needsDrain) await drain()
+  }
+  /** The bytes that have not left yet. @throws ModelgateError for others than those that have */
+  function fresh(bytes: Uint8Array): Uint8Array {
+    if (repeated === undefined) return bytes
+    const known = bytes.subarray(0, repeated.left)
+    hash.update(known)
+    repeated.left -= known.length
+    if (repeated.left > 0) return bytes.subarray(bytes.length)
+    if (hash.copy().digest('hex') !== repeated.sha256) throw contentChanged()
+    repeated = undefined
+    return bytes.subarray(known.length)
   }
   async function drain() {
     if (rescued !== undefined) return
@@ -70,7 +85,16 @@ export function streamMedia<Facts>(
       if (inspector.add(bytes) !== undefined) await pass()
     },
     integrity: () => inspector.inspect().integrity,
+    async restart() {
+      waiting = []
+      inspector = kind.createInspector()
+      if (bytesWritten === 0) return
+      repeated ??= { left: 0, sha256: hash.digest('hex') }
+      repeated.left = bytesWritten
+      hash = createHash('sha256')
+    },
     async commit(isFramed = true) {
+      if (repeated !== undefined) throw contentChanged()
       const { mediaType, facts, integrity } = inspector.inspect()
       await pass()
       await drain()
@@ -94,4 +118,11 @@ export function streamMedia<Facts>(
     commitDamaged,
     discard,
   }
+}
+
+/** A pipe takes nothing back. */
+function contentChanged(): ModelgateError {
+  const message = 'The content at the URL changed during the download.'
+  const facts = { phase: 'result', billed: 'no', hint: 'Run it again.' } as const
+  return new ModelgateError('later', 'download_changed', message, facts)
 }

@@ -358,12 +358,11 @@ export function createImageWriters(
 }
 
 function asWriter(
-  { restart, commit, ...file }: MediaFile<ImageFacts>,
+  { commit, ...file }: MediaFile<ImageFacts>,
   saved: (image: SavedMedia<ImageFacts>) => Promise<void>,
 ): DownloadWriter {
   return {
     ...file,
-    ...(restart === undefined ? {} : { restart }),
     commit: async (isFramed) => saved(await commit(isFramed)),
   }
 }

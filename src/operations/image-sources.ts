@@ -79,7 +79,8 @@ export async function fetchImage(
   const label = urlLabel(url)
   const chunks: Uint8Array[] = []
   const write = async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes))
-  await download(gateway, url, { write }, { maxBytes: maxFetchedBytes, allowPrivate }).catch(
+  const restart = async () => void chunks.splice(0)
+  await download(gateway, url, { write, restart }, { maxBytes: maxFetchedBytes, allowPrivate }).catch(
     (error: unknown) => {
       if (!(error instanceof ModelgateError) || gateway.signal.aborted) throw error
       const exit = error.exit === 'contract' || error.exit === 'rejected' ? 'usage' : error.exit

@@ -93,7 +93,8 @@ const kinds: readonly {
     begin: 'a picture',
     limitMs: 300_000,
     problem: '5 read_timeout',
-    ask: (gateway) => download(gateway, '/a.png', { write: async () => {} }, { allowPrivate: true }),
+    ask: (gateway) =>
+      download(gateway, '/a.png', { write: async () => {}, restart: async () => {} }, { allowPrivate: true }),
   },
 ]
 

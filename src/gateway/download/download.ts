@@ -1,13 +1,5 @@
 import { createDownloadRetries, requestUrl } from './request-url.ts'
-import {
-  createTransfer,
-  type DownloadSink,
-  type Progress,
-  type Transfer,
-  ContentChanged,
-  contentChanged,
-  NotWhole,
-} from './transfer.ts'
+import { NotWhole, Transfer, type DownloadSink, type TransferOptions } from './transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway } from '../gateway.ts'
@@ -17,26 +9,17 @@ import { pauseBeforeRetry } from '../retry.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../send-request.ts'
 
-export interface DownloadOptions {
-  /** Larger content is rejected. */
-  readonly maxBytes?: number
+export interface DownloadOptions extends Partial<Omit<TransferOptions, 'sink'>> {
   /** Whether addresses that are not public are allowed. */
   readonly allowPrivate?: boolean
   readonly network?: Network | undefined
-  /** Called after every write; `total` is null while it is unknown. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined
   /** Whether the content has expired: then it is not waited for. */
   readonly isExpired?: (() => boolean) | undefined
-  /** Passes content on from its beginning, and throws when it is not what was requested. */
-  readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
 }
 
 /** A download into one writer. */
 export interface Download {
-  /**
-   * Takes the content from a URL. After one that failed, another URL of the same content may be given: what has come is
-   * compared, and not written again.
-   */
+  /** Takes the content from a URL. After one that failed, another URL may be given: it begins again. */
   from(url: string): Promise<Downloaded>
   /** Takes content from base64. @throws ContractError `bad_base64`, `damaged_image`, `damaged_video` */
   fromBase64(text: string): Promise<void>
@@ -56,9 +39,8 @@ export interface Downloaded {
 const sliceLength = 1_048_576
 
 /**
- * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off is resumed where the
- * server can do that, else compared with what has been written. What ends in order and is not whole by its container
- * is requested again, too.
+ * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off, or ends in order and
+ * is not whole by its container, is requested again from its beginning.
  * @param url absolute, or relative to the base URL
  * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
  *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
@@ -77,18 +59,15 @@ export function download(
 export function createDownload(
   gateway: Gateway,
   sink: DownloadSink,
-  options: DownloadOptions = {},
+  { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, ...options }: DownloadOptions = {},
 ): Download {
-  const { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, onProgress, inspect } = options
-  const transfer = createTransfer({ sink, maxBytes, onProgress, inspect })
+  const transfer = new Transfer({ sink, maxBytes, ...options })
   const takeInline = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
     try {
-      const part = transfer.takeAll()
-      await read(part.add)
-      part.end()
-      transfer.check()
+      await transfer.begin()
+      await read((bytes) => transfer.add(bytes))
+      transfer.end()
     } catch (error) {
-      if (error instanceof ContentChanged) throw contentChanged()
       throw error instanceof NotWhole ? error.error : error
     }
   }
@@ -112,10 +91,6 @@ export function createDownload(
       try {
         const guarded = { ...gateway, signal: limit.signal }
         await fetchAll(guarded, parsed(url, baseUrl), transfer, { policy, retries })
-      } catch (error) {
-        // An ETag belongs to one URL.
-        transfer.restart()
-        throw error
       } finally {
         limit.end?.()
       }
@@ -150,27 +125,21 @@ async function fetchAll(
   { policy, retries }: Rules,
 ): Promise<void> {
   const tools = { policy, trace: createTrace(gateway) }
+  const stalled = (seconds: number) => stalledDownload(url, seconds)
   for (;;) {
     try {
-      for (let isWhole = false; !isWhole;) {
-        const reply = await requestUrl(gateway, url, transfer.headers(), tools)
-        const stalled = (seconds: number) => stalledDownload(url, seconds)
-        isWhole = await transfer.take({ ...reply, body: readBody(gateway, reply, { stalled }) })
-      }
-      transfer.check()
-      return
+      const reply = await requestUrl(gateway, url, tools)
+      return await transfer.take({ ...reply, body: readBody(gateway, reply, { stalled }) })
     } catch (failure) {
       if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
       const retry = retries.next(failure, gateway.clock.random())
       if (retry.waitS === undefined) throw retry.error
-      if (retry.isStale && !(await transfer.forget())) throw retry.error
-      if (retry.fromStart) transfer.restart()
       await pauseBeforeRetry(gateway, gateway.signal, { ...retry, waitS: retry.waitS })
     }
   }
 }
 
-/** After this error the download is resumed. */
+/** After this error the download begins again. */
 function stalledDownload({ host }: URL, seconds: number): ExchangeError {
   const message = `The content from ${host} made no progress for ${seconds} s.`
   return new ExchangeError('body', 'timeout', message)

@@ -9,7 +9,7 @@ import { statusError } from '../status-error.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import { maxWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
-import { ContentChanged, contentChanged, NotWhole, RangeMismatch, wrongRange } from './transfer.ts'
+import { NotWhole } from './transfer.ts'
 
 /** A response that is neither content nor a redirect. */
 class Refusal extends Error {
@@ -30,7 +30,6 @@ class Refusal extends Error {
 export async function requestUrl(
   gateway: Gateway,
   url: URL,
-  headers: Readonly<Record<string, string>>,
   { policy, trace }: { readonly policy: UrlPolicy; readonly trace: Trace },
 ): Promise<Reply> {
   let current = url
@@ -39,8 +38,7 @@ export async function requestUrl(
     await policy.check(current)
     isKeyless ||= current.origin !== gateway.baseUrl.origin
     const asked = { method: 'GET', url: current, kind: 'read', accept: '*/*', isKeyless } as const
-    const wire = wireRequest(gateway, asked)
-    const request = { ...wire, headers: { ...wire.headers, ...headers } }
+    const request = wireRequest(gateway, asked)
     if (current.origin === gateway.baseUrl.origin) await gateway.beforeSend?.('read')
     trace.request(request)
     const reply = await exchange(request, { ...gateway, lookup: policy.lookup })
@@ -109,17 +107,9 @@ interface DownloadRetry {
   readonly error: unknown
   /** Seconds until the next attempt; undefined when there is none. */
   readonly waitS: number | undefined
-  /** Makes the next attempt request everything. */
-  readonly fromStart: boolean
-  /** The received part is outdated: the next attempt cannot use it. */
-  readonly isStale: boolean
-  /** The attempt that failed, from 1. */
-  readonly attempt: number
   readonly attemptsLeft: number
 }
 
-/** How often a download that broke off is resumed (fault F14). */
-const maxResumes = 3
 /** How often, and for how long, a result that is not found is requested again (fault F12). */
 const propagation = { retries: 3, seconds: 5 } as const
 /** The waits between these requests, which grow evenly. */
@@ -131,56 +121,35 @@ const missingWaitsS: readonly number[] = Array.from(
 const notThereYet = new Set([202, 404])
 
 /**
- * Counts the failures of one download by their kind, and decides after each what to do.
+ * Counts the failures of one download, and decides after each what to do.
  * @param mayAppear whether content that is not there may still appear
  */
 export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
-  let resumed = 0
   let missing = 0
   let repeated = 0
   let attempt = 0
   const never = policy.mode === 'never'
 
-  const decide = (failure: unknown, random: number): Omit<DownloadRetry, 'attempt' | 'isStale'> => {
-    const giveUp = (error: unknown) => ({ error, waitS: undefined, fromStart: false, attemptsLeft: 0 })
-    const resume = (error: unknown, fromStart: boolean) =>
-      never || resumed >= maxResumes
-        ? giveUp(error)
-        : {
-            error,
-            waitS: waitBefore(resumed++, undefined, random),
-            fromStart,
-            attemptsLeft: maxResumes - resumed,
-          }
+  const decide = (failure: unknown, random: number): DownloadRetry => {
+    const giveUp = (error: unknown) => ({ error, waitS: undefined, attemptsLeft: 0 })
     const repeat = (error: ModelgateError, mayRepeat: boolean) => {
       const asked = error.facts.retryAfterS
       if (!mayRepeat || repeated >= policy.maxRetries || (asked ?? 0) > maxWaitS) return giveUp(error)
       const waitS = waitBefore(repeated++, asked, random)
-      return { error, waitS, fromStart: false, attemptsLeft: policy.maxRetries - repeated }
+      return { error, waitS, attemptsLeft: policy.maxRetries - repeated }
     }
-
-    if (failure instanceof RangeMismatch) return resume(wrongRange(), true)
-    if (failure instanceof ContentChanged) return resume(contentChanged(), true)
-    if (failure instanceof NotWhole)
-      return failure.isSettled ? giveUp(failure.error) : resume(failure.error, true)
+    if (failure instanceof NotWhole) return repeat(failure.error, !never && !failure.isSettled)
     if (failure instanceof ExchangeError) {
-      const error = brokenError(failure, 'read')
-      const mayRepeat = mayRepeatBroken(failure, 'read', policy)
-      return failure.stage === 'body' && mayRepeat ? resume(error, false) : repeat(error, mayRepeat)
+      return repeat(brokenError(failure, 'read'), mayRepeatBroken(failure, 'read', policy))
     }
     if (!(failure instanceof Refusal)) return giveUp(failure)
     const { error } = failure
-    if (error.facts.httpStatus === 416) return resume(error, true)
     if (error.code === 'url_expired' || !notThereYet.has(error.facts.httpStatus ?? 0))
       return repeat(error, mayRepeatAnswered(error, 'read', policy))
     const waitS = never || !mayAppear ? undefined : missingWaitsS[missing++]
-    return { error, waitS, fromStart: false, attemptsLeft: missingWaitsS.length - missing }
+    return { error, waitS, attemptsLeft: missingWaitsS.length - missing }
   }
   return {
-    next: (failure: unknown, random: number): DownloadRetry => ({
-      ...decide(failure, random),
-      isStale: failure instanceof ContentChanged,
-      attempt: ++attempt,
-    }),
+    next: (failure: unknown, random: number) => ({ ...decide(failure, random), attempt: ++attempt }),
   }
 }

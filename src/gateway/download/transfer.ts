@@ -4,11 +4,6 @@ import { endsEarly, short, unknownEnd, type Integrity } from '../../files/byte-s
 import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
 
-/** The server sent a different range than requested. */
-export class RangeMismatch extends Error {
-  override readonly name = 'RangeMismatch'
-}
-
 /** The reply ended normally, but without the content or with only a part of it. */
 export class NotWhole extends Error {
   override readonly name = 'NotWhole'
@@ -24,27 +19,17 @@ export class NotWhole extends Error {
   }
 }
 
-/** The content differs from what was received before. */
-export class ContentChanged extends Error {
-  override readonly name = 'ContentChanged'
-}
-
-const laterHint = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
+const laterFacts = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
 
 /** @param damage what is missing, as a clause */
 function downloadCut(damage: string): ModelgateError {
   const message = `The connection was closed before the download was complete: ${damage}.`
-  return new ModelgateError('later', 'download_cut', message, laterHint)
+  return new ModelgateError('later', 'download_cut', message, laterFacts)
 }
 
-export function contentChanged(): ModelgateError {
-  const message = 'The content at the URL changed during the download.'
-  return new ModelgateError('later', 'download_changed', message, { ...laterHint, hint: 'Run it again.' })
-}
-
-export function wrongRange(): ModelgateError {
-  const message = 'The server sent a different range of the content than was requested.'
-  return new ModelgateError('later', 'wrong_range', message, laterHint)
+function partOnly(): ModelgateError {
+  const message = 'The server sent a part of the content (HTTP 206), though all of it was requested.'
+  return new ModelgateError('later', 'partial_content', message, laterFacts)
 }
 
 function tooLarge(maxBytes: number): ContractError {
@@ -56,14 +41,17 @@ function empty(): ContractError {
   return new ContractError('empty_download', 'The content at the URL is empty.', { billed: 'no' })
 }
 
-/** Where a download goes; what cannot be checked or begun anew leaves out the rest. */
-export type DownloadSink = Pick<MediaFile<unknown>, 'write'> &
-  Partial<Pick<MediaFile<unknown>, 'noun' | 'integrity' | 'restart'>>
+/** Where a download goes; what cannot be checked leaves out the rest. */
+export type DownloadSink = Pick<MediaFile<unknown>, 'write' | 'restart'> &
+  Partial<Pick<MediaFile<unknown>, 'noun' | 'integrity'>>
 
-interface TransferOptions {
+export interface TransferOptions {
   readonly sink: DownloadSink
+  /** Larger content is rejected. */
   readonly maxBytes: number
+  /** Called after every write; `total` is null while it is unknown. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** Passes content on from its beginning, and throws when it is not what was requested. */
   readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
 }
 
@@ -74,130 +62,74 @@ export interface Progress {
   readonly total: number | null
 }
 
-/** A download into a sink, which may take several replies: what comes a second time is compared, not written. */
-export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) => body }: TransferOptions) {
-  let received = 0
-  let checksum = 0
-  let contentType = ''
-  let etag: string | undefined
-  /** The length of the whole content, once it is known. */
-  let whole: number | null = null
-  let isFramed = true
-  /** How many bytes the last complete reply has added. */
-  let added = 0
+/** A download into a sink. It may take several replies, each of which begins it again. */
+export class Transfer {
+  /** Bytes of the last reply. */
+  received = 0
+  /** As declared by the server, or empty. */
+  contentType = ''
+  /** Whether the transport said where the content ends: a body that ends with the connection may have been cut anywhere. */
+  isFramed = true
+  readonly #options: TransferOptions
+  #total: number | null = null
+  #checksum = 0
+  /** The checksum of the last content that came whole by the transport. */
+  #settled: number | undefined
 
-  /** A part of the content, from where it begins to its end. */
-  const open = (start: number, total: number | null) => {
-    let again = received - start
-    let againChecksum = 0
-    return {
-      async add(chunk: Uint8Array) {
-        const known = Math.min(again, chunk.length)
-        if (known > 0) {
-          againChecksum = crc32(chunk.subarray(0, known), againChecksum)
-          again -= known
-          if (again === 0 && againChecksum !== checksum) throw new ContentChanged()
-        }
-        const fresh = known === 0 ? chunk : chunk.subarray(known)
-        if (fresh.length === 0) return
-        received += fresh.length
-        if (received > maxBytes) throw tooLarge(maxBytes)
-        checksum = crc32(fresh, checksum)
-        await sink.write(fresh)
-        onProgress?.({ received, total })
-      },
-      end() {
-        // A body that ends with the connection may have been cut, and earlier than the one before.
-        if (again > 0)
-          throw isFramed ? new ContentChanged() : new NotWhole(downloadCut('it was shorter than before'))
-        if (received === 0) throw isFramed ? empty() : new NotWhole(downloadCut('no data arrived'))
-      },
+  constructor(options: TransferOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Writes the content of a reply.
+   * @throws ExchangeError when it breaks off; ContractError when it is too large or empty; NotWhole
+   */
+  async take({ status, headers, body, close }: Reply): Promise<void> {
+    const { maxBytes, inspect } = this.#options
+    try {
+      if (status === 206 && !isWholeRange(headers)) throw new NotWhole(partOnly())
+      const total = lengthOf(headers)
+      if ((total ?? 0) > maxBytes) throw tooLarge(maxBytes)
+      this.contentType = headers['content-type'] ?? ''
+      await this.begin(isDelimited(headers), total)
+      for await (const chunk of inspect === undefined ? body : inspect(body)) await this.add(chunk)
+      this.end()
+    } finally {
+      close()
     }
   }
-  const isOther = (headers: ReplyHeaders, { total }: ByteRange) =>
-    (headers['etag'] ?? etag) !== etag || (total ?? whole) !== (whole ?? total)
-  return {
-    get received() {
-      return received
-    },
-    get contentType() {
-      return contentType
-    },
-    /** Whether the transport said where the content ends: a body that ends with the connection may have been cut anywhere. */
-    get isFramed() {
-      return isFramed
-    },
-    /** Headers of the next request, for what is still missing. */
-    headers: (): Record<string, string> =>
-      received > 0 && etag !== undefined ? { range: `bytes=${received}-`, 'if-range': etag } : {},
-    /**
-     * Writes what a reply adds.
-     * @returns whether that was the last of it: a server may send less than the rest that was requested
-     * @throws ExchangeError when it breaks off; ContractError when it is too large or empty;
-     *   ContentChanged when it differs from what has come before
-     */
-    async take(reply: Reply): Promise<boolean> {
-      try {
-        const { headers, status } = reply
-        const range = status === 206 ? rangeOf(headers) : undefined
-        const isFirst = received === 0
-        const isFit = range === undefined || range.start === 0 || range.start === received
-        if (!isFit || (range !== undefined && !isFirst && isOther(headers, range))) throw new RangeMismatch()
-        const start = range?.start ?? 0
-        const total = range === undefined ? lengthOf(headers) : range.total
-        if ((total ?? 0) > maxBytes) throw tooLarge(maxBytes)
-        if (range === undefined || isFirst) {
-          contentType = headers['content-type'] ?? ''
-          etag = strongTag(headers)
-          whole = total
-        }
-        // A range that was not requested and does not name the whole length may not be the whole.
-        isFramed = isDelimited(headers) && (range === undefined || range.total !== null)
-        const before = received
-        const part = open(start, total)
-        for await (const chunk of start === 0 ? inspect(reply.body) : reply.body) await part.add(chunk)
-        part.end()
-        added = received - before
-        if (range === undefined || total === null || received >= total) return true
-        if (received === start || etag === undefined) throw new RangeMismatch()
-        return false
-      } finally {
-        reply.close()
-      }
-    },
-    /** Checks the received content, as far as its container allows. @throws NotWhole */
-    check() {
-      const { state, damage } = judge(sink, isFramed, received)
-      if (damage === undefined) return
-      const isCut = state === 'short' && !isFramed
-      // The same content again: another attempt is pointless.
-      const isSettled = isFramed && added === 0
-      const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
-      throw new NotWhole(error, isSettled)
-    },
-    /** Takes content that needs no request, from its beginning; a second time it is compared. */
-    takeAll() {
-      isFramed = true
-      return open(0, null)
-    },
-    /** The next request asks for everything; the received part is compared. */
-    restart() {
-      etag = undefined
-    },
-    /** Discards what has been received. @returns whether the sink supports that */
-    async forget() {
-      if (sink.restart === undefined) return false
-      await sink.restart()
-      received = 0
-      checksum = 0
-      etag = undefined
-      whole = null
-      return true
-    },
+
+  /** Begins with the first byte; what has come before is forgotten. */
+  async begin(isFramed = true, total: number | null = null): Promise<void> {
+    if (this.received > 0) await this.#options.sink.restart()
+    this.isFramed = isFramed
+    this.#total = total
+    this.received = this.#checksum = 0
+  }
+
+  async add(chunk: Uint8Array): Promise<void> {
+    const { sink, maxBytes, onProgress } = this.#options
+    this.received += chunk.length
+    if (this.received > maxBytes) throw tooLarge(maxBytes)
+    this.#checksum = crc32(chunk, this.#checksum)
+    await sink.write(chunk)
+    onProgress?.({ received: this.received, total: this.#total })
+  }
+
+  /** Checks the content, as far as its container allows. @throws ContractError, NotWhole */
+  end(): void {
+    const { sink } = this.#options
+    if (this.received === 0) throw this.isFramed ? empty() : new NotWhole(downloadCut('no data arrived'))
+    const { state, damage } = judge(sink, this.isFramed, this.received)
+    if (damage === undefined) return
+    const isCut = state === 'short' && !this.isFramed
+    // The same content again: another attempt is pointless.
+    const isSettled = this.isFramed && this.#checksum === this.#settled
+    if (this.isFramed) this.#settled = this.#checksum
+    const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
+    throw new NotWhole(error, isSettled)
   }
 }
-
-export type Transfer = ReturnType<typeof createTransfer>
 
 /** Fewer bytes than this do not always show what kind of content they begin. */
 const headBytes = 64
@@ -215,21 +147,10 @@ function isDelimited(headers: ReplyHeaders): boolean {
   return 'content-length' in headers || /chunked/i.test(headers['transfer-encoding'] ?? '')
 }
 
-/** A weak tag does not say that the bytes are the same. */
-function strongTag(headers: ReplyHeaders): string | undefined {
-  const tag: string | undefined = headers['etag']
-  return tag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(tag) ? tag : undefined
-}
-
-interface ByteRange {
-  readonly start: number
-  /** The length of the whole content; null if the server does not know it. */
-  readonly total: number | null
-}
-
-function rangeOf(headers: ReplyHeaders): ByteRange {
-  const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)/.exec(headers['content-range'] ?? '') ?? []
-  return { start: start === undefined ? -1 : Number(start), total: total === '*' ? null : Number(total) }
+/** Some servers send all of it as a range, which nobody has asked for. */
+function isWholeRange(headers: ReplyHeaders): boolean {
+  const [, last, total] = /^bytes 0-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? []
+  return last !== undefined && Number(last) + 1 === Number(total)
 }
 
 function lengthOf(headers: ReplyHeaders): number | null {

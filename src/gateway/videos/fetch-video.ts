@@ -194,8 +194,8 @@ const maxVideoBytes = 8 * 1024 ** 3
 
 /**
  * Fetches one video into a writer, from the first of its sources that has it. The key goes along to the gateway's own
- * origin, on every hop, and nowhere else. What breaks off is resumed; what another source has is compared with what has
- * been written. What a service refuses without a key of its own is requested from the gateway.
+ * origin, on every hop, and nowhere else. What breaks off begins again, from the
+ * same source or another. What a service refuses without a key of its own is requested from the gateway.
  * @throws ModelgateError 4 `url_expired` where that is what all sources say; 5, 6, 8 as `download` does
  */
 export function createVideoDownload(

@@ -59,6 +59,7 @@ function collector() {
   const chunks: Buffer[] = []
   return {
     write: async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes)),
+    restart: async () => void chunks.splice(0),
     get text() {
       return Buffer.concat(chunks).toString('latin1')
     },
@@ -294,24 +295,18 @@ describe('what is no video', () => {
   })
 })
 
-const etag = '"v1"'
-const broken = (body: string, headers: Record<string, string> = {}): ServerReply => [
+const broken = (body: string): ServerReply => [
   readAll,
-  write(head(200, { 'content-length': String(clip.length), 'content-type': 'video/mp4', ...headers }) + body),
+  write(head(200, { 'content-length': String(clip.length), 'content-type': 'video/mp4' }) + body),
   reset,
 ]
 
-test('what breaks off is taken up where it was, and how far it has come is told', async () => {
-  const rest = text(clip.slice(10), {
-    status: 206,
-    headers: { 'content-range': `bytes 10-${clip.length - 1}/${clip.length}`, etag },
-  })
-  const server = await localServer([broken(clip.slice(0, 10), { etag }), rest])
+test('what breaks off begins again, and how far it has come is told', async () => {
+  const server = await localServer([broken(clip.slice(0, 10)), video])
   const progress: unknown[] = []
   const from = sample(url(at('cdn.test', server)))
   const onProgress = (step: unknown) => progress.push(step)
   expect(await fetchInto(testGateway('http://gateway.test'), from, { onProgress })).toMatchObject(whole)
-  expect(server.requests[1]!.headers).toMatchObject({ range: 'bytes=10-', 'if-range': etag })
   expect(progress[0]).toEqual({ received: 10, total: clip.length })
   expect(progress.at(-1)).toEqual({ received: clip.length, total: clip.length })
 })
@@ -332,14 +327,13 @@ describe('a video with several sources', () => {
     ['fails', Array<ServerReply>(3).fill(json({}, { status: 502 }))],
     ['has a page', [text('<html>')]],
     ['wants to have it asked otherwise', [json({ error: { message: 'not yet' } }, { status: 400 })]],
-    ['breaks off', Array<ServerReply>(4).fill(broken(clip.slice(0, 10)))],
+    ['breaks off', Array<ServerReply>(3).fill(broken(clip.slice(0, 10)))],
   ]
   test.for(failures)('is had from the next one when the first %s', async ([, replies]) => {
     const cdn = await localServer(replies)
     const server = await localServer([video])
     const gateway = testGateway(server.url)
     expect(await fetchInto(gateway, sample(url(at('cdn.test', cdn)), content))).toMatchObject(whole)
-    expect(server.requests[0]!.headers).not.toHaveProperty('range')
   })
 
   test('is had from the next one when the first is refused, also over a connection that breaks', async () => {
@@ -350,11 +344,11 @@ describe('a video with several sources', () => {
   })
 
   test('that hold different things is not put together from them', async () => {
-    const cdn = await localServer(Array<ServerReply>(4).fill(broken(clip.slice(0, 10))))
-    const server = await localServer([text('\0\0\0\x20ftypmp42 something else')])
+    const cdn = await localServer(Array<ServerReply>(3).fill(broken(clip.slice(0, 10))))
+    const other = '\0\0\0\x20ftypmp42 something else'
+    const server = await localServer([text(other)])
     const from = sample(url(at('cdn.test', cdn)), content)
-    const result = await fetchInto(testGateway(server.url), from)
-    expect(result).toMatchObject({ outcome: '5 read_reset', content: clip.slice(0, 10) })
+    expect(await fetchInto(testGateway(server.url), from)).toMatchObject({ content: other })
   })
 
   test('has the first failure, unless another tells that it has expired', async () => {
@@ -377,7 +371,7 @@ describe('a video with several sources', () => {
   test('is not asked for elsewhere when the disk is full', async () => {
     const cdn = await localServer([video])
     const from = sample(url(at('cdn.test', cdn)), content)
-    const writer = { write: () => Promise.reject(new FileError('no_space', 'full')) }
+    const writer = { write: () => Promise.reject(new FileError('no_space', 'full')), restart: async () => {} }
     await expect(createVideoDownload(testGateway(cdn.url), writer, { network })(from)).rejects.toMatchObject({
       exitCode: 10,
     })

@@ -116,26 +116,26 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a damaged picture, and then another',
-    downloads: [picture(red.subarray(0, -5)), picture(blue), picture(blue)],
+    downloads: [picture(red.subarray(0, -5)), picture(blue)],
     exit: 0,
     saved: blue,
-    waits: 2,
+    waits: 1,
   },
   {
     name: 'a picture that breaks off for good',
-    downloads: Array(4).fill(cut(red, 40)),
+    downloads: Array(3).fill(cut(red, 40)),
     exit: 5,
     says: /The received data is kept as "x\.damaged\.png"\.$/,
     damaged: red.subarray(0, 40),
-    waits: 3,
+    waits: 2,
   },
   {
     name: 'a picture that ends early by closing, for good',
-    downloads: [closing(red, 50), closing(red, 45), closing(red, 60), closing(red, 60)],
+    downloads: [closing(red, 50), closing(red, 45), closing(red, 60)],
     exit: 5,
     says: /closed before the download was complete: the PNG data ends too early\. The received data is kept/,
     damaged: red.subarray(0, 60),
-    waits: 3,
+    waits: 2,
   },
   {
     name: 'a picture that ends early by closing, once',
@@ -147,16 +147,15 @@ const cases: readonly Case[] = [
   { name: 'a picture that ends by closing', downloads: [closing(red)], exit: 0, saved: red },
   {
     name: 'a part that nobody asked for',
-    downloads: Array.from({ length: 4 }, () => [
+    downloads: Array.from({ length: 3 }, () => [
       readAll,
       write(head(206, { 'content-length': '60', 'content-range': 'bytes 0-59/*' })),
       write(red.subarray(0, 60)),
       end,
     ]),
     exit: 5,
-    says: /ends too early/,
-    damaged: red.subarray(0, 60),
-    waits: 3,
+    says: /HTTP 206/,
+    waits: 2,
   },
   {
     name: 'a picture that breaks off once',
