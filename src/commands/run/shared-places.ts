@@ -62,18 +62,7 @@ export async function openShared(
     allowHttp: settings.allowHttp.value,
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
   })
-  try {
-    const namespace = queueNamespace(options.sandbox === true)
-    const documents = await openDocuments(places.queue, namespace, context.clock)
-    return {
-      documents,
-      store,
-      async close() {
-        await Promise.allSettled([documents.close(), store.close()])
-      },
-    }
-  } catch (error) {
-    await store.close()
-    throw error
-  }
+  const namespace = queueNamespace(options.sandbox === true)
+  const documents = await openDocuments(places.queue, namespace, context.clock)
+  return { documents, store, close: () => documents.close() }
 }

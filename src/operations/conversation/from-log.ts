@@ -22,14 +22,7 @@ export interface Place {
 
 /** What of the log is gone on from. */
 export type LastExchange =
-  | {
-      readonly kind: 'found'
-      readonly conversation: Conversation
-      /** Where it was held: in this terminal, or only in this folder. */
-      readonly in: 'terminal' | 'folder'
-      /** When its last exchange began: ISO 8601. */
-      readonly time: string
-    }
+  | { readonly kind: 'found'; readonly conversation: Conversation }
   /** There was an exchange, but only its facts were recorded. */
   | { readonly kind: 'not-recorded' }
   | { readonly kind: 'none' }
@@ -52,15 +45,11 @@ export function lastExchange(find: FindCalls, { terminal, cwd }: Place): LastExc
       wasSeen ||= whole.request === undefined && whole.exit_code === 0
       continue
     }
-    if (isOfTerminal) return found(whole, 'terminal', find)
+    if (isOfTerminal) return { kind: 'found', conversation: conversationOf(whole, find) }
     ofFolder = whole
   }
-  if (ofFolder !== undefined) return found(ofFolder, 'folder', find)
+  if (ofFolder !== undefined) return { kind: 'found', conversation: conversationOf(ofFolder, find) }
   return { kind: wasSeen ? 'not-recorded' : 'none' }
-}
-
-function found(last: LogEntry, where: 'terminal' | 'folder', find: FindCalls): LastExchange {
-  return { kind: 'found', conversation: conversationOf(last, find), in: where, time: last.time }
 }
 
 /** @param find finds the responses that each other went on from */

@@ -35,8 +35,6 @@ export interface TakenParts {
   readonly changed: ReadonlySet<string>
   /** The jobs that the run of the parts named; empty for all. */
   readonly jobs: readonly string[]
-  /** The outputs that were put in place, relative to the output folder. */
-  readonly placed: readonly string[]
   /** Those that were not, because a file is there that is not as it was locked. */
   readonly kept: readonly { readonly instance: string; readonly path: string }[]
   /** As the whole run would have ended. */
@@ -56,7 +54,7 @@ export async function takeParts(call: TakeCall, folders: readonly string[]): Pro
   const parts = await allInputs(found.flat().map((folder) => readPart(context, folder)))
   const combined = combineParts(parts, call)
   for (const part of parts) await takeOver(call, part)
-  const { placed, kept } = await placeAll(call, combined)
+  const { kept } = await placeAll(call, combined)
   await writeLock(context, project, combined.lock)
   const exit = exitOfRun([combined.exit, ...(kept.length > 0 ? (['outdated'] as const) : [])])
   const { lock, instances, changed } = combined
@@ -65,7 +63,6 @@ export async function takeParts(call: TakeCall, folders: readonly string[]): Pro
     instances,
     changed: new Set(changed.keys()),
     jobs: parts[0]!.report.jobs,
-    placed,
     kept,
     exit,
   }
@@ -108,11 +105,10 @@ async function takeOver({ store, candidates, lock, record }: TakeCall, part: Par
 async function placeAll(
   call: TakeCall,
   { lock, changed, removed }: CombinedParts,
-): Promise<Pick<TakenParts, 'placed' | 'kept'>> {
+): Promise<Pick<TakenParts, 'kept'>> {
   const { context, project, store } = call
   const before = [...call.lock.values()].flatMap(({ outputs }) => outputs)
   const lockedDigests = Map.groupBy(before, ({ path }) => path)
-  const placed: string[] = []
   const kept: { instance: string; path: string }[] = []
   for (const [instance, { block, part }] of changed) {
     for (const { path, sha256, media_type } of block.outputs) {
@@ -124,7 +120,6 @@ async function placeAll(
       const source = join(part.path, 'blobs', sha256)
       try {
         await placeOutput(context, project, { source, sha256, isText, path, mayReplace })
-        if (there !== sha256) placed.push(path)
       } catch (error) {
         if (!(error instanceof ModelgateError && error.code === 'output_changed')) throw error
         kept.push({ instance, path })
@@ -137,5 +132,5 @@ async function placeAll(
       if (!paths.has(facts.path)) await removeOutput(project, store, facts)
     }
   }
-  return { placed, kept }
+  return { kept }
 }

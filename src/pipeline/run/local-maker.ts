@@ -19,7 +19,7 @@ export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
       return budget.used
     },
     get inFlight() {
-      return Object.values(lanes.state().lanes).reduce((sum, lane) => sum + lane.inFlight, 0)
+      return lanes.inFlight
     },
     async open({ call, stop, project, options, world }) {
       const shared = await call.connect()

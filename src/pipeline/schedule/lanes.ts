@@ -21,18 +21,6 @@ interface LanesOptions {
   onChange?(event: LaneEvent): void
 }
 
-/** How a lane stands. */
-export interface LaneState {
-  readonly inFlight: number
-  /** How many wait for a place, or to be sent again. */
-  readonly waiting: number
-  /** How many may be under way now. */
-  readonly concurrency: number
-  readonly configured: number
-  /** How many seconds nothing is sent; null without a pause. */
-  readonly pauseS: number | null
-}
-
 /** Gives out places for requests, and sends again what failed and cost nothing. */
 export interface Lanes {
   /**
@@ -45,12 +33,8 @@ export interface Lanes {
   run<Value>(lane: Lane, order: QueueOrder, attempt: (number: number) => Promise<Value>): Promise<Value>
   /** Gives out no more places: whatever waits for one fails with the reason. What is under way goes on. */
   stop(reason: unknown): void
-  state(): {
-    readonly lanes: Readonly<Record<Lane, LaneState>>
-    /** Whether the gateway is not there, so that nothing is sent but a probe. */
-    readonly isOpen: boolean
-    readonly retries: { readonly used: number; readonly allowed: number }
-  }
+  /** How many requests are under way. */
+  readonly inFlight: number
 }
 
 interface Task {
@@ -218,14 +202,9 @@ export function createLanes(options: LanesOptions): Lanes {
       })
     },
     stop,
-    state: () => ({
-      lanes: Object.fromEntries(entries.map((entry) => [entry.name, stateOf(entry, options)])) as Record<
-        Lane,
-        LaneState
-      >,
-      isOpen: circuit.isOpen,
-      retries: { used, allowed },
-    }),
+    get inFlight() {
+      return entries.reduce((sum, { inFlight }) => sum + inFlight, 0)
+    },
   }
 }
 
@@ -240,19 +219,6 @@ function createEntry(name: Lane, { clock, concurrency, onChange }: LanesOptions)
     }),
   )
   return { name, queue: createTaskQueue(), rate, inFlight: 0, resting: 0 }
-}
-
-function stateOf(
-  { name, queue, rate, inFlight, resting }: LaneEntry,
-  { clock, concurrency }: LanesOptions,
-): LaneState {
-  return {
-    inFlight,
-    waiting: queue.size + resting,
-    concurrency: rate.concurrency,
-    configured: concurrency[name],
-    pauseS: pauseOf(rate, clock),
-  }
 }
 
 function pauseOf({ pausedUntil }: LaneRate, clock: Clock): number | null {

@@ -31,14 +31,12 @@ export async function openFolderStore(context: FileContext, path: string): Promi
   const blobs = openBlobs(context, { root, makeRoot: async () => {}, sharing })
   return {
     shown: path,
-    has: (sha256) => blobs.has(sha256),
     async put(source, sha256) {
       if (await blobs.has(sha256)) return
       const added = await blobs.add(source, false)
       if (added.sha256 !== sha256) throw sourceChanged(source)
     },
     fetch: (sha256, target) => fetchBlob(context, root, sha256, target),
-    async close() {},
   }
 }
 

@@ -34,7 +34,6 @@ export async function openS3Store(
   const stored = new Map<string, Stored>()
   return {
     shown: found.shown,
-    has: async (sha256) => digestPattern.test(sha256) && (await objects.look(sha256)) === 'right',
     async put(path, sha256) {
       const known = stored.get(sha256)
       const now = context.clock.monotonic()
@@ -46,7 +45,6 @@ export async function openS3Store(
     },
     fetch: async (sha256, path) =>
       digestPattern.test(sha256) && (await fetchObject(context, client, sha256, path)),
-    async close() {},
   }
 }
 

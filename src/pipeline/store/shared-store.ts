@@ -10,8 +10,6 @@ import type { ConnectionOptions } from '../../gateway/connection.ts'
 export interface SharedStore {
   /** For people; without secrets. */
   readonly shown: string
-  /** Whether the bytes are there, and right. @throws ModelgateError */
-  has(sha256: string): Promise<boolean>
   /**
    * Stores a file, unless its bytes are there. They are safe when this returns.
    * @param path absolute
@@ -25,7 +23,6 @@ export interface SharedStore {
    * @throws FileError; ModelgateError
    */
   fetch(sha256: string, path: string): Promise<boolean>
-  close(): Promise<void>
 }
 
 export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>

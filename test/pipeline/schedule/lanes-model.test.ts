@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { lanes as laneNames, type Lane } from '../../../src/pipeline/manifest/manifest.ts'
-import { createLanes } from '../../../src/pipeline/schedule/lanes.ts'
+import { createLanes, type LaneEvent } from '../../../src/pipeline/schedule/lanes.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { runs } from '../../support/sample.ts'
 
@@ -38,7 +38,11 @@ async function simulate(
   concurrency: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 },
 ) {
   const clock = fakeClock()
-  const lanes = createLanes({ clock, concurrency, jobs: jobs.length })
+  const allowed = { ...concurrency }
+  const onChange = (event: LaneEvent) => {
+    if (event.type === 'lane-change') allowed[event.lane] = event.concurrency
+  }
+  const lanes = createLanes({ clock, concurrency, jobs: jobs.length, onChange })
   const sends: Send[] = []
   const underWay = { text: 0, image: 0, video: 0 }
   const notBefore = { text: 0, image: 0, video: 0 }
@@ -48,7 +52,7 @@ async function simulate(
   const send = async (lane: Lane, attempt: number) => {
     const at = clock.monotonic()
     if (at < notBefore[lane]) broken.push(`${lane} sent ${notBefore[lane] - at} ms too early`)
-    const { concurrency: most, configured } = lanes.state().lanes[lane]
+    const [most, configured] = [allowed[lane], concurrency[lane]]
     const current = ++underWay[lane]
     if (current > most || most > configured) broken.push(`${lane}: ${current} of ${most} of ${configured}`)
     const { tookS, error } = reply(sends.push({ lane, at, isRetry: attempt > 1 }) - 1, clock)
@@ -69,8 +73,7 @@ async function simulate(
   const ends = Promise.allSettled(runs)
   while (left > 0) await clock.advance(60_000)
   const failed = (await ends).filter(({ status }) => status === 'rejected').length
-  const { retries } = lanes.state()
-  return { sends, broken, failed, refused, retries, pendingTimers: clock.pendingTimers }
+  return { sends, broken, failed, refused, pendingTimers: clock.pendingTimers }
 }
 
 const anyJob = fc.record({ lane: fc.constantFrom(...laneNames), priority: fc.nat(5) })
@@ -84,7 +87,7 @@ const anyReply: fc.Arbitrary<Reply> = fc
   .map(({ tookS, isOk, error }) => (isOk > 0 ? { tookS } : { tookS, error }))
 
 describe('whatever the gateway replies', () => {
-  test('no lane sends too much or too early, and all ends, within the retries', async () => {
+  test('no lane sends too much or too early, and all ends', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(anyJob, { minLength: 1, maxLength: 40 }),
@@ -94,11 +97,6 @@ describe('whatever the gateway replies', () => {
           const found = await simulate(jobs, (request) => replies[request] ?? { tookS: 1 })
           expect(found.broken).toEqual([])
           expect(found.pendingTimers).toBe(0)
-          expect(found.retries.used).toBeLessThanOrEqual(found.retries.allowed)
-          // A request that is sent again follows a 429, or takes from the retries, or was part of an outage.
-          const repeated = found.sends.filter(({ isRetry }) => isRetry).length
-          const outages = Math.floor(found.retries.used / 5)
-          expect(repeated).toBeLessThanOrEqual(found.refused + found.retries.used + outages * 14)
         },
       ),
       runs(150),
@@ -112,11 +110,11 @@ describe('whatever the gateway replies', () => {
         fc.array(anyJob, { minLength: 1, maxLength: 30 }),
         fc.array(fc.option(anyRefusal, { nil: undefined }), { maxLength: 80 }),
         async (jobs, errors) => {
-          const { failed, broken, retries } = await simulate(jobs, (request) => {
+          const { failed, broken } = await simulate(jobs, (request) => {
             const error = errors[request]
             return error === undefined ? { tookS: 1 } : { tookS: 1, error }
           })
-          expect([failed, broken, retries.used]).toEqual([0, [], 0])
+          expect([failed, broken]).toEqual([0, []])
         },
       ),
       runs(100),
@@ -146,12 +144,11 @@ describe('an outage of a minute', () => {
     return { tookS }
   }
 
-  test.each([1, 2, 5, 14, 15, 60, 300])('%s jobs: all are done, within the retries', async (count) => {
+  test.each([1, 2, 5, 14, 15, 60, 300])('%s jobs: all are done', async (count) => {
     const jobs = Array.from({ length: count }, (_, index) => ({ lane: laneNames[index % 3]!, priority: 1 }))
     for (const fromS of [0, 3, 11]) {
-      const { failed, broken, retries, sends } = await simulate(jobs, outage(fromS))
+      const { failed, broken, sends } = await simulate(jobs, outage(fromS))
       expect([failed, broken]).toEqual([0, []])
-      expect(retries.used).toBeLessThanOrEqual(retries.allowed)
       const during = sends.filter(({ at }) => at >= fromS * 1000 && at < (fromS + 60) * 1000)
       // What was under way when it began, and four probes.
       expect(during.length).toBeLessThanOrEqual(14 + 5 + 4)

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { hasBlob } from '../../store/has-blob.ts'
 import { expect, test } from 'vitest'
 import { pngBytes } from '../../../support/image-bytes.ts'
 import { filesField, instanceOf, textField } from '../../../support/pipeline-task.ts'
@@ -59,7 +60,7 @@ async function killAt(
   expect([when, at, step, bench.left(), second.warnings()]).toEqual([when, at, step, [], []])
   const { state, outcome } = bench.task(key!)
   if (outcome?.kind === 'result') {
-    for (const { sha256 } of outcome.result.outputs) expect(await bench.store.has(sha256)).toBe(true)
+    for (const { sha256 } of outcome.result.outputs) expect(await hasBlob(bench.store, sha256)).toBe(true)
   }
   expect(bench.record()).toMatchObject({ used: { creates: 1 }, inFlight: { text: 0, image: 0, video: 0 } })
   return { step, created: created(), state }

@@ -1,3 +1,4 @@
+import { hasBlob } from '../../store/has-blob.ts'
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../../support/running-sandbox.ts'
 import { filesField, instanceOf, textField } from '../../../support/pipeline-task.ts'
@@ -30,7 +31,7 @@ test('a text, an image, an edit and a video are made, stored and written down', 
     const { state, outcome } = bench.task(key)
     expect([state, outcome?.kind === 'error' ? outcome.error : null]).toEqual(['done', null])
     if (outcome?.kind !== 'result') throw new Error('no result')
-    for (const { sha256 } of outcome.result.outputs) expect(await bench.store.has(sha256)).toBe(true)
+    for (const { sha256 } of outcome.result.outputs) expect(await hasBlob(bench.store, sha256)).toBe(true)
   }
   expect(created()).toBe(4)
   expect(bench.record()).toMatchObject({ used: { creates: 4 }, inFlight: { text: 0, image: 0, video: 0 } })
