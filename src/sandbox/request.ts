@@ -54,8 +54,6 @@ export interface SandboxRequest extends RequestContent {
 /** The state of the sandbox that all endpoints share. */
 export interface SandboxContext {
   readonly seed: number
-  /** Whether pictures and videos are drawn from the prompt, or have one colour. */
-  readonly media: 'scenes' | 'flat'
   /** The families that a configuration gives to models. */
   readonly families: ModelFamilies
   readonly clock: Clock

@@ -34,8 +34,6 @@ export interface SandboxOptions {
   readonly folder?: string | undefined
   /** Whether the folder keeps all stored responses, and not only those in the background: for a sandbox of one command. */
   readonly keepsAllResponses?: boolean
-  /** `flat` serves pictures and videos of one colour, which take no time to create: for tests. `scenes` by default. */
-  readonly media?: 'scenes' | 'flat'
   /** How many answers to requests with an `Idempotency-Key` are kept; 1000 by default. */
   readonly keptAnswers?: number
   /** The families that a configuration gives to models, besides those that are known. */
@@ -83,7 +81,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     seed,
     clock,
     platform: options.platform ?? 'linux',
-    media: options.media ?? 'scenes',
     keepsAllResponses: options.keepsAllResponses ?? false,
     families: options.families ?? {},
     latency: options.latency ?? 'none',

@@ -122,7 +122,7 @@ test('a second request joins the first one that is still running', async () => {
 })
 
 test('a client that leaves does not spoil the answer for the next', async () => {
-  const sandbox = await runningSandbox({ media: 'scenes', clock: fakeClock(), latency: 'natural' })
+  const sandbox = await runningSandbox({ clock: fakeClock(), latency: 'natural' })
   const body = { prompt: 'a dot', model: 'image-model-a', stream: true, partial_images: 1 }
   const leaving = new AbortController()
   const response = await fetch(`${sandbox.url}/v1/images/generations`, {

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import type { Planes } from '../../src/sandbox/videos/film/h264.ts'
 
 /** Whether ffmpeg is installed, which tests of what a decoder sees need. */
 export const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0
@@ -20,24 +19,4 @@ export function decodeVideo(video: Uint8Array, width: number, height: number): B
   return Array.from({ length: stdout.length / size }, (_, index) =>
     stdout.subarray(index * size, (index + 1) * size),
   )
-}
-
-/**
- * What a decoder shows of planes without loss, its three planes one after the other.
- * @param offset first column that the picture shows
- */
-export function shownPicture(
-  { luma, chroma }: Planes,
-  width: number,
-  height: number,
-  offset: number,
-): Buffer {
-  const rows = [luma, ...chroma].flatMap(({ samples, width: stride }, plane) => {
-    const scale = plane === 0 ? 1 : 2
-    const left = offset / scale
-    return Array.from({ length: height / scale }, (_, y) =>
-      samples.subarray(y * stride + left, y * stride + left + width / scale),
-    )
-  })
-  return Buffer.concat(rows)
 }

@@ -8,12 +8,9 @@ export { until } from './until.ts'
 /** Parsed JSON that a test looks into. */
 export type Json = ReturnType<typeof JSON.parse>
 
-/**
- * A sandbox for one test; closed when the test ends. Its pictures and videos are of one colour, which is quick: a test that
- * looks at them asks for `media: 'scenes'`.
- */
+/** A sandbox for one test; closed when the test ends. */
 export async function runningSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox({ clock: systemClock, media: 'flat', ...options })
+  const sandbox = await startSandbox({ clock: systemClock, ...options })
   onTestFinished(() => sandbox.close())
   return sandbox
 }

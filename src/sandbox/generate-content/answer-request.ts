@@ -14,7 +14,7 @@ import { encodePng } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
-import { drawScene } from '../images/scene/draw-scene.ts'
+import { plainPicture } from '../images/plain-picture.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject, listOf, textsOf } from '../json-value.ts'
 import { textModel, type SandboxModel } from '../sandbox-models.ts'
 import { type SandboxRequest, type SandboxContext, scenarioHeader } from '../request.ts'
@@ -249,8 +249,8 @@ async function drawImage({ seed, prompt }: TextRequest, config: JsonObject): Pro
   const shape = Math.min(4, Math.max(1 / 4, across / down || 1))
   const width = Math.round(imageEdge * Math.max(1, shape))
   const height = Math.round(imageEdge * Math.max(1, 1 / shape))
-  const scene = drawScene({ seed, prompt, width, height, detail: 1, isVivid: true })
-  return Buffer.from(await encodePng(scene)).toString('base64')
+  const picture = plainPicture({ seed, text: prompt, caption: `${width}x${height}`, width, height })
+  return Buffer.from(await encodePng(picture)).toString('base64')
 }
 
 function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject): boolean {

@@ -13,9 +13,9 @@ import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
 import type { ImageStore } from './image-store.ts'
 import { readParameters, sizeOf, usageOf, type ImageParameters } from './parameters.ts'
-import { compose, cutOut, type Size, fit, maskOpening, hasTransparency, repaint } from './pixels.ts'
-import { flatPainter, scenePainter, countOf, replyWithImages } from './image-reply.ts'
-import { drawScene, sceneColours } from './scene/draw-scene.ts'
+import { cutOut, type Size, fit, hasTransparency, paintOpening, tint } from './pixels.ts'
+import { countOf, createPainter, replyWithImages } from './image-reply.ts'
+import { plainPicture } from './plain-picture.ts'
 
 /** The size of a picture if the request leaves it open. */
 export const usualSize = { width: 1024, height: 1024 }
@@ -36,20 +36,21 @@ export function createImages(
   assertValid(imageCreateEndpoint, body, model)
   const parameters = readParameters(request, model, imageCreateEndpoint)
   const size = parameters.size ?? usualSize
-  const draw = promptScene(parameters, size, [...request.seed, 'image'])
+  const draw = promptPicture(parameters, size, [...request.seed, 'image'])
   const task = { parameters, size, draw, sources: [], isHighFidelity: false }
   return answer('img', 'image_generation', task, request, store, context)
 }
 
-/** Draws the pictures of a prompt, each by its number. */
-export function promptScene(
-  { prompt, detail, isVivid, background }: ImageParameters,
-  size: Size,
+/** Draws the pictures of a prompt, each by its number from 0. */
+export function promptPicture(
+  { prompt, isVivid, background }: ImageParameters,
+  { width, height }: Size,
   seed: readonly (string | number)[],
 ): (index: number) => Pixels {
   return (index) => {
-    const scene = drawScene({ seed: [...seed, index], prompt, ...size, detail, isVivid })
-    return background === 'transparent' ? cutOut(scene) : scene
+    const caption = `${width}x${height} #${index + 1}`
+    const picture = plainPicture({ seed: [...seed, index], text: prompt, caption, width, height, isVivid })
+    return background === 'transparent' ? cutOut(picture) : picture
   }
 }
 
@@ -71,6 +72,9 @@ function sizeWords({ endpoints }: Family): readonly string[] {
   const limits = endpoints['image edit']?.['size']
   return limits === undefined || limits === false ? ['auto'] : (limits.values ?? [])
 }
+
+/** How much of a whole picture an edit replaces; less with high input fidelity. */
+const tintShares = { usual: 0.6, faithful: 0.25 } as const
 
 /**
  * Endpoint 6: edit images. The first image is edited; the others only affect usage and the random seed.
@@ -98,15 +102,16 @@ export async function editImages(
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
   const isHighFidelity = body['input_fidelity'] === 'high'
   const fingerprint = files.reduce((sum, { head }) => crc32(head, sum), 0)
-  let fitted: Pick<Edit, 'base' | 'opening'> | undefined
+  // Without a mask the source's own transparency comes first.
+  const background = mask === undefined ? 'auto' : parameters.background
+  const paint = promptPicture({ ...parameters, background }, size, [...request.seed, 'edit', fingerprint])
+  let fitted: { readonly base: Pixels; readonly opening: Pixels | undefined } | undefined
   const draw = (index: number) => {
-    fitted ??= { base: fit(source, size), opening: maskPixels && maskOpening(maskPixels, size) }
-    return editPicture({
-      ...fitted,
-      parameters,
-      isHighFidelity,
-      seed: [...request.seed, 'edit', fingerprint, index],
-    })
+    fitted ??= { base: fit(source, size), opening: maskPixels && fit(maskPixels, size) }
+    const { base, opening } = fitted
+    if (opening !== undefined) return paintOpening(base, opening, paint(index))
+    const tinted = tint(base, paint(index), isHighFidelity ? tintShares.faithful : tintShares.usual)
+    return parameters.background === 'transparent' && !hasTransparency(tinted) ? cutOut(tinted) : tinted
   }
   const task = { parameters, size, draw, sources: images, isHighFidelity }
   return answer('edit', 'image_edit', task, request, store, context)
@@ -126,7 +131,7 @@ function answer(
   { parameters, size, draw, ...counted }: Task,
   { number, signal, origin }: SandboxRequest,
   store: ImageStore,
-  { seed, clock, media }: SandboxContext,
+  { seed, clock }: SandboxContext,
 ): Promise<Reply> {
   const count = countOf(parameters)
   return replyWithImages({
@@ -137,7 +142,7 @@ function answer(
     size,
     count,
     usageOf: (images) => usageOf(parameters, size, images, counted),
-    painter: media === 'flat' ? flatPainter(parameters, size) : scenePainter(parameters, draw),
+    painter: createPainter(parameters, draw),
     signal,
     keep: (id, picture) => origin + store.keep(id, picture),
   })
@@ -152,35 +157,4 @@ function nearestShape(source: Size): Size {
 
 function pixelsOf(source: Source, name: string): Promise<Pixels> {
   return decodeSource(source.file.head, source, (problem) => invalidFile(name, problem))
-}
-
-/** How much a picture without a mask loses of its own colours, and how much of the new scene shows through. */
-const strengths = {
-  usual: { colours: 0.75, scene: 0.3 },
-  faithful: { colours: 0.4, scene: 0.12 },
-} as const
-
-interface Edit {
-  readonly base: Pixels
-  /** 0 to 1 for every pixel; undefined without a mask. */
-  readonly opening: Float32Array | undefined
-  readonly parameters: ImageParameters
-  /** High input fidelity: the edit stays closer to the source. */
-  readonly isHighFidelity: boolean
-  readonly seed: readonly (string | number)[]
-}
-
-/**
- * Edits a picture: with a mask, a new scene appears in its opening and the rest stays identical; without one, the
- * whole picture takes the new scene's colours, and the scene shows through.
- */
-function editPicture({ base, opening, parameters, isHighFidelity, seed }: Edit): Pixels {
-  const { prompt, detail, isVivid } = parameters
-  const plan = { seed, prompt, width: base.width, height: base.height, detail, isVivid }
-  const scene = drawScene(plan)
-  const isTransparent = parameters.background === 'transparent'
-  if (opening !== undefined) return compose(base, isTransparent ? cutOut(scene) : scene, opening)
-  const strength = isHighFidelity ? strengths.faithful : strengths.usual
-  const painted = repaint(base, { colours: sceneColours(plan), scene, strength })
-  return isTransparent && !hasTransparency(painted) ? cutOut(painted) : painted
 }

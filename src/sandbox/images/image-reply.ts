@@ -5,7 +5,7 @@ import { errorBody, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
 import { takes, type ImageFormat, type ImageParameters } from './parameters.ts'
-import { type Size, hasTransparency, onWhite, soften } from './pixels.ts'
+import { type Size, hasTransparency, onWhite, unfinished } from './pixels.ts'
 
 /** An accepted request of either image endpoint. */
 interface ImageJob {
@@ -92,17 +92,8 @@ function base64Of({ bytes }: EncodedPicture): string {
   return Buffer.from(bytes).toString('base64')
 }
 
-/** Pixels along the shorter side of the first partial image, and the factor for each following one. */
-const firstPoints = 12
-const sharpening = 2.3
-
-/** Pixels along the shorter side of a partial image, by its number. */
-export function partialPoints(partial: number): number {
-  return Math.round(firstPoints * sharpening ** partial)
-}
-
 /**
- * The events of a stream: for every image its partial images, increasingly sharp, then the final one. Each is created
+ * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is created
  * while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
  */
 async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
@@ -111,10 +102,11 @@ async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
     const isLast = index === job.count - 1
     const isEarly = job.parameters.scenario === 'early'
     if (isEarly) yield completed(job, await painter(index), index)
-    for (let partial = 0; partial < job.parameters.partials; partial++) {
-      const blurred = await painter(index, partialPoints(partial))
+    const { partials } = job.parameters
+    for (let partial = 0; partial < partials; partial++) {
+      const begun = await painter(index, (partial + 1) / (partials + 1))
       const role = isEarly && isLast ? 'closing' : 'event'
-      yield event(job, 'partial_image', blurred, { partial_image_index: partial }, role)
+      yield event(job, 'partial_image', begun, { partial_image_index: partial }, role)
     }
     if (!isEarly) yield completed(job, await painter(index), index)
   }
@@ -146,42 +138,21 @@ export interface EncodedPicture {
   readonly background: 'transparent' | 'opaque'
 }
 
-/**
- * Creates a picture by its number, from 0.
- * @param points the resolution along the shorter side, for a partial image
- */
-type Painter = (index: number, points?: number) => Promise<EncodedPicture>
+/** Creates a picture by its number, from 0: a share of it for a partial image, or all. */
+type Painter = (index: number, share?: number) => Promise<EncodedPicture>
 
 /**
  * Draws one picture at a time, yielding to other requests before each.
  * @param draw draws the same picture every time
  */
-export function scenePainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
-  let drawn: { readonly index: number; readonly picture: Pixels } | undefined
-  return async (index, points) => {
+export function createPainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
+  return async (index, share) => {
     await yieldToEventLoop()
-    if (drawn?.index !== index) drawn = { index, picture: draw(index) }
+    const picture = draw(index)
     await yieldToEventLoop()
-    return encode(points === undefined ? drawn.picture : soften(drawn.picture, points), parameters)
+    return encode(share === undefined ? picture : unfinished(picture, share), parameters)
   }
 }
-
-/**
- * Pictures of one colour and the right size, created once for each format: for tests that do not need real pictures.
- */
-export function flatPainter(parameters: ImageParameters, { width, height }: Size): Painter {
-  const { format, encoderQuality, background } = parameters
-  const name = [width, height, format, encoderQuality, background].join()
-  return () => {
-    const sample = background === 'transparent' ? 0 : 255
-    const data = () => new Uint8ClampedArray(width * height * 4).fill(sample)
-    const picture = flat.get(name) ?? encode({ data: data(), width, height }, parameters)
-    flat.set(name, picture)
-    return picture
-  }
-}
-
-const flat = new Map<string, Promise<EncodedPicture>>()
 
 async function encode(picture: Pixels, parameters: ImageParameters): Promise<EncodedPicture> {
   const { format, encoderQuality, background } = parameters

@@ -5,7 +5,6 @@ import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
 import type { Size } from './pixels.ts'
-import type { Detail } from './scene/draw-scene.ts'
 
 const imageFormats = ['png', 'jpeg', 'webp'] as const
 export type ImageFormat = (typeof imageFormats)[number]
@@ -21,7 +20,6 @@ export interface ImageParameters {
   /** Undefined for `auto`. */
   readonly size: Size | undefined
   readonly quality: Quality
-  readonly detail: Detail
   readonly format: ImageFormat
   /** 0 to 100, for lossy formats. */
   readonly encoderQuality: number
@@ -34,14 +32,10 @@ export interface ImageParameters {
 }
 
 /**
- * The meaning of the quality levels. The encoder quality applies to requests without `output_compression`, which is
- * the remaining quality as in the public service: 100 keeps the most.
+ * The encoder quality of requests without `output_compression`, which is the remaining quality as in the public
+ * service: 100 keeps the most.
  */
-const qualities = {
-  low: { detail: 1, encoderQuality: 70 },
-  medium: { detail: 2, encoderQuality: 86 },
-  high: { detail: 3, encoderQuality: 94 },
-} as const
+const encoderQualities = { low: 70, medium: 86, high: 94 } as const
 
 /** The levels that a reply reports for the values in a request; `medium` for any other. */
 const levels: Readonly<Record<string, Quality>> = {
@@ -70,7 +64,6 @@ export function readParameters(
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
   const quality = levels[textField('quality')] ?? 'medium'
   const background = textField('background')
-  const { detail, encoderQuality } = qualities[quality]
   return {
     family,
     prompt,
@@ -78,9 +71,8 @@ export function readParameters(
     count: numberOf(body['n']) ?? 1,
     size: drawableSize(textOf(body['size'])),
     quality,
-    detail,
     format: formatOf(textField('output_format')),
-    encoderQuality: numberOf(body['output_compression']) ?? encoderQuality,
+    encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
     background: background === 'transparent' || background === 'opaque' ? background : 'auto',
     isUrl: !isLikeModelA(family) && textField('response_format') === 'url',
     streams: body['stream'] === true && !request.ignoresStream,

@@ -2,7 +2,7 @@ import { scenarioWords } from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import { type JsonObject, objectsOf } from '../json-value.ts'
 import type { SandboxModel } from '../sandbox-models.ts'
-import { scenarioHeader, type SandboxContext, type SandboxRequest } from '../request.ts'
+import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { builtInTools } from './built-in-tools.ts'
 import { chosenCalls, type ChosenCalls, usualTools } from './choose-calls.ts'
@@ -25,7 +25,7 @@ const callless = new Set<string | undefined>(['refusal', 'block', 'failure', 'em
 export async function composeResponse(
   request: SandboxRequest,
   items: readonly JsonObject[],
-  { model, id, context }: { model: SandboxModel; id: string; context: SandboxContext },
+  { model, id }: { model: SandboxModel; id: string },
 ): Promise<ComposedResponse> {
   const { body, budget } = request
   const read = readRequest(request, items, model)
@@ -34,7 +34,7 @@ export async function composeResponse(
   const isAsked = (name: string) => asked.some((word) => word.name === name)
   let ids = 0
   const newId = (prefix: string) => `${prefix}_${seededHex(48, id, prefix, ids++)}`
-  const setting: CallSetting = { request, context, prompt: read.prompt, newId }
+  const setting: CallSetting = { request, prompt: read.prompt, newId }
   const outputs = lastOutputs(items)
   const approvals = outputs.filter(({ type }) => type === 'mcp_approval_response')
   const situation = { prompt: read.prompt, asked, hasOutput: outputs.length > 0, budget }

@@ -41,7 +41,7 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
   const context = fitContext(items, body, model.contextWindow)
   const isBackground = body['background'] === true
   const id = `resp_${seededHex(48, seed, 'responses', request.number, ...store.idSalt(isBackground))}`
-  const composed = await composeResponse(request, context.items, { model, id, context: service })
+  const composed = await composeResponse(request, context.items, { model, id })
   // The reply repeats the request except its input.
   budget.spendOn({ ...body, input: undefined })
   if (wantsLogprobs(body))

@@ -1,7 +1,7 @@
 import { imageCreateEndpoint } from '../../contract/images.ts'
 import { modelCalled } from '../../contract/known-models.ts'
-import { flatPainter, partialPoints, scenePainter, type EncodedPicture } from '../images/image-reply.ts'
-import { promptScene, usualSize } from '../images/image-endpoints.ts'
+import { createPainter, type EncodedPicture } from '../images/image-reply.ts'
+import { promptPicture, usualSize } from '../images/image-endpoints.ts'
 import { readParameters } from '../images/parameters.ts'
 import { type JsonObject, textOf } from '../json-value.ts'
 import type { BuiltInCall, CallSetting } from './tool-call.ts'
@@ -29,22 +29,18 @@ const costOfPicture = 400_000
  * The picture of an image generation call, and its previews if the request is streamed; base64.
  * @throws RequestProblem if the budget is spent
  */
-export async function generateImage(
-  { tool, number, fails }: BuiltInCall,
-  { prompt, request, context }: CallSetting,
-) {
+export async function generateImage({ tool, number, fails }: BuiltInCall, { prompt, request }: CallSetting) {
   request.budget.spend(costOfPicture)
   const body = { ...imageRequestOf(tool), prompt, stream: request.body['stream'] }
   const model = modelCalled(textOf(tool['model']) || 'image-model-a')
   const parameters = readParameters({ ...request, body }, model, imageCreateEndpoint)
   const size = parameters.size ?? usualSize
-  const draw = promptScene(parameters, size, [...request.seed, 'image'])
-  const paint = context.media === 'flat' ? flatPainter(parameters, size) : scenePainter(parameters, draw)
+  const paint = createPainter(parameters, promptPicture(parameters, size, [...request.seed, 'image']))
   const partials: string[] = []
   const count = parameters.streams && !fails ? parameters.partials : 0
   for (let partial = 0; partial < count; partial++) {
     request.budget.spend(costOfPicture / 4)
-    partials.push(base64Of(await paint(number, partialPoints(partial))))
+    partials.push(base64Of(await paint(number, (partial + 1) / (count + 1))))
   }
   const picture = fails ? undefined : await paint(number)
   const { format, quality, background } = parameters

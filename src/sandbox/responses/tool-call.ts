@@ -1,6 +1,6 @@
 import { firstCharacters, withoutScenarios } from '../answer/answer.ts'
 import type { JsonObject } from '../json-value.ts'
-import type { SandboxContext, SandboxRequest } from '../request.ts'
+import type { SandboxRequest } from '../request.ts'
 import type { OutputItem } from './output-item.ts'
 
 /** A call of a built-in tool that the answer makes. */
@@ -15,7 +15,6 @@ export interface BuiltInCall {
 /** What all calls of a response share. */
 export interface CallSetting {
   readonly request: SandboxRequest
-  readonly context: SandboxContext
   readonly prompt: string
   /** An id of that prefix, unique in the response. */
   newId(prefix: string): string

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/context.ts'
 import { startSandbox, type SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 
 const options = JSON.parse(process.argv[2] ?? '{}') as Partial<SandboxOptions>
-const sandbox = await startSandbox({ clock: systemClock, media: 'flat', ...options })
+const sandbox = await startSandbox({ clock: systemClock, ...options })
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 const answers = {

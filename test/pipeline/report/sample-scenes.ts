@@ -1,6 +1,6 @@
-import { encodeJpeg, encodePng, encodeWebp } from '../../../src/files/codecs.ts'
+import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../../src/files/codecs.ts'
 import { cutOut } from '../../../src/sandbox/images/pixels.ts'
-import { drawScene } from '../../../src/sandbox/images/scene/draw-scene.ts'
+import { plainPicture } from '../../../src/sandbox/images/plain-picture.ts'
 import { drawFilm } from '../../../src/sandbox/videos/film/draw-film.ts'
 import type { SampleAsset, SampleFile } from './sample-project.ts'
 
@@ -148,22 +148,26 @@ export async function siteAssets(): Promise<SampleAsset[]> {
 
 const value = (value: unknown) => ({ kind: 'value', value }) as const
 
+function drawn(text: string, seed: number, width: number, height: number): Pixels {
+  return plainPicture({ seed: [seed], text, caption: `#${seed}`, width, height })
+}
+
 async function picture(
   prompt: string,
   seed: number,
   [width, height]: readonly [number, number] = [768, 512],
 ): Promise<SampleFile> {
-  const scene = drawScene({ seed: [seed], prompt, width, height, detail: 3, isVivid: false })
-  const bytes = seed % 2 === 0 ? await encodeWebp(scene, 80) : await encodeJpeg(scene, 80)
+  const pixels = drawn(prompt, seed, width, height)
+  const bytes = seed % 2 === 0 ? await encodeWebp(pixels, 80) : await encodeJpeg(pixels, 80)
   return { bytes, mediaType: seed % 2 === 0 ? 'image/webp' : 'image/jpeg', size: [width, height] }
 }
 
 async function sprite(prompt: string, seed: number): Promise<SampleFile> {
-  const scene = drawScene({ seed: [seed], prompt, width: 256, height: 256, detail: 2, isVivid: true })
-  return { bytes: await encodePng(cutOut(scene)), mediaType: 'image/png', size: [256, 256] }
+  const bytes = await encodePng(cutOut(drawn(prompt, seed, 256, 256)))
+  return { bytes, mediaType: 'image/png', size: [256, 256] }
 }
 
 function film(prompt: string, seed: number): SampleFile {
-  const bytes = drawFilm({ seed, prompts: [prompt], width: 640, height: 360, seconds: 4 } as never)
+  const bytes = drawFilm({ seed: String(seed), prompts: [prompt], width: 640, height: 360, seconds: 4 })
   return { bytes, mediaType: 'video/mp4', size: [640, 360], seconds: 4 }
 }

@@ -49,7 +49,7 @@ function reportIn(bench: Bench): AssetReport {
 }
 
 test('a run is shown as it stands, with what was there before', async () => {
-  const bench = await runBench({ 'modelgate.yaml': manifest }, { sandbox: { media: 'scenes' } })
+  const bench = await runBench({ 'modelgate.yaml': manifest })
   await bench.run()
   bench.write('modelgate.yaml', manifest.replace('A harbour', 'Hills at dusk'))
   await bench.run()

@@ -82,7 +82,7 @@ jobs:
 })
 
 test('a changed prompt is made again, and what depends on it', async () => {
-  const bench = await runBench({ 'modelgate.yaml': two }, { sandbox: { media: 'scenes' } })
+  const bench = await runBench({ 'modelgate.yaml': two })
   await bench.run()
   bench.write('modelgate.yaml', two.replace('A harbour', 'A harbour at night'))
   const plan = await bench.run({ mode: 'plan' })
@@ -369,7 +369,7 @@ test('a run that was killed before it wrote the lock is completed without a requ
 })
 
 test('a run that was killed between a result and its place puts it there, also one that was made again', async () => {
-  const bench = await runBench({ 'modelgate.yaml': two }, { sandbox: { media: 'scenes' } })
+  const bench = await runBench({ 'modelgate.yaml': two })
   await bench.run()
   const before = [bench.read('modelgate.lock'), readFileSync(bench.path('assets/hero.png'))] as const
   bench.write('modelgate.yaml', two.replace('A harbour', 'A harbour at night'))

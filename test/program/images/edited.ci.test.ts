@@ -7,14 +7,13 @@ import { writeFiles } from '../../support/temporary-folder.ts'
 import { largestDifference, maskPng, meanDifference, testImages } from '../../support/test-images.ts'
 import { quick, workspaceAt, type Workspace } from './image-run.ts'
 
-/** A workspace with pictures; for scenes they have model A's own size, so that nothing is scaled. */
-async function editWorkspace(media: 'scenes' | 'flat' = 'flat'): Promise<{
+/** A workspace with pictures; those of model A's own size are not scaled. */
+async function editWorkspace(side = 64): Promise<{
   workspace: Workspace
   sandbox: Awaited<ReturnType<typeof runningSandbox>>
 }> {
-  const sandbox = await runningSandbox({ media })
+  const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)
-  const side = media === 'scenes' ? 1024 : 64
   const { png, jpeg, webp } = await testImages(side)
   writeFiles(workspace.cwd, {
     'in.png': png,
@@ -26,7 +25,7 @@ async function editWorkspace(media: 'scenes' | 'flat' = 'flat'): Promise<{
 }
 
 test('an edit changes what the mask opens, and nothing else', async () => {
-  const { workspace, sandbox } = await editWorkspace('scenes')
+  const { workspace, sandbox } = await editWorkspace(1024)
   const words = ['edit', ...quick, '--image', 'in.png', '--mask', 'mask.png', '-o', 'out.png', 'A red kite']
   expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'out.png\n' })
   const [before, after] = [await workspace.pixels('in.png'), await workspace.pixels('out.png')]
@@ -37,7 +36,7 @@ test('an edit changes what the mask opens, and nothing else', async () => {
 })
 
 test('an edit without a mask keeps the picture recognisable', async () => {
-  const { workspace } = await editWorkspace('scenes')
+  const { workspace } = await editWorkspace(1024)
   const words = ['edit', ...quick, '--image', 'in.jpg', '-o', 'out.png', 'A red kite']
   expect((await workspace.run(words)).code).toBe(0)
   const [before, after] = [await workspace.pixels('in.jpg'), await workspace.pixels('out.png')]
@@ -47,7 +46,7 @@ test('an edit without a mask keeps the picture recognisable', async () => {
 })
 
 test('several images of all types are sent in their order, and the first is edited', async () => {
-  const { workspace, sandbox } = await editWorkspace('scenes')
+  const { workspace, sandbox } = await editWorkspace(1024)
   const images = ['--image', 'in.png', '--image', 'in.webp', '--image', 'in.jpg']
   const { code, out } = await workspace.run([
     'edit',

@@ -27,7 +27,7 @@ test('partial images are not kept unless they are asked for', async () => {
 })
 
 test('--save-partials keeps them, each nearer to the image', async () => {
-  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox())
   const words = [...stream(3), '--save-partials', '-o', 'x.png']
   const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x.png\n'])
@@ -43,7 +43,7 @@ test('--save-partials keeps them, each nearer to the image', async () => {
 })
 
 test('several images of one stream, each with its partial ones', async () => {
-  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox())
   const words = [...stream(1), '-n', '3', '--save-partials', '-o', 'x-{index}.png']
   const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\nx-3.png\n'])

@@ -76,20 +76,16 @@ test('moderation and user are taken', async () => {
   expect(status).toBe(200)
 })
 
-const scenes = { media: 'scenes' } as const
 const streams: readonly (readonly [string, (body: Json) => Promise<Answer>])[] = [
-  [
-    'image_generation',
-    async (body) => create(await runningSandbox(scenes), { ...modelA, stream: true, ...body }),
-  ],
+  ['image_generation', async (body) => create(await runningSandbox(), { ...modelA, stream: true, ...body })],
   [
     'image_edit',
-    async (body) => edit(await runningSandbox(scenes), { ...modelA, stream: true, ...body }, [part(png)]),
+    async (body) => edit(await runningSandbox(), { ...modelA, stream: true, ...body }, [part(png)]),
   ],
 ]
 
 test.each(streams)(
-  '%s: partial images grow sharper and the whole one closes the stream',
+  '%s: partial images show more and more and the whole one closes the stream',
   async (prefix, ask) => {
     const answer = await ask({ partial_images: 3 })
     expect(answer.headers.get('content-type')).toContain('text/event-stream')
@@ -113,9 +109,9 @@ test.each(streams)(
     }
     const pictures = await Promise.all(events.map(pixelsOf))
     const whole = pictures.at(-1)!
-    const blurs = pictures.map((picture) => meanDifference(picture, whole))
-    expect(blurs).toEqual([...blurs].sort((a, b) => b - a))
-    expect(new Set(blurs).size).toBe(4)
+    const missing = pictures.map((picture) => meanDifference(picture, whole))
+    expect(missing).toEqual([...missing].sort((a, b) => b - a))
+    expect(new Set(missing).size).toBe(4)
     expectSum(events.at(-1)!.usage)
     expect(events.at(-1)!.usage.output_tokens).toBe(272 + 3 * 100)
     expect(answer.text).not.toContain('[DONE]')
@@ -184,7 +180,7 @@ const drawings: readonly (readonly [string, (sandbox: Sandbox) => Promise<Answer
 ]
 test.each(drawings)('every repetition of %s is another picture, the same ones for a seed', async (_, ask) => {
   const three = async (seed: number) => {
-    const sandbox = await runningSandbox({ ...scenes, seed })
+    const sandbox = await runningSandbox({ seed })
     const answers = [await ask(sandbox), await ask(sandbox), await ask(sandbox)]
     return answers.map(({ json }) => json.data[0].b64_json as string)
   }

@@ -197,7 +197,7 @@ test('a folder without recordings is refused', async () => {
 test.for(['changed', 'removed', 'longer'] as const)(
   'a body that was %s is a 500, and the server goes on',
   async (how) => {
-    const gateway = await runningSandbox({ media: 'scenes' })
+    const gateway = await runningSandbox()
     const recorded = await recorder(gateway.url)
     await call(recorded, '/v1/images/generations', { prompt: 'A hill' })
     await call(recorded, '/v1/images/generations', { prompt: 'A lake', stream: true, model: 'gpt-image-1' })

@@ -194,7 +194,7 @@ test('a program runs in the container that is named, and shows its outputs on re
 })
 
 test('an image generation call returns a picture of the size that is asked for, and previews of it', async () => {
-  const client = await clientOf({ media: 'scenes' })
+  const client = await clientOf()
   const tools = [{ ...image, size: '1024x1024' as const, partial_images: 1, output_format: 'png' as const }]
   const body = { input: 'A red fox', tools, tool_choice: 'required' as const }
   const stream = client.responses.stream(body)
@@ -215,7 +215,7 @@ test('an image generation call returns a picture of the size that is asked for, 
 
 test('a repeated request has another picture, the same ones for a seed', async () => {
   const two = async (seed: number) => {
-    const client = await clientOf({ seed, media: 'scenes' })
+    const client = await clientOf({ seed })
     const pictures: (string | null)[] = []
     for (let time = 0; time < 2; time++) {
       const tools = [

@@ -14,7 +14,7 @@ const video = (prompt = 'A wave', id = 'video') =>
 
 test('a text, an image, an edit and a video are made, stored and written down', async () => {
   const bench = await workerBench()
-  const { url, created } = await runningSandbox({ media: 'flat' })
+  const { url, created } = await runningSandbox()
   bench.write('cup.png', pngBytes({ width: 64, height: 64 }))
   const edit = instanceOf({
     id: 'edit',

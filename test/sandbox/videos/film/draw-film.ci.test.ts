@@ -1,0 +1,130 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { drawFilm } from '../../../../src/sandbox/videos/film/draw-film.ts'
+import {
+  keyPicture,
+  pictureSet,
+  repeatedPicture,
+  sequenceSet,
+} from '../../../../src/sandbox/videos/film/h264.ts'
+import { mp4File } from '../../../../src/sandbox/videos/film/mp4.ts'
+import type { Film } from '../../../../src/sandbox/videos/video-job.ts'
+import { decodeVideo, hasFfmpeg } from '../../../support/decode-video.ts'
+import { mp4Facts } from '../../../support/mp4-boxes.ts'
+
+function film(more: Partial<Film> = {}): Film {
+  return { prompts: ['a paper boat at sunset'], seed: 'x', width: 320, height: 180, seconds: 2, ...more }
+}
+
+const sizes: readonly (readonly [width: number, height: number, seconds: number])[] = [
+  [720, 1280, 1],
+  [1792, 1024, 1],
+  [50, 38, 5],
+]
+
+test.each(sizes)(
+  '%i by %i pixels, %i seconds: the index says so and points to every picture',
+  (width, height, seconds) => {
+    const bytes = Buffer.from(drawFilm(film({ width, height, seconds })))
+    const facts = mp4Facts(bytes)
+    // The index comes first, so that a player can begin before the end has come.
+    expect(facts).toMatchObject({
+      types: ['ftyp', 'moov', 'mdat'],
+      width,
+      height,
+      seconds: [seconds, seconds],
+      frames: seconds * 24,
+    })
+    expect(facts.start).toBe(facts.dataStart)
+    const units: number[] = []
+    let at = facts.start
+    for (const size of facts.frameSizes) {
+      expect(bytes.readUInt32BE(at)).toBe(size - 4)
+      units.push(bytes[at + 4]!)
+      at += size
+    }
+    expect(at).toBe(bytes.length)
+    // A player begins with the first picture; all others follow from it.
+    expect(units).toEqual([0x65, ...Array.from({ length: seconds * 24 - 1 }, () => 0x41)])
+    expect(facts.syncFrames).toEqual([1])
+  },
+)
+
+test.skipIf(!hasFfmpeg)('ffprobe tells what was asked for (needs ffmpeg)', () => {
+  const { stdout } = spawnSync(
+    'ffprobe',
+    ['-v', 'error', '-of', 'json', '-show_streams', '-show_format', '-i', 'pipe:0'],
+    { input: drawFilm(film({ width: 720, height: 1280, seconds: 3 })) },
+  )
+  const { streams, format } = JSON.parse(stdout.toString())
+  expect(streams).toHaveLength(1)
+  expect(streams[0]).toMatchObject({
+    codec_name: 'h264',
+    profile: 'Constrained Baseline',
+    width: 720,
+    height: 1280,
+    display_aspect_ratio: '9:16',
+    pix_fmt: 'yuv420p',
+    color_space: 'bt709',
+    avg_frame_rate: '24/1',
+    nb_frames: '72',
+  })
+  expect([Number(streams[0].duration), Number(format.duration)]).toEqual([3, 3])
+})
+
+test.skipIf(!hasFfmpeg).each([
+  [16, 16],
+  [12, 70],
+  [50, 38],
+  [320, 180],
+])('%i by %i pixels, red above blue, decode to that in every picture (needs ffmpeg)', (width, height) => {
+  const half = Math.floor(height / 4) * 2
+  const data = new Uint8ClampedArray(width * height * 4).fill(255)
+  for (let pixel = 0; pixel < width * height; pixel++) {
+    data.set(pixel < half * width ? [255, 0, 0] : [0, 0, 255], pixel * 4)
+  }
+  const size = { width, height }
+  const pictures = [keyPicture({ data, ...size })]
+  // More than `frame_num` counts.
+  while (pictures.length < 20) pictures.push(repeatedPicture(pictures.length, size))
+  const sets = { sequenceSet: sequenceSet(size), pictureSet: pictureSet() }
+  const frames = decodeVideo(mp4File({ ...size, framesPerSecond: 24, ...sets }, pictures), width, height)
+  expect(frames).toHaveLength(20)
+  const plane = (red: number, blue: number, scale: number) => [
+    Buffer.alloc((half * width) / scale, red),
+    Buffer.alloc(((height - half) * width) / scale, blue),
+  ]
+  const expected = Buffer.concat([...plane(63, 32, 1), ...plane(102, 240, 4), ...plane(240, 118, 4)])
+  for (const frame of frames) expect(frame.equals(expected)).toBe(true)
+})
+
+test('the parameter sets are those of the standard', () => {
+  const sets = [sequenceSet({ width: 1280, height: 718 }), pictureSet()]
+  expect(sets.map((set) => Buffer.from(set).toString('hex'))).toEqual(['6742c034da014016fe90', '68ce3880'])
+})
+
+test('no unit looks as if another one began in it', () => {
+  for (const [width, height] of [
+    [16, 16],
+    [4096, 4096],
+    [3840, 2160],
+  ] as const) {
+    const black = { data: new Uint8ClampedArray(width * height * 4), width, height }
+    const units = [sequenceSet(black), pictureSet(), keyPicture(black)]
+    for (let number = 1; number <= 16; number++) units.push(repeatedPicture(number, black))
+    for (const unit of units) expect(Buffer.from(unit).includes(Buffer.of(0, 0))).toBe(false)
+  }
+})
+
+test('the same film is the same file; seed, prompt and changes each make another', () => {
+  const films = [
+    film(),
+    film(),
+    film({ seed: 'y' }),
+    film({ prompts: ['green hills'] }),
+    film({ prompts: ['a paper boat at sunset', 'make it night'] }),
+  ]
+  const files = films.map((order) => Buffer.from(drawFilm(order)).toString('hex'))
+  expect(files[1]).toBe(files[0])
+  expect(new Set(files).size).toBe(4)
+})
