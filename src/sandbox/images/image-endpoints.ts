@@ -12,9 +12,9 @@ import { assertServed } from '../sandbox-models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
 import type { ImageStore } from './image-store.ts'
-import { readParameters, sizeOf, usageOf, type ImageParameters } from './parameters.ts'
+import { readParameters, sizeOf, type ImageParameters } from './parameters.ts'
 import { cutOut, type Size, fit, hasTransparency, paintOpening, tint } from './pixels.ts'
-import { countOf, createPainter, replyWithImages } from './image-reply.ts'
+import { replyWithImages } from './image-reply.ts'
 import { plainPicture } from './plain-picture.ts'
 
 /** The size of a picture if the request leaves it open. */
@@ -36,22 +36,21 @@ export function createImages(
   assertValid(imageCreateEndpoint, body, model)
   const parameters = readParameters(request, model, imageCreateEndpoint)
   const size = parameters.size ?? usualSize
-  const draw = promptPicture(parameters, size, [...request.seed, 'image'])
-  const task = { parameters, size, draw, sources: [], isHighFidelity: false }
-  return answer('img', 'image_generation', task, request, store, context)
+  const draw = (index: number) => promptPicture(parameters, size, [...request.seed, 'image'], index)
+  const task = { eventPrefix: 'image_generation', parameters, size, draw, sources: [] } as const
+  return replyWithImages(task, request, store, context)
 }
 
-/** Draws the pictures of a prompt, each by its number from 0. */
+/** Draws one picture of a prompt by its number, from 0. */
 export function promptPicture(
   { prompt, isVivid, background }: ImageParameters,
   { width, height }: Size,
   seed: readonly (string | number)[],
-): (index: number) => Pixels {
-  return (index) => {
-    const caption = `${width}x${height} #${index + 1}`
-    const picture = plainPicture({ seed: [...seed, index], text: prompt, caption, width, height, isVivid })
-    return background === 'transparent' ? cutOut(picture) : picture
-  }
+  index: number,
+): Pixels {
+  const caption = `${width}x${height} #${index + 1}`
+  const picture = plainPicture({ seed: [...seed, index], text: prompt, caption, width, height, isVivid })
+  return background === 'transparent' ? cutOut(picture) : picture
 }
 
 /** For a request without a model: the first of the specification that takes its parameters, or the current one. */
@@ -102,50 +101,20 @@ export async function editImages(
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
   const isHighFidelity = body['input_fidelity'] === 'high'
   const fingerprint = files.reduce((sum, { head }) => crc32(head, sum), 0)
-  // Without a mask the source's own transparency comes first.
-  const background = mask === undefined ? 'auto' : parameters.background
-  const paint = promptPicture({ ...parameters, background }, size, [...request.seed, 'edit', fingerprint])
+  const seed = [...request.seed, 'edit', fingerprint]
   let fitted: { readonly base: Pixels; readonly opening: Pixels | undefined } | undefined
   const draw = (index: number) => {
     fitted ??= { base: fit(source, size), opening: maskPixels && fit(maskPixels, size) }
     const { base, opening } = fitted
-    if (opening !== undefined) return paintOpening(base, opening, paint(index))
-    const tinted = tint(base, paint(index), isHighFidelity ? tintShares.faithful : tintShares.usual)
+    if (opening !== undefined) {
+      return paintOpening(base, opening, (area) => promptPicture(parameters, area, seed, index))
+    }
+    const paint = promptPicture({ ...parameters, background: 'opaque' }, size, seed, index)
+    const tinted = tint(base, paint, isHighFidelity ? tintShares.faithful : tintShares.usual)
     return parameters.background === 'transparent' && !hasTransparency(tinted) ? cutOut(tinted) : tinted
   }
-  const task = { parameters, size, draw, sources: images, isHighFidelity }
-  return answer('edit', 'image_edit', task, request, store, context)
-}
-
-interface Task {
-  readonly parameters: ImageParameters
-  readonly size: Size
-  readonly draw: (index: number) => Pixels
-  readonly sources: readonly Source[]
-  readonly isHighFidelity: boolean
-}
-
-function answer(
-  idPrefix: string,
-  eventPrefix: 'image_generation' | 'image_edit',
-  { parameters, size, draw, ...counted }: Task,
-  { number, signal, origin }: SandboxRequest,
-  store: ImageStore,
-  { seed, clock }: SandboxContext,
-): Promise<Reply> {
-  const count = countOf(parameters)
-  return replyWithImages({
-    parameters,
-    eventPrefix,
-    id: `${idPrefix}_${seed}_${number}`,
-    createdAt: Math.floor(clock.now() / 1000),
-    size,
-    count,
-    usageOf: (images) => usageOf(parameters, size, images, counted),
-    painter: createPainter(parameters, draw),
-    signal,
-    keep: (id, picture) => origin + store.keep(id, picture),
-  })
+  const task = { eventPrefix: 'image_edit', parameters, size, draw, sources: images, isHighFidelity } as const
+  return replyWithImages(task, request, store, context)
 }
 
 /** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */

@@ -4,27 +4,17 @@ import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import { takes, type ImageFormat, type ImageParameters } from './parameters.ts'
-import { type Size, hasTransparency, onWhite, unfinished } from './pixels.ts'
+import type { SandboxContext, SandboxRequest } from '../request.ts'
+import type { EncodedPicture, ImageStore } from './image-store.ts'
+import { takes, usageOf, type ImageFormat, type ImageParameters, type ImageTask } from './parameters.ts'
+import { hasTransparency, onWhite, unfinished } from './pixels.ts'
 
-/** An accepted request of either image endpoint. */
-interface ImageJob {
-  readonly parameters: ImageParameters
-  /** Prefix of its event names: `image_generation.completed`. */
-  readonly eventPrefix: 'image_generation' | 'image_edit'
+interface ImageJob extends ImageTask {
   readonly id: string
   /** Seconds since 1970. */
   readonly createdAt: number
-  readonly size: Size
   /** Images to generate: in some scenarios fewer than requested. */
   readonly count: number
-  /** Usage once so many images have been generated; undefined for models that report none. */
-  readonly usageOf: (images: number) => object | undefined
-  readonly painter: Painter
-  /** Aborted when the client no longer waits for the images. */
-  readonly signal: AbortSignal
-  /** Stores an image and returns its URL. */
-  readonly keep: (id: string, picture: EncodedPicture) => string
 }
 
 /** The properties of a picture in replies and final events; none with legacy models. */
@@ -48,11 +38,27 @@ const errorEvent = namedEvent(
  * The reply to a valid request: base64, URLs, or events.
  * @throws RequestProblem in scenarios that reject the request
  */
-export async function replyWithImages(job: ImageJob): Promise<Reply> {
-  const { scenario, streams } = job.parameters
+export async function replyWithImages(
+  task: ImageTask,
+  { number, signal, origin }: SandboxRequest,
+  store: ImageStore,
+  { seed, clock }: SandboxContext,
+): Promise<Reply> {
+  const { parameters, eventPrefix } = task
+  const { scenario, streams } = parameters
   if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
+  const job = {
+    ...task,
+    id: `${eventPrefix === 'image_edit' ? 'edit' : 'img'}_${seed}_${number}`,
+    createdAt: Math.floor(clock.now() / 1000),
+    count: countOf(parameters),
+  }
   const headers = { 'x-request-id': `req_${seededHex(32, job.id)}` }
-  if (!streams) return jsonReply(await imageList(job), { headers, creates: true, pause: 'first' })
+  if (!streams) {
+    const keep = (index: number, picture: EncodedPicture) =>
+      origin + store.keep(seededHex(32, job.id, index), picture)
+    return jsonReply(await imageList(job, signal, keep), { headers, creates: true, pause: 'first' })
+  }
   const breakOff = () => [errorEvent]
   const frames = imageEvents(job)
   return streamReply(scenario === 'error' ? brokenOff(frames, 2, breakOff) : frames, {
@@ -62,14 +68,18 @@ export async function replyWithImages(job: ImageJob): Promise<Reply> {
 }
 
 /** The number of images that a scenario generates. */
-export function countOf({ scenario, count }: ImageParameters): number {
+function countOf({ scenario, count }: ImageParameters): number {
   if (scenario === 'empty') return 0
   return scenario === 'fewer' ? count - 1 : count
 }
 
-async function imageList(job: ImageJob): Promise<object> {
-  const { parameters, createdAt, usageOf, count, painter, signal } = job
-  const usage = usageOf(count)
+async function imageList(
+  job: ImageJob,
+  signal: AbortSignal,
+  keep: (index: number, picture: EncodedPicture) => string,
+): Promise<object> {
+  const { parameters, createdAt, count } = job
+  const usage = usageOf(job, count)
   const { isUrl, isVivid, prompt, family } = parameters
   // Of the families of the specification only model C, which alone has a style.
   const revises = typeof family?.endpoints['image create']?.['style'] === 'object'
@@ -78,44 +88,42 @@ async function imageList(job: ImageJob): Promise<object> {
   let background = 'opaque'
   // The client has disconnected, but the request was accepted.
   for (let index = 0; index < count && !signal.aborted; index++) {
-    const encoded = await painter(index)
+    const encoded = await paint(job, index)
     background = encoded.background
     data.push({
-      ...(isUrl ? { url: job.keep(seededHex(32, job.id, index), encoded) } : { b64_json: base64Of(encoded) }),
+      ...(isUrl ? { url: keep(index, encoded) } : { b64_json: base64Of(encoded) }),
       ...(revises && { revised_prompt: revised }),
     })
   }
   return { created: createdAt, data, ...imageProperties(job, background), ...(usage && { usage }) }
 }
 
-function base64Of({ bytes }: EncodedPicture): string {
+export function base64Of({ bytes }: EncodedPicture): string {
   return Buffer.from(bytes).toString('base64')
 }
 
 /**
- * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is created
- * while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
+ * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is
+ * created while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
  */
 async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
-  const { painter } = job
   for (let index = 0; index < job.count; index++) {
     const isLast = index === job.count - 1
     const isEarly = job.parameters.scenario === 'early'
-    if (isEarly) yield completed(job, await painter(index), index)
-    const { partials } = job.parameters
-    for (let partial = 0; partial < partials; partial++) {
-      const begun = await painter(index, (partial + 1) / (partials + 1))
+    if (isEarly) yield completed(job, await paint(job, index), index)
+    for (let partial = 0; partial < job.parameters.partials; partial++) {
+      const begun = await paint(job, index, partial)
       const role = isEarly && isLast ? 'closing' : 'event'
       yield event(job, 'partial_image', begun, { partial_image_index: partial }, role)
     }
-    if (!isEarly) yield completed(job, await painter(index), index)
+    if (!isEarly) yield completed(job, await paint(job, index), index)
   }
 }
 
 /** Usage is that of the request so far: in the last event that of all images. */
 function completed(job: ImageJob, encoded: EncodedPicture, index: number): Frame {
   const role = index === job.count - 1 ? 'terminal' : 'event'
-  return event(job, 'completed', encoded, { usage: job.usageOf(index + 1) }, role)
+  return event(job, 'completed', encoded, { usage: usageOf(job, index + 1) }, role)
 }
 
 function event(
@@ -131,31 +139,20 @@ function event(
   return namedEvent(type, data, 'first', role)
 }
 
-/** A picture in the requested format. */
-export interface EncodedPicture {
-  readonly bytes: Uint8Array
-  readonly format: ImageFormat
-  readonly background: 'transparent' | 'opaque'
-}
-
-/** Creates a picture by its number, from 0: a share of it for a partial image, or all. */
-type Painter = (index: number, share?: number) => Promise<EncodedPicture>
-
 /**
- * Draws one picture at a time, yielding to other requests before each.
- * @param draw draws the same picture every time
+ * Creates a picture by its number, from 0, and yields to other requests on the way.
+ * @param partial the number of a partial image, from 0
  */
-export function createPainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
-  return async (index, share) => {
-    await yieldToEventLoop()
-    const picture = draw(index)
-    await yieldToEventLoop()
-    return encode(share === undefined ? picture : unfinished(picture, share), parameters)
-  }
-}
-
-async function encode(picture: Pixels, parameters: ImageParameters): Promise<EncodedPicture> {
-  const { format, encoderQuality, background } = parameters
+export async function paint(
+  { parameters, draw }: Pick<ImageTask, 'parameters' | 'draw'>,
+  index: number,
+  partial?: number,
+): Promise<EncodedPicture> {
+  const { format, encoderQuality, background, partials } = parameters
+  await yieldToEventLoop()
+  const whole = draw(index)
+  await yieldToEventLoop()
+  const picture = partial === undefined ? whole : unfinished(whole, (partial + 1) / (partials + 1))
   const visible = format === 'jpeg' || background === 'opaque' ? onWhite(picture) : picture
   const bytes = await encoders[format](visible, encoderQuality)
   return { bytes, format, background: hasTransparency(visible) ? 'transparent' : 'opaque' }

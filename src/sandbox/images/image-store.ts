@@ -6,7 +6,14 @@ import type { Reply } from '../http/reply.ts'
 import { serveBytes, servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
 import type { SandboxRequest } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { EncodedPicture } from './image-reply.ts'
+import type { ImageFormat } from './parameters.ts'
+
+/** A picture in the requested format. */
+export interface EncodedPicture {
+  readonly bytes: Uint8Array
+  readonly format: ImageFormat
+  readonly background: 'transparent' | 'opaque'
+}
 
 /** Maximum memory for result images; beyond it the oldest are dropped. */
 const maxStoredBytes = 256 * 1024 * 1024

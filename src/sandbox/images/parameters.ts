@@ -1,5 +1,6 @@
 import type { Endpoint, Family } from '../../contract/field.ts'
 import type { Model } from '../../contract/known-models.ts'
+import type { Pixels } from '../../files/codecs.ts'
 import { numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
@@ -29,6 +30,19 @@ export interface ImageParameters {
   /** Partial images before each whole one. */
   readonly partials: number
   readonly isVivid: boolean
+}
+
+/** A valid request of either image endpoint. */
+export interface ImageTask {
+  readonly parameters: ImageParameters
+  /** Prefix of its event names: `image_generation.completed`. */
+  readonly eventPrefix: 'image_generation' | 'image_edit'
+  readonly size: Size
+  /** Draws a picture by its number, from 0: the same one every time. */
+  readonly draw: (index: number) => Pixels
+  /** The images that are edited. */
+  readonly sources: readonly Size[]
+  readonly isHighFidelity?: boolean
 }
 
 /**
@@ -130,17 +144,12 @@ const partialTokens = 100
 const sourceTokens = { base: 65, tile: 129 } as const
 const fidelityTokens = { square: 4160, other: 6240 } as const
 
-/**
- * Usage of a whole request; undefined for models other than A. All numbers add up.
- * @param images number of images to generate
- * @param sources dimensions of the source images; they count more with high input fidelity
- */
+/** Usage once so many images have been generated; undefined for models other than A. All numbers add up. */
 export function usageOf(
-  { family, prompt, quality, partials, streams }: ImageParameters,
-  size: Size,
+  { parameters, size, sources, isHighFidelity = false }: ImageTask,
   images: number,
-  { sources, isHighFidelity }: { readonly sources: readonly Size[]; readonly isHighFidelity: boolean },
 ): object | undefined {
+  const { family, prompt, quality, partials, streams } = parameters
   if (!isLikeModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
   const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isHighFidelity), 0)

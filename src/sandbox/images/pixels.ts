@@ -62,12 +62,31 @@ export function fit(picture: Pixels, size: Size): Pixels {
 }
 
 /**
- * Replaces the pixels where the mask's alpha is zero (specification, endpoint 6, `mask`); the others stay as they are.
- * All three have the same size.
+ * Paints a new picture where the mask's alpha is zero (specification, endpoint 6, `mask`); other pixels stay as they are.
+ * @param mask of the same size
+ * @param draw makes the new picture, of the size of the area that is open
  */
-export function paintOpening(base: Pixels, mask: Pixels, paint: Pixels): Pixels {
-  const [pixels, painted] = [copyOf(base), copyOf(paint)]
-  for (let at = 0; at < pixels.length; at++) if (mask.data[at * 4 + 3] === 0) pixels[at] = painted[at]!
+export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => Pixels): Pixels {
+  const { width, height } = base
+  const isOpen = (x: number, y: number) => mask.data[(y * width + x) * 4 + 3] === 0
+  let [left, top, right, bottom] = [width, height, 0, 0]
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      if (!isOpen(x, y)) continue
+      left = Math.min(left, x)
+      right = Math.max(right, x + 1)
+      top = Math.min(top, y)
+      bottom = y + 1
+    }
+  }
+  if (bottom === 0) return base
+  const picture = draw({ width: right - left, height: bottom - top })
+  const [pixels, painted] = [copyOf(base), copyOf(picture)]
+  for (let y = top; y < bottom; y++) {
+    for (let x = left; x < right; x++) {
+      if (isOpen(x, y)) pixels[y * width + x] = painted[(y - top) * picture.width + x - left]!
+    }
+  }
   return pictureOf(pixels, base)
 }
 

@@ -1,6 +1,6 @@
 import { imageCreateEndpoint } from '../../contract/images.ts'
 import { modelCalled } from '../../contract/known-models.ts'
-import { createPainter, type EncodedPicture } from '../images/image-reply.ts'
+import { base64Of, paint } from '../images/image-reply.ts'
 import { promptPicture, usualSize } from '../images/image-endpoints.ts'
 import { readParameters } from '../images/parameters.ts'
 import { type JsonObject, textOf } from '../json-value.ts'
@@ -35,14 +35,15 @@ export async function generateImage({ tool, number, fails }: BuiltInCall, { prom
   const model = modelCalled(textOf(tool['model']) || 'image-model-a')
   const parameters = readParameters({ ...request, body }, model, imageCreateEndpoint)
   const size = parameters.size ?? usualSize
-  const paint = createPainter(parameters, promptPicture(parameters, size, [...request.seed, 'image']))
+  const seed = [...request.seed, 'image']
+  const task = { parameters, draw: (index: number) => promptPicture(parameters, size, seed, index) }
   const partials: string[] = []
   const count = parameters.streams && !fails ? parameters.partials : 0
   for (let partial = 0; partial < count; partial++) {
     request.budget.spend(costOfPicture / 4)
-    partials.push(base64Of(await paint(number, (partial + 1) / (count + 1))))
+    partials.push(base64Of(await paint(task, number, partial)))
   }
-  const picture = fails ? undefined : await paint(number)
+  const picture = fails ? undefined : await paint(task, number)
   const { format, quality, background } = parameters
   const properties = {
     background: picture?.background ?? background,
@@ -51,8 +52,4 @@ export async function generateImage({ tool, number, fails }: BuiltInCall, { prom
     size: `${size.width}x${size.height}`,
   }
   return { properties, partials, image: picture && base64Of(picture) }
-}
-
-function base64Of({ bytes }: EncodedPicture): string {
-  return Buffer.from(bytes).toString('base64')
 }

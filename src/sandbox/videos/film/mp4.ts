@@ -1,7 +1,7 @@
+import type { Size } from '../../images/pixels.ts'
+
 /** The parameters of the index. */
-export interface Track {
-  readonly width: number
-  readonly height: number
+interface Track extends Size {
   readonly framesPerSecond: number
   /** The parameter sets of the H.264 stream. */
   readonly sequenceSet: Uint8Array
@@ -40,26 +40,26 @@ function movie(track: Track, sizes: readonly number[], start: number): Buffer {
   const duration = Math.round((count / framesPerSecond) * fileTicks)
   const table = box(
     'stbl',
-    fullBox('stsd', 0, u32(1), sampleEntry(track)),
-    fullBox('stts', 0, u32(1, count, 1)),
-    fullBox('stss', 0, u32(1, 1)),
-    fullBox('stsc', 0, u32(1, 1, count, 1)),
-    fullBox('stsz', 0, u32(0, count, ...sizes)),
-    fullBox('stco', 0, u32(1, start)),
+    box('stsd', u32(0, 1), sampleEntry(track)),
+    box('stts', u32(0, 1, count, 1)),
+    box('stss', u32(0, 1, 1)),
+    box('stsc', u32(0, 1, 1, count, 1)),
+    box('stsz', u32(0, 0, count, ...sizes)),
+    box('stco', u32(0, 1, start)),
   )
-  const sameFile = box('dinf', fullBox('dref', 0, u32(1), fullBox('url ', 1)))
+  const sameFile = box('dinf', box('dref', u32(0, 1), box('url ', u32(1))))
   const media = box(
     'mdia',
-    fullBox('mdhd', 0, times, u32(framesPerSecond, count), u16(noLanguage, 0)),
-    fullBox('hdlr', 0, u32(0), 'vide', zeros(12), 'VideoHandler\0'),
-    box('minf', fullBox('vmhd', 1, zeros(8)), sameFile, table),
+    box('mdhd', u32(0), times, u32(framesPerSecond, count), u16(noLanguage, 0)),
+    box('hdlr', u32(0, 0), 'vide', zeros(12), 'VideoHandler\0'),
+    box('minf', box('vmhd', u32(1), zeros(8)), sameFile, table),
   )
   // Flags: enabled, in the movie, in its preview.
   const sides = u32(width * 0x1_0000, height * 0x1_0000)
-  const header = fullBox('tkhd', 7, times, u32(1, 0, duration), zeros(16), identity, sides)
+  const header = box('tkhd', u32(7), times, u32(1, 0, duration), zeros(16), identity, sides)
   // Normal rate and volume; the next track id is 2.
   const usual = [u32(0x1_0000), u16(0x100), zeros(10), identity, zeros(24), u32(2)]
-  const general = fullBox('mvhd', 0, times, u32(fileTicks, duration), ...usual)
+  const general = box('mvhd', u32(0), times, u32(fileTicks, duration), ...usual)
   return box('moov', general, box('trak', header, media))
 }
 
@@ -67,31 +67,17 @@ function movie(track: Track, sizes: readonly number[], start: number): Buffer {
 function sampleEntry({ width, height, sequenceSet, pictureSet }: Track): Buffer {
   const resolution = u32(0x48_0000, 0x48_0000)
   const fixed = [zeros(6), u16(1), zeros(16), u16(width, height), resolution, zeros(4), u16(1), zeros(32)]
-  const config = [Buffer.of(1), sequenceSet.subarray(1, 4), Buffer.of(0xff, 0xe1), ...sized(sequenceSet)]
-  return box(
-    'avc1',
-    ...fixed,
-    u16(24, 0xffff),
-    box('avcC', ...config, Buffer.of(1), ...sized(pictureSet)),
-    box('colr', 'nclx', u16(1, 1, 1), zeros(1)),
-    box('pasp', u32(1, 1)),
-  )
+  const [sequence, picture] = [sequenceSet, pictureSet].map((set) => [u16(set.length), set] as const)
+  const config = [Buffer.of(1), sequenceSet.subarray(1, 4), Buffer.of(0xff, 0xe1), ...sequence!]
+  const configBox = box('avcC', ...config, Buffer.of(1), ...picture!)
+  const colours = box('colr', 'nclx', u16(1, 1, 1), zeros(1))
+  return box('avc1', ...fixed, u16(24, 0xffff), configBox, colours, box('pasp', u32(1, 1)))
 }
 
-function sized(set: Uint8Array): Uint8Array[] {
-  return [u16(set.length), set]
-}
-
-type Part = Uint8Array | string
-
-function box(name: string, ...parts: readonly Part[]): Buffer {
+/** Full boxes begin with their version, which is 0, and their flags. */
+function box(name: string, ...parts: readonly (Uint8Array | string)[]): Buffer {
   const content = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
   return Buffer.concat([u32(content.length + 8), Buffer.from(name), content])
-}
-
-/** A box of version 0 with flags. */
-function fullBox(name: string, flags: number, ...parts: readonly Part[]): Buffer {
-  return box(name, u32(flags), ...parts)
 }
 
 function u32(...values: readonly number[]): Buffer {
