@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { testImages } from '../../support/test-images.ts'
 import { sampleProject, type SampleAsset } from './sample-project.ts'
-import { siteAssets } from './sample-scenes.ts'
+import { siteAssets } from './sample-site.ts'
 
 async function openSheet(assets: readonly SampleAsset[]): Promise<Page> {
   const folder = temporaryFolder()
