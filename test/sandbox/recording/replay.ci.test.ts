@@ -199,8 +199,13 @@ test.for(['changed', 'removed', 'longer'] as const)(
   async (how) => {
     const gateway = await runningSandbox()
     const recorded = await recorder(gateway.url)
-    await call(recorded, '/v1/images/generations', { prompt: 'A hill' })
-    await call(recorded, '/v1/images/generations', { prompt: 'A lake', stream: true, model: 'gpt-image-1' })
+    await call(recorded, '/v1/images/generations', { prompt: 'A hill', n: 3 })
+    await call(recorded, '/v1/images/generations', {
+      prompt: 'A lake',
+      n: 3,
+      stream: true,
+      model: 'gpt-image-1',
+    })
     await call(recorded, responses, { input: 'x' })
     const bodies = join(recorded.folder, 'bodies')
     for (const name of readdirSync(bodies)) {
@@ -210,7 +215,7 @@ test.for(['changed', 'removed', 'longer'] as const)(
       else writeFileSync(path, readFileSync(path, 'utf8').replace('{', '['))
     }
     const replaying = await replayer(recorded.folder)
-    const { status, json } = await call(replaying, '/v1/images/generations', { prompt: 'A hill' })
+    const { status, json } = await call(replaying, '/v1/images/generations', { prompt: 'A hill', n: 3 })
     expect([status, json.error.code]).toEqual([500, 'recording_damaged'])
     expect((await call(replaying, responses, { input: 'x' })).status).toBe(200)
     expect(replaying.recordings()).toMatchObject({ damaged: [expect.stringMatching(/^bodies\//)] })
