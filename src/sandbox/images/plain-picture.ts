@@ -27,6 +27,7 @@ export function plainPicture(options: PictureOptions): Pixels {
     const colour = upper.map((value, channel) => value + ((lower[channel]! - value) * y) / height)
     pixels.fill(opaque(colour), y * width, (y + 1) * width)
   }
+  const white = opaque([255, 255, 255])
   const { lines, dot } = layOut(text, caption, width, height)
   const left = Math.floor((width * (1 - textShare)) / 2)
   const top = Math.max(0, Math.floor((height - lines.length * lineHeight * dot) / 2))
@@ -34,13 +35,11 @@ export function plainPicture(options: PictureOptions): Pixels {
     const x = left + column * dot
     const y = top + row * dot
     for (let line = y; x < width && line < Math.min(height, y + dot); line++) {
-      pixels.fill(opaque(white), line * width + x, line * width + Math.min(width, x + dot))
+      pixels.fill(white, line * width + x, line * width + Math.min(width, x + dot))
     }
   }
   return { data: new Uint8ClampedArray(pixels.buffer), width, height }
 }
-
-const white = [255, 255, 255]
 
 /** A pixel in the byte order of the machine. */
 function opaque(colour: readonly number[]): number {
@@ -64,11 +63,12 @@ const [advance, lineHeight] = [6, 9]
 
 /** The lines, as large as all of them fit; where they do not fit even in dots of one pixel, the first ones. */
 function layOut(text: string, caption: string, width: number, height: number) {
+  // Letters without their accents; a box for what is not in ASCII even so.
   const letters = text
     .slice(0, 2000)
     .normalize('NFKD')
     .replace(/[\p{M}\p{Cf}]/gu, '')
-  const words = letters.replace(/[^\s -~]/gu, '\x7f')
+  const words = letters.replace(/\s+/gu, ' ').replace(/[^ -~]/gu, '\x7f')
   let dot = Math.ceil(Math.min(width, height) / 96)
   for (;;) {
     const columns = Math.max(1, Math.floor((width * textShare) / (advance * dot)))

@@ -11,7 +11,7 @@ function lettersOf(text: string, caption: string, width: number, height: number)
 }
 
 test('a picture shows its text and its caption; what is no letter of it is a box', () => {
-  expect(lettersOf('Hé, 猫', '2 s', 40, 40)).toEqual([
+  expect(lettersOf('Hé,\t猫', '2 s', 40, 40)).toEqual([
     '...#...#...................#####........',
     '...#...#...................#...#........',
     '...#...#..###..............#...#........',
