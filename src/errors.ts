@@ -6,7 +6,6 @@
 export interface ExitCode {
   readonly code: number
   readonly meaning: string
-  /** What a script may do about it. */
   readonly advice: string
 }
 

@@ -3,7 +3,6 @@ export interface GrowingText {
   add(piece: string): void
   /** How many characters have been added, kept or not. */
   readonly length: number
-  /** What has been kept. */
   toString(): string
 }
 

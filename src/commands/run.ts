@@ -145,7 +145,6 @@ async function connect(
   return await openGateway(context, own, settings, false, () => output, gate)
 }
 
-/** What all requests of a run share. */
 function sharedOf(context: Context, settings: Settings, { gateway, newSpending }: OpenGateway) {
   return {
     gateway,

@@ -26,7 +26,6 @@ const sizeRule: JsonObject = {
   required: sizeKeys,
 }
 
-/** What model-families.ts takes as the limit of a field. */
 function limitOf(name: string, { type }: Field): JsonObject {
   const not = { const: false, description: 'the field is not taken' }
   if (name === 'size') return { anyOf: [not, words, sizeRule] }

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts'
 import { pathsOf } from '../platform.ts'
 
-/** What it takes to find files. */
 export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
 
 /**

@@ -56,7 +56,6 @@ export interface SettingValues {
   readonly queue: string | undefined
   /** The folder or bucket that these machines share, for their files. */
   readonly store: string | undefined
-  /** What the log keeps of a call. */
   readonly history: 'off' | 'metadata' | 'full'
 }
 

@@ -15,7 +15,6 @@ export interface CommandInput {
   readonly about: string
   /** The forms that the command line takes it in, which follow `about`. */
   readonly forms: string
-  /** What stands for the value in `--help`. */
   readonly value: string
   readonly required?: true
 }

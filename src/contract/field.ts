@@ -30,7 +30,6 @@ export interface Field {
   /** Inner fields. Known from public practice unless stated otherwise, so unknown names are allowed. */
   readonly fields?: Fields
   readonly default?: string | number | boolean
-  /** What to use instead of a deprecated field. */
   readonly deprecated?: string
   /** The flag's name, if it is not the field's name with dashes; false if there is no flag. */
   readonly flag?: string | false

@@ -3,7 +3,6 @@ import { families, familyCalled, type FamilyId } from './families.ts'
 import type { Family, FamilyEndpoint } from './field.ts'
 import { withoutDate } from './model-snapshot.ts'
 
-/** What is known of a model. */
 export interface Model {
   readonly id: string
   /** Undefined: only the rules for every model hold. */

@@ -2,7 +2,6 @@ import { amountOf, times, type Amount } from './amount.ts'
 import type { Creation, Variant } from './creation.ts'
 import { priceOf, pricesFor, type ModelPrice, type Prices } from './prices.ts'
 
-/** What a call turned out to have used. */
 export interface Used {
   /** The ids that the model goes by: as asked, and as the reply names it. */
   readonly models: readonly (string | null)[]

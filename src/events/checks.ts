@@ -27,7 +27,6 @@ const check = define(
   }),
 )
 
-/** What became of a key when the gateway was asked. */
 export type KeyVerdict = Infer<typeof keyVerdict>
 const keyVerdict = object({
   state: oneOf(['accepted', 'refused', 'unknown'], 'unknown: the gateway could not tell'),

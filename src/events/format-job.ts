@@ -13,7 +13,6 @@ export function gatewayState(state: string, word: string | null): string | undef
     .replace(/[\ud800-\udbff]$/, '')
 }
 
-/** What is known of a job's state. */
 interface KnownState {
   /** Of a video, an operation or a response. */
   readonly state: string

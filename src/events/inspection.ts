@@ -36,7 +36,6 @@ const origin = object({
   again: textOrNull('the line to paste that makes such a file again'),
 })
 
-/** What is found out about a file. */
 export type Inspection = Infer<typeof inspection.schema>
 const inspection = define(
   'inspection',

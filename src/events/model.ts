@@ -24,7 +24,6 @@ const size = object({
   max_pixels: count('most pixels in all'),
 })
 
-/** What a model takes in one field of a request. */
 export type FieldLimit = Infer<typeof fieldLimit>
 export const fieldLimit = object({
   field: text('name of the field in the request'),
@@ -52,7 +51,6 @@ const listing = object({
   methods: texts('what the gateway says that it can be used for'),
 })
 
-/** What is known of a model. */
 export type ModelEntry = Infer<typeof model.schema>
 const model = define(
   'model',

@@ -27,7 +27,6 @@ export interface Schema<Value> extends JsonSchema {
   readonly [described]?: () => Value
 }
 
-/** The type that a schema describes. */
 export type Infer<Described> = Described extends Schema<infer Value> ? Value : never
 
 type Properties = Readonly<Record<string, Schema<unknown>>>

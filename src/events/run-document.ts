@@ -143,7 +143,6 @@ export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'fi
   return placed ? files : []
 }
 
-/** What a run leaves to the user. */
 export type RunRemainder = Infer<typeof runRemainder.schema>
 const runRemainder = define(
   'run_remainder',

@@ -36,7 +36,6 @@ const sums = {
   unknown_reasons: texts('why, each reason once'),
 }
 
-/** What calls that have something in common add up to. */
 export type UsageRow = Infer<typeof usageRow.schema>
 const usageRow = define(
   'usage_row',
@@ -46,7 +45,6 @@ const usageRow = define(
   }),
 )
 
-/** What all of them add up to. */
 export type UsageSums = Infer<typeof usageSums.schema>
 const usageSums = define('usage_sums', object(sums))
 

@@ -48,7 +48,6 @@ const places = {
  */
 const outcomes = ['done', 'failed', 'unknown', 'again', 'returned'] as const
 
-/** Events of a worker. */
 export type WorkerEvent = EventsOf<typeof workerEvents>
 export const workerEvents = {
   /** The first event after `start`. */

@@ -1,4 +1,5 @@
 import { ContractError } from '../errors.ts'
+import { readImageInfo } from './image-info.ts'
 import { readWasm } from './program-files.ts'
 
 /** A picture as rows of RGBA pixels from the top left, not premultiplied. */
@@ -41,6 +42,26 @@ function decoderOf(mediaType: string): (bytes: Uint8Array) => Promise<Pixels | n
 
 function broken(mediaType: string, cause?: unknown): ContractError {
   return new ContractError('image_broken', `The ${mediaType} cannot be decoded.`, { cause })
+}
+
+/** Larger pictures are not looked at: no model makes or takes one, and a small file can pretend to be one. */
+const maxPixels = 25_000_000
+
+/**
+ * Whether a PNG or WebP has a fully transparent pixel, one with an alpha of zero.
+ * @returns undefined where that cannot be told: for a damaged picture, another type, or an enormous one
+ */
+export async function hasTransparentPixel(bytes: Uint8Array): Promise<boolean | undefined> {
+  const { mediaType, width = 0, height = 0, hasAlpha } = readImageInfo(bytes) ?? {}
+  if (mediaType === undefined || hasAlpha === undefined || width * height > maxPixels) return undefined
+  if (!hasAlpha) return false
+  try {
+    const { data } = await decodeImage(bytes, mediaType)
+    for (let at = 3; at < data.length; at += 4) if (data[at] === 0) return true
+    return false
+  } catch {
+    return undefined
+  }
 }
 
 /** Encodes as PNG, lossless and with transparency. */

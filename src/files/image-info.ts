@@ -330,7 +330,6 @@ function paletteBytes(flags: number): number {
   return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
 }
 
-/** What is reported about an image. */
 export interface ImageFacts {
   /** `png`, `jpeg`, `webp`, `gif`, the media type's own word for another, or `bin` for an unknown one. */
   readonly format: string

@@ -107,7 +107,6 @@ function findJob(folder: string, job: string): string | undefined {
 const lineStart = '{"time":"'
 const timeLength = new Date(0).toISOString().length
 
-/** What stands in the ledger since a time. */
 interface LedgerReader {
   readonly since: number
   /** Reads what has been added, and says what stands before an entry; all of it without one. @throws FileError */

@@ -7,7 +7,6 @@ import { createMp4Reader } from './mp4-info.ts'
 /** The known formats; `bin` is any other. */
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'
 
-/** What is reported about a video. */
 export interface VideoFacts extends VideoShape {
   readonly format: VideoFormat
 }

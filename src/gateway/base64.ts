@@ -5,7 +5,6 @@ export const maxResultBytes = 2048 * 1024 ** 2
 
 /** Decoded bytes are written in blocks of this size, so that there are few, large writes. */
 const blockBytes = 393_216
-/** The characters of one block. */
 const blockCharacters = (blockBytes / 3) * 4
 
 const alphabetOnly = /^[\w+/-]*$/

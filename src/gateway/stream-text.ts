@@ -33,7 +33,6 @@ export interface TextDecoder {
   verdict(marked: boolean): ModelgateError | undefined
 }
 
-/** What a conversation goes on from. */
 export interface TextReply {
   /** The text of the first candidate. */
   readonly text: string

@@ -82,7 +82,6 @@ export interface TextRun {
   saw(state: ResponseState): void
   /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
   finish(): Promise<void>
-  /** What has come so far. */
   document(): TextDocument
   /**
    * Turns what is thrown into the outcome of the operation.

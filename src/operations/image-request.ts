@@ -39,7 +39,6 @@ export interface ImageRequest {
   readonly warnings: readonly string[]
 }
 
-/** An existing image. */
 interface ExistingImage {
   /** From 1. */
   readonly index: number
@@ -143,7 +142,6 @@ function refuse(problems: readonly string[], hint?: string): void {
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request', ...(hint && { hint }) })
 }
 
-/** What the name of an image is held against. */
 interface NamedFormat {
   readonly output: string | undefined
   readonly endpoint: Endpoint

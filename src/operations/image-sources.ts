@@ -223,7 +223,7 @@ async function contentProblems(mask: ImageSource): Promise<string[]> {
   if (readImageInfo(png)?.hasAlpha !== true) {
     return [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]
   }
-  const { hasTransparentPixel } = await import('../files/png-alpha.ts')
+  const { hasTransparentPixel } = await import('../files/codecs.ts')
   return (await hasTransparentPixel(png)) === false
     ? [`${nameOf(mask)} has no fully transparent pixel (alpha 0), so nothing is marked to be edited.`]
     : []

@@ -5,7 +5,6 @@ import { ModelgateError, UsageError, type ErrorFacts } from '../errors.ts'
 import type { LedgerEntry } from '../files/ledger.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 
-/** What may be created and spent. */
 export interface SpendingLimits {
   /** How much one command may create. */
   readonly own?: number | undefined

@@ -31,7 +31,6 @@ interface SpendingParts {
 /** The last request that was admitted, and its line in the ledger if it has one. */
 interface Admitted {
   readonly creation: Creation
-  /** What it was thought to cost. */
   readonly known: KnownCost | undefined
   readonly id: string | undefined
 }

@@ -3,7 +3,6 @@ import { parseJson } from '../files/parse-json.ts'
 import { isObject, listOf, objectsOf, stringOf, type JsonObject } from '../json.ts'
 import type { Body } from './operation.ts'
 
-/** What a tool of the caller returned. */
 export interface ToolOutput {
   /** The id of the call; in the content-generation style also the name of the function. */
   readonly call: string

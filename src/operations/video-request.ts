@@ -117,7 +117,6 @@ type InstanceVideo =
   | { readonly uri: string }
   | { readonly gcsUri: string; readonly mimeType?: string }
 
-/** What an instance holds besides its prompt. */
 export interface InstanceMedia {
   readonly image?: InstanceImage
   readonly lastFrame?: InstanceImage

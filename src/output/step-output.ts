@@ -83,7 +83,6 @@ interface OwnParts extends StepParts {
   readonly name: string
   /** The file that the runner reads when the step has ended. */
   readonly target: string
-  /** What has been written to standard output. */
   text(): string
   absolute(path: string): string
 }

@@ -6,7 +6,6 @@ interface KeyForm {
   readonly form: RegExp
 }
 
-/** What keys look like. */
 const keyForms: readonly KeyForm[] = [
   { what: 'a key (sk-…)', marks: ['sk-'], form: /(?<![\w+/-])sk-(?=[\w-]{0,200}\d)[\w-]{20}/ },
   { what: 'a key (AIza…)', marks: ['AIza'], form: /(?<![\w+/-])AIza[\w-]{35}(?![\w+/-])/ },

@@ -2,7 +2,6 @@ import { createInterface, type Interface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { sanitise } from '../../output/gate.ts'
 
-/** What the editor uses of a terminal's input. */
 export interface KeySource {
   on(event: 'data', listener: (chunk: Buffer | string) => void): unknown
   on(event: 'end', listener: () => void): unknown

@@ -2,7 +2,6 @@ import type { Argument, Command, Option } from 'commander'
 import { collect, programOf } from '../shared/options/common-options.ts'
 import type { LiveKind } from './live-values.ts'
 
-/** What can follow an option or be an argument. */
 export interface Value {
   /** What the help calls it: `file`, `seconds`. */
   readonly name: string

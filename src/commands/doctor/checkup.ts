@@ -8,7 +8,6 @@ import type { CommonOptions } from '../shared/options/common-options.ts'
 /** What a check found out, without its name. */
 export type Finding = Omit<Check, 'name'>
 
-/** What all checks work with. */
 export interface Checkup {
   readonly context: Context
   readonly options: CommonOptions

@@ -113,7 +113,6 @@ const exitCodesTopic: Topic = {
   ],
 }
 
-/** What each stands for in the name of a file. */
 const placeholders = {
   index: 'number of the result, from 1',
   ext: 'extension of what came, without the dot',

@@ -21,7 +21,6 @@ export interface InitOptions extends CommonOptions {
 /** Writes a line for the user on standard error, broken between words. Resolves when it has been written. */
 export type Say = (text: string, tone?: Tone) => Promise<void>
 
-/** What all steps of `init` work with. */
 export interface Session {
   readonly context: Context
   readonly options: InitOptions

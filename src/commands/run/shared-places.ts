@@ -11,7 +11,6 @@ import { createProblemList } from '../../problems.ts'
 import { createTraceSink, networkOptions } from '../shared/gateway/open-gateway.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
 
-/** What all machines of a queue share. */
 export interface SharedPlaces {
   readonly queue: QueueUrl
   /** A folder, or `s3://bucket/prefix`. */

@@ -11,7 +11,6 @@ import type { ManifestCall } from '../../pipeline/run/manifest-call.ts'
 import { openOutput, reportOutcome } from '../shared/call/run-operation.ts'
 import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 
-/** What ends with the document of a run. */
 export interface RunWork {
   run(call: ManifestCall, gate: Gate, output: Output): Promise<Outcome<RunDocument>>
   /** Whether a request that may cost money has been sent. */

@@ -4,7 +4,6 @@ import { closeAfterReading, readError, systemCode } from '../file-error.ts'
 import { monthFile, monthFiles } from '../month-files.ts'
 import { decodeLine, type LogFacts, type LoggedCreation } from './log-entry.ts'
 
-/** What `usage` adds up of a call. */
 export interface CountedCall {
   /** When it began: ISO 8601, UTC. */
   readonly time: string

@@ -37,7 +37,6 @@ export interface LoggedCall extends DecodedLine {
   readonly number: number
 }
 
-/** A reader of the log. */
 export interface LogReader {
   /**
    * The calls, the one that ended last first. Reads no further than is asked for.

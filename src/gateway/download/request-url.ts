@@ -101,7 +101,6 @@ function noContent(url: URL, status: number): ContractError {
   })
 }
 
-/** What to do after a failed attempt. */
 interface DownloadRetry {
   /** Thrown when the download is given up. */
   readonly error: unknown

@@ -252,7 +252,6 @@ export function createLineBuffer(onLines: (text: string) => void) {
     get length() {
       return held.length
     },
-    /** What is held back. */
     toString: () => held.toString(),
     /** Whether the line that is held back is a comment. */
     get inComment() {

@@ -179,7 +179,6 @@ function kindOf(message: JsonObject, eventName: string): MessageKind {
 type Outcomes = Map<number, ReceivedImage['source'] | ModelgateError>
 
 interface AssemblerOptions {
-  /** Opens the writer for the image at a position of the message. */
   open(position: number, kind: MessageKind, head: JsonObject): Promise<ImageWriter>
   /** The name of the current event, for messages that do not name their type. */
   eventName(): string

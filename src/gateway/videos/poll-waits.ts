@@ -1,7 +1,6 @@
 import { pollSeconds } from '../../limits.ts'
 import { maxWaitS } from '../retry.ts'
 
-/** What the next look-up waits for. */
 interface PollWait {
   /** The usual wait, in seconds. */
   readonly usualS: number

@@ -26,7 +26,6 @@ export interface FailedLookUp {
   readonly reason: string
 }
 
-/** What is known of a job after a look-up. */
 interface PolledReport {
   readonly state: string
   /** The gateway's own name for the state. */

@@ -17,7 +17,6 @@ import { withoutSecrets, type Conversation, type Style } from './turns.ts'
 export interface ConversationFile {
   /** As given; another once the file was changed by someone else meanwhile. */
   readonly path: string
-  /** What it holds at first. */
   readonly conversation: Conversation
   readonly notes: readonly string[]
   /**

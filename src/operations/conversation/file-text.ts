@@ -18,7 +18,6 @@ import { nearestName } from '../../nearest-name.ts'
 import { readTurn, writeTurn, isExact, type Attached, type WrittenTurn } from './turn-text.ts'
 import type { Conversation, Style, Turn } from './turns.ts'
 
-/** What is read of a conversation file. */
 export interface ConversationText {
   readonly conversation: Conversation
   /** What an edit has made invalid, in words. */

@@ -20,7 +20,6 @@ export interface Place {
   readonly cwd: string
 }
 
-/** What of the log is gone on from. */
 export type LastExchange =
   | { readonly kind: 'found'; readonly conversation: Conversation }
   /** There was an exchange, but only its facts were recorded. */

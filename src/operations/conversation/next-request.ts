@@ -12,7 +12,6 @@ export interface NextRequest {
   readonly isStored: boolean
 }
 
-/** What a request needs to go on from a conversation. */
 export interface Continuation {
   /** Fields of the body besides the messages; they yield to what the caller says. */
   readonly fields: Body

@@ -18,7 +18,6 @@ export interface WrittenTurn {
   readonly user?: string
   readonly assistant?: string
   readonly attach?: readonly Attached[]
-  /** What came before the answer was stopped. */
   readonly cut?: true
   /** Where the answer came from. */
   readonly from?: string

@@ -44,7 +44,6 @@ export interface BlockStructure {
   closeAll(): void
 }
 
-/** What a line does. */
 type Decision = (() => void) | 'line' | undefined
 
 /** A line of a paragraph. */

@@ -3,7 +3,6 @@ import { code, emphasis, html, strikethrough, strong, type Link, type Piece } fr
 import { plainLook, type Look } from './line-writer.ts'
 import type { CellRun } from './table-layout.ts'
 
-/** What the terminal can show. */
 export interface Abilities {
   /** Colours, and with them bold, italic and the like. Without them, marks are shown as they were written. */
   readonly colors: boolean

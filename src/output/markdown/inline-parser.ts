@@ -17,7 +17,6 @@ export interface ParsedInline {
   readonly pieces: readonly Piece[]
   /** As much of the source as they are made from. */
   readonly length: number
-  /** What the rest waits for. */
   readonly waits: Wait
 }
 

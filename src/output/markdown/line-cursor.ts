@@ -29,7 +29,6 @@ export class LineCursor {
     return this.#textStart === this.#line.length
   }
 
-  /** What follows the white space ahead. */
   get text(): string {
     return this.#line.slice(this.#textStart)
   }

@@ -11,7 +11,6 @@ export interface Look {
 
 export const plainLook: Look = { sgr: '' }
 
-/** What a block puts before its lines. */
 export interface Indent {
   /** Before its first line. */
   readonly first: string

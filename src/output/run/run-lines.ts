@@ -72,7 +72,6 @@ export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circu
   }
 }
 
-/** What the next run makes or restores by itself. */
 const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'restorable'])
 
 /** Ids of a group that a line names. */

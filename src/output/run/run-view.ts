@@ -40,7 +40,6 @@ export interface RunView {
   readonly left: number | null
 }
 
-/** What a lane is counted by. */
 interface LaneCount {
   total: number
   done: number

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Context } from '../../context.ts'
 import { readError } from '../../files/file-error.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
-import { hasTransparentPixel } from '../../files/png-alpha.ts'
+import { hasTransparentPixel } from '../../files/codecs.ts'
 import { listedErrors, openSchemaChecker, type SchemaChecker } from '../../operations/answer-schema.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
@@ -100,8 +100,7 @@ async function alphaClauses(
   if (wanted === undefined) return []
   const { hasAlpha } = await inspectAnyFile(context, path)
   if (hasAlpha === undefined) return [`is ${facts.media_type}, of which it is not known whether it has alpha`]
-  const isOpaque =
-    hasAlpha && facts.media_type === 'image/png' && (await hasTransparentPixel(await bytesOf(path))) === false
+  const isOpaque = hasAlpha && (await hasTransparentPixel(await bytesOf(path))) === false
   if (wanted === (hasAlpha && !isOpaque)) return []
   if (!wanted) return ['has transparent pixels']
   return [isOpaque ? 'has an alpha channel, but no transparent pixel' : 'has no alpha channel']

@@ -9,7 +9,6 @@ import type { Instance } from '../manifest/manifest.ts'
 /** The names of images and videos in the folder of a task. */
 export const fileTemplate = '{index}.{ext}'
 
-/** What the fields of an instance say of its text. */
 function textType({ fields }: Instance) {
   return fields['schema'] === undefined
     ? ({ extension: 'txt', mediaType: 'text/plain' } as const)

@@ -11,7 +11,6 @@ import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import type { Task } from './task.ts'
 
-/** What all tasks of a run share. */
 export interface ExecuteCall {
   readonly context: OperationContext
   readonly project: Project
@@ -38,7 +37,6 @@ export interface ExecuteCall {
   readonly rescueFolder: string | undefined
 }
 
-/** What a task of any kind has come to. */
 export interface Made {
   /** Its files, by their names in the task's folder, in order. */
   readonly outputs: readonly OutputFacts[]

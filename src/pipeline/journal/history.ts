@@ -69,7 +69,6 @@ export interface History {
   readonly failures: ReadonlyMap<string, RecordedFailure>
   /** The idempotency keys of requests of which nothing is to be fetched any more. */
   readonly settled: ReadonlySet<string>
-  /** What requests were estimated to cost. */
   readonly costs: ReadonlyMap<string, number>
   /** Keys that the newest run has discarded and made again. */
   readonly remade: ReadonlySet<string>

@@ -1,7 +1,6 @@
 /** A SHA-256 as it is written: in hexadecimal. */
 export const digestPattern = /^[0-9a-f]{64}$/
 
-/** What is known of one file that was made. */
 export interface OutputFacts {
   /** Relative to the output folder, with `/`. */
   readonly path: string
@@ -46,12 +45,10 @@ export function provenanceOf({ model, origin, request_id, job_id, usage, took_s 
   return { model, origin, request_id, job_id, usage, took_s }
 }
 
-/** What one request has made. */
 export interface Result extends Provenance {
   readonly outputs: readonly OutputFacts[]
 }
 
-/** What is locked of one instance. */
 export interface LockBlock extends Result {
   readonly key: string
   /** A short digest of each field of the request, by the manifest's names. */

@@ -3,7 +3,6 @@ import { UsageError } from '../../errors.ts'
 import type { Lock, LockBlock } from './lock-block.ts'
 import { parseLock } from './lock-text.ts'
 
-/** What decides between two sides. */
 export interface MergeJudge {
   /** The instances of the manifest, each behind those that it refers to. */
   readonly ids: Iterable<string>

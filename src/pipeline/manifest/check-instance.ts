@@ -11,7 +11,6 @@ import type { Instance } from './manifest.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 import type { Reading } from './reading.ts'
 
-/** What is known of a request that has been checked. */
 export interface CheckedRequest {
   /** How many outputs one result has. */
   readonly count: number

@@ -11,7 +11,6 @@ import { addInstance, videoCount, videoCreation, type InstanceMedia } from '../.
 import { fieldsOf } from './command-fields.ts'
 import type { Instance } from './manifest.ts'
 
-/** What is read for a request. */
 interface ReadInputs {
   readonly texts: ReadonlyMap<string, string>
   readonly attachments: readonly Attachment[]

@@ -19,7 +19,6 @@ export interface ReadInstance {
 /** Rows that are read at the same time: most of it is waiting for files. */
 const batch = 64
 
-/** What all rows of a job share. */
 interface SharedParts {
   /** What does not depend on the row, by name: it is read, and its mistakes are told, once. */
   readonly constants: Map<string, Promise<unknown>>

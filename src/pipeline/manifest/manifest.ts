@@ -84,7 +84,6 @@ export type FieldValue =
   | { readonly kind: 'text'; readonly text: string; readonly path: string | null }
   /** The text that another instance makes. */
   | { readonly kind: 'text of'; readonly reference: Reference }
-  /** What the command takes as files. */
   | { readonly kind: 'files'; readonly files: readonly InputFile[] }
 
 export interface InputFile {

@@ -8,7 +8,6 @@ import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
 import type { Mistakes } from './mistakes.ts'
 import type { Scope } from './substitute.ts'
 
-/** What every part of reading a manifest needs. */
 export interface Reading {
   readonly files: InputFiles
   /** As `createSourceCheck` does. */

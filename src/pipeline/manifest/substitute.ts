@@ -1,7 +1,6 @@
 import { isObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 
-/** What `${…}` can stand for. */
 export interface Scope {
   /** The values of the row; null for a job without `each`. */
   readonly columns: Readonly<Record<string, string>> | null

@@ -9,7 +9,6 @@ const rule = 1
 /** As many hexadecimal digits distinguish the values of one field. */
 const shortDigits = 12
 
-/** What keys depend on besides the manifest. */
 export interface KeyInputs {
   /**
    * The digest of an input file, as `digestOfInput` makes it.

@@ -39,7 +39,6 @@ export interface WorldParts {
   readonly now: number
 }
 
-/** What the user asks for in spite of what is locked. */
 export interface Forced {
   /** Instances whose results no longer count: `--regenerate`. */
   readonly regenerate: ReadonlySet<string>
@@ -117,7 +116,6 @@ function addTo(lists: Map<string, string[]>, name: string, value: string): void 
   else list.push(value)
 }
 
-/** What a reference stands for at the moment. */
 export type Upstream =
   | {
       readonly state: 'known'

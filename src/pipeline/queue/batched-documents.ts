@@ -8,7 +8,6 @@ interface Waiting {
   reject(reason: unknown): void
 }
 
-/** What one of several changes has come to. */
 type Changed = { readonly result: unknown } | { readonly error: unknown }
 
 /** So many documents are read and written at once. */

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../json.ts'
 import type { Documents } from './document-store.ts'
 
-/** What a server has of some names at one moment. */
 export interface Snapshot {
   readonly names: readonly string[]
   readonly documents: Documents

@@ -119,7 +119,6 @@ function collectFiles() {
   }
 }
 
-/** What the references of an instance stand for. */
 function resultsOf(
   { fields }: Instance,
   upstream: ReadonlyMap<string, UpstreamResult>,

@@ -216,7 +216,6 @@ function createServer({ pool, url, namespace, identity, clock }: Opened, channel
     return row?.outcome === 0
   }
 
-  /** What was answered with an error is not written. */
   const changing = async (work: () => Promise<boolean>): Promise<boolean> => {
     try {
       return await work()
@@ -258,7 +257,6 @@ function createServer({ pool, url, namespace, identity, clock }: Opened, channel
   }
 }
 
-/** What the server has answered was rolled back. */
 function answerError(error: unknown, url: QueueUrl): unknown {
   if (isMissing(error)) return queueLost(url)
   return serverError(error) === undefined ? error : new ServerLost(reasonOf(error, url), { isCertain: true })

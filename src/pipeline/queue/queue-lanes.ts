@@ -78,7 +78,6 @@ export function openLanes(document: LanesDocument, now: number, random: () => nu
     const ends = document.sent.map(([, until]) => until).toSorted((one, other) => one - other)
     return ends[document.sent.length - requests]! - now
   }
-  /** What has been answered had arrived before. */
   const shortenSlot = (id: string, rate: RequestRate | null) => {
     if (rate === null) return
     document.sent = document.sent.map(([other, until]) =>

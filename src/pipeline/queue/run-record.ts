@@ -16,7 +16,6 @@ export interface RunRecord {
   readonly gaveUp: string | null
 }
 
-/** What a run asks of its workers. */
 export type RunLimits = Pick<RunRecord, 'lanes' | 'creates' | 'cost'> & {
   /** How many requests it has: a fifth of them, and ten, may be sent again. */
   readonly jobs: number

@@ -21,7 +21,6 @@ export interface Submission extends Pick<
   readonly message: JsonObject
 }
 
-/** What became of a submission. */
 export type Submitted =
   /** To be delivered, perhaps once more: under the attempt that is told, which may be another run's. */
   | { readonly kind: 'waiting'; readonly attempt: string; readonly isStarted: boolean }

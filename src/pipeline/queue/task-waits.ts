@@ -5,7 +5,6 @@ import type { DocumentStore } from './document-store.ts'
 import { lookAt } from './submissions.ts'
 import { isFinal, type TaskDocument } from './task-document.ts'
 
-/** What happens to a task on its way. */
 export interface TaskNews {
   /** It has been begun by a worker, perhaps once more. */
   onSent(): void
@@ -27,7 +26,6 @@ export interface TaskWait {
 }
 
 export interface TaskWaits {
-  /** What has been submitted and has not ended. */
   readonly keys: readonly string[]
   /** Whether any task has been begun, or has ended. */
   readonly hasNews: boolean

@@ -5,7 +5,6 @@ import { costText, fileFacts, stateLabel, tookText } from './report-words.ts'
 import type { SheetMedia } from './sheet-media.ts'
 import { stateWords, toneOf } from './state-words.ts'
 
-/** What cards refer to. */
 export interface CardContext {
   readonly media: SheetMedia
   readonly currency: string | null

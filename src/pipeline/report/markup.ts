@@ -13,7 +13,6 @@ export function markup(parts: TemplateStringsArray, ...inserts: readonly Insert[
   return { html: parts.reduce((html, part, index) => html + htmlOf(inserts[index - 1]) + part) }
 }
 
-/** No markup at all. */
 export const nothing: Markup = { html: '' }
 
 function htmlOf(insert: Insert): string {

@@ -7,7 +7,6 @@ import type { Assessment, State } from '../plan/assessment.ts'
 import type { ReportFiles } from './report-files.ts'
 import type { CandidateStore } from '../store/candidate-store.ts'
 
-/** What all assets of a report are described with. */
 export interface AssetSources {
   readonly past: Pick<History, 'failures' | 'costs'>
   /** Results that were outputs at some time, the newest first, by their instances. */

@@ -22,7 +22,6 @@ export interface EmbeddedFile {
   readonly path: string
 }
 
-/** What a sheet does with the files of a report. */
 export interface SheetMedia {
   /** In the order in which they are shown. */
   readonly embedded: readonly EmbeddedFile[]

@@ -18,7 +18,6 @@ import { runFile } from './run-file.ts'
 import type { InstanceEnd } from './run-call.ts'
 import { whatIsLeft } from './what-is-left.ts'
 
-/** What of a document does not follow from the instances. */
 export type RunFacts = Pick<
   RunDocument,
   'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'

@@ -12,7 +12,6 @@ export function workFolder(stateFolder: string, key: string): string {
   return join(stateFolder, 'work', key)
 }
 
-/** What of a run is needed to keep a result. */
 export type Keeping = Pick<Run, 'project' | 'world' | 'lock' | 'record'>
 
 /**

@@ -60,7 +60,6 @@ export function lockBlock({ lock, project }: Run, id: string, block: LockBlock, 
   lock.set(id, block, isFormer ? before : undefined)
 }
 
-/** What cannot be moved is put in place from the store. */
 async function move({ project }: Run, from: string, facts: OutputFacts | undefined): Promise<void> {
   if (facts === undefined) return
   const { path, sha256, media_type } = facts

@@ -13,7 +13,6 @@ import type { TaskDocument } from '../queue/task-document.ts'
 import type { OpenQueue, Request, Run } from './run-call.ts'
 import { filesOfReferences } from './request-records.ts'
 
-/** What giving requests to a queue takes. */
 export interface Giving {
   readonly run: Run
   readonly queue: OpenQueue
@@ -23,7 +22,6 @@ export interface Giving {
   readonly stored: Map<string, Promise<void>>
 }
 
-/** What there is of a request that the queue has now. */
 export interface Given {
   /** How many results it creates, if it was not in the journal before. */
   readonly created: number

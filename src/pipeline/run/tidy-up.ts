@@ -7,7 +7,6 @@ import type { Project } from '../project.ts'
 import { namesIn } from '../state-folder.ts'
 import type { ManifestCall } from './manifest-call.ts'
 
-/** What tells which files nobody needs. */
 interface Known {
   readonly project: Project
   readonly history: History

@@ -2,7 +2,6 @@ import { amountText, shownAmount, type Amount } from '../../cost/amount.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { Spent } from '../journal/history.ts'
 
-/** What one intent takes from the budget. */
 export interface Spending {
   /** How many texts, images or videos it has created. */
   readonly creates: number
@@ -20,13 +19,11 @@ export interface BudgetOptions {
   readonly creates: Limit<number> | null
   /** In the currency of the prices. */
   readonly cost: (Limit<Amount> & { readonly currency: string }) | null
-  /** What earlier processes of the same run have taken. */
   readonly used: Spent
 }
 
 /** What a run may create and spend, over all of its processes. */
 export interface RunBudget {
-  /** What has been taken so far. */
   readonly used: Spent
   /**
    * Takes what an intent needs, before it is on the disk.

@@ -16,7 +16,6 @@ import { makeStateFolder, maxStateText, readStateFile } from '../state-folder.ts
 import { formatPartReport, parsePartReport, partDamaged, type PartReport } from './part-report.ts'
 import type { Shard } from './partition.ts'
 
-/** What a shard leaves for `run merge`. */
 export interface PartContent extends Pick<PartReport, 'manifest' | 'shard' | 'jobs' | 'exit' | 'instances'> {
   /** The committed lock, and the same as the run of the shard has left it. */
   readonly locks: { readonly before: Lock; readonly after: Lock }

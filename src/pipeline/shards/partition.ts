@@ -9,7 +9,6 @@ export interface Shard {
   readonly total: number
 }
 
-/** What is needed of an instance to know where it belongs. */
 export type ShardedInstance = Pick<Instance, 'id' | 'lane' | 'variants' | 'references'>
 
 /**

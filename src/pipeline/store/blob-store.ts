@@ -125,7 +125,6 @@ export function openBlobs(context: FileContext, { root, makeRoot, sharing }: Blo
     await syncFolder(root)
   }
 
-  /** What the system says is said of the store. */
   async function storing<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       await once('', prepare)

@@ -82,7 +82,6 @@ const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
 /** Maximum number of words of a prompt that ask for something. */
 const maxScenarioWords = 1000
 
-/** What a word of a prompt asks of the sandbox. */
 export interface ScenarioWord {
   readonly name: string
   /** What follows the name: `failed`. */

@@ -12,7 +12,6 @@ export interface FaultTarget {
   readonly idempotencyKey: string | undefined
 }
 
-/** A rule with its name. */
 export type NamedRule = FaultRule & { readonly id: string }
 
 export type FaultChooser = ReturnType<typeof createFaultChooser>

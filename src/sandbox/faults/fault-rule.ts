@@ -51,7 +51,6 @@ export const faultActions = {
   'no-blank-line': 'leaves out the blank line after the last event',
   'keep-open': 'leaves the connection open after the whole reply',
   'ignore-stream': 'answers a stream request with one JSON document',
-  'ignore-range': 'answers a request for a part of a file with the whole file',
   'not-http': 'answers with something that is not HTTP',
   'huge-headers': 'answers with 64 KiB of headers',
   'bad-chunk': 'sends a chunk whose size is not a number',

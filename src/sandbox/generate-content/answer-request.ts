@@ -147,7 +147,6 @@ function readRequest(request: SandboxRequest, model: SandboxModel, seed: number)
   return { text, wishes, tools, finish }
 }
 
-/** What the user said before the last message. */
 function earlierPrompts({ contents }: JsonObject): readonly string[] {
   return objectsOf(contents)
     .slice(0, -1)
@@ -197,7 +196,6 @@ async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promi
   return candidates
 }
 
-/** What a log probability costs of the budget. */
 const charactersOfScore = 8
 
 /** Parts that the token limit allows: all or none. */

@@ -33,11 +33,9 @@ interface Chunk {
   readonly isLast: boolean
 }
 
-/** What all chunks of a reply have in common. */
 export interface ReplyFacts {
   readonly responseId: string
   readonly modelVersion: string
-  /** What is spent before the answer. */
   readonly spent: Pick<Spent, 'prompt' | 'cached' | 'tools'>
   /** Whether the arguments of function calls come in pieces. */
   readonly streamsArguments: boolean

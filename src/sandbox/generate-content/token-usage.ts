@@ -42,7 +42,6 @@ function tokenDetails(counts: Counts): JsonObject[] {
   return Array.from(counts, ([modality, tokenCount]) => ({ modality, tokenCount }))
 }
 
-/** What a reply has cost so far. */
 export interface Spent {
   readonly prompt: PromptTokens
   /** Tokens of the prompt that were read from the cache. */

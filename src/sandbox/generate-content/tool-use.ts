@@ -11,7 +11,6 @@ export interface ToolPart {
   readonly tokens: number
 }
 
-/** What the built-in tools of a request do for its answer. */
 export interface ToolUse {
   readonly parts: readonly ToolPart[]
   /** Functions of a computer, which the caller carries out. */
@@ -34,7 +33,6 @@ interface Situation {
   readonly budget: Budget
 }
 
-/** What one tool adds. */
 interface Found {
   readonly parts?: readonly JsonObject[]
   readonly sources?: readonly Source[]
@@ -208,7 +206,6 @@ function invocationOf(name: string, query: string, { sources = [] }: Found): Jso
   ]
 }
 
-/** What a call and its answer cost of the budget. */
 const costOfCall = 500
 
 /** One call of each remote server, and what it answered: the caller has nothing to do. */

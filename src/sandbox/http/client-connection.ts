@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../context.ts'
 import type { Pace } from './reply.ts'
 
-/** The connection to a client. */
 export interface ClientConnection {
   readonly outgoing: ServerResponse
   readonly clock: Clock

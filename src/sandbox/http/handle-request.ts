@@ -235,8 +235,7 @@ function answer(
   const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), content.digest])
   const key = isPost && !handler.ignoresIdempotency ? keyOf(incoming) : undefined
   const ignoresStream = fault?.action === 'ignore-stream'
-  const { range: _, ...others } = incoming.headers
-  const headers = fault?.action === 'ignore-range' ? others : incoming.headers
+  const { headers } = incoming
   const origin = `http://${headers.host}`
   // What others may ask for again is made to its end.
   const signal = key === undefined ? arrival.signal : server.signal

@@ -61,5 +61,5 @@ export function createImageStore(clock: Clock, seed: number): ImageStore {
  * @throws RequestProblem 403 or 404 as the store does, 416
  */
 export function serveImage(request: SandboxRequest, store: ImageStore): Reply {
-  return serveBytes(request, store.find(request.params['file']!, request.query))
+  return serveBytes(store.find(request.params['file']!, request.query))
 }

@@ -17,7 +17,6 @@ export interface ArrivedCall {
   readonly asked: SandboxRequest
 }
 
-/** What fault rules take from a path. */
 export type CallMatcher = (
   method: string,
   path: string,

@@ -37,7 +37,6 @@ export function createEventSplitter() {
       }
       return parts
     },
-    /** What has come of an event that has not ended. */
     get open() {
       return pieces.join('')
     },

@@ -209,7 +209,6 @@ async function* withText(frames: AsyncIterable<Frame>, text: string): AsyncGener
   for await (const frame of frames) yield { ...frame, bytes: Buffer.from(text) }
 }
 
-/** What completes a stream of either style. */
 const completing =
   /"type":\s*"(?:response\.(?:completed|failed|incomplete)|image_(?:generation|edit)\.completed|error)"|"finishReason":/
 

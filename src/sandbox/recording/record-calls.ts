@@ -39,7 +39,6 @@ export interface RecordOptions {
   readonly report: (line: string) => void
 }
 
-/** What has been recorded so far. */
 export interface RecordStats {
   readonly mode: 'record'
   readonly recorded: number

@@ -8,7 +8,6 @@ import type { BuiltInCall } from './tool-call.ts'
 
 /** A tool that the answer may call, or calls. */
 interface Candidate {
-  /** What a prompt calls it. */
   readonly name: string
   readonly otherNames?: readonly string[]
   readonly tool: JsonObject

@@ -27,7 +27,6 @@ function countItem(item: JsonObject): number {
   return textsOfItem(item).reduce((sum, text) => sum + countTokens(text), 0)
 }
 
-/** What the model reads before the items. */
 function preambleOf({ instructions, tools }: JsonObject): readonly string[] {
   return [textOf(instructions), tools === undefined ? '' : JSON.stringify(tools)]
 }

@@ -34,7 +34,6 @@ export function readRequest(
   }
 }
 
-/** What the user said before the last message. */
 function earlierPrompts(items: readonly JsonObject[]): readonly string[] {
   return items
     .filter(({ role }) => role === 'user')

@@ -77,7 +77,6 @@ type Entry = v.InferOutput<typeof entrySchema>
 /** Reading all files takes time, so only some responses look for old ones. */
 const shareThatRemovesOld = 0.05
 
-/** What a response adds to its conversation. */
 interface Addition {
   readonly conversation: string
   readonly items: readonly JsonObject[]

@@ -12,7 +12,6 @@ export interface BuiltInCall {
   readonly fails: boolean
 }
 
-/** What all calls of a response share. */
 export interface CallSetting {
   readonly request: SandboxRequest
   readonly prompt: string

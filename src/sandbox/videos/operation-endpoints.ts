@@ -197,7 +197,7 @@ export async function redirectToFile(request: SandboxRequest, service: VideoServ
  * @throws RequestProblem 404 for what is not there, or not any more; 416
  */
 export async function serveFile(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  return serveBytes(request, await service.served(await findFile(request, service), 'video'))
+  return serveBytes(await service.served(await findFile(request, service), 'video'))
 }
 
 async function findFile({ params }: SandboxRequest, { jobs, clock }: VideoService): Promise<Film> {

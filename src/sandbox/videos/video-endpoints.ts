@@ -204,5 +204,5 @@ export async function serveContent(request: SandboxRequest, service: VideoServic
   }
   if (availableFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
   const film = job.films[0]!
-  return serveBytes(request, await service.served(film, variant))
+  return serveBytes(await service.served(film, variant))
 }

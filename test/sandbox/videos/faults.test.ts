@@ -57,21 +57,16 @@ test.each<[EndpointName, string]>([
   expect(answer).toMatchObject({ status: 403, text: 'expired' })
 })
 
-async function download(fault: FaultRule, headers: Record<string, string> = {}) {
-  const fetchIt = (sandbox: Sandbox) => fetchBytes(`${sandbox.url}/v1/videos/${source}/content`, headers)
+async function download(fault: FaultRule) {
+  const fetchIt = (sandbox: Sandbox) => fetchBytes(`${sandbox.url}/v1/videos/${source}/content`)
   return (await withFault('video-content', fetchIt, fault)).answer as Awaited<ReturnType<typeof fetchBytes>>
 }
 
-test('a download is cut, broken off, made slow, and refuses to go on from the middle', async () => {
-  const range = { range: 'bytes=1000-' }
+test('a download is cut, broken off, and made slow', async () => {
   const whole = await download({ action: 'headers', headers: { 'x-nothing': '1' } })
   expect((await download({ action: 'cut', at: 1000 })).bytes).toHaveLength(1000)
   expect(await download({ action: 'close', at: 5000 })).toBeInstanceOf(Error)
   expect(await download({ action: 'short-length' })).toBeInstanceOf(Error)
   const slow = await download({ action: 'drip', size: 20_000, ms: 1 })
   expect(slow.bytes.equals(whole.bytes)).toBe(true)
-  const again = await download({ action: 'ignore-range' }, range)
-  expect([again.status, again.bytes.equals(whole.bytes)]).toEqual([200, true])
-  const other = await download({ action: 'headers', headers: { 'content-range': 'bytes 0-9/10' } }, range)
-  expect([other.status, other.headers.get('content-range')]).toEqual([206, 'bytes 0-9/10'])
 })

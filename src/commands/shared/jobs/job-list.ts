@@ -26,7 +26,6 @@ interface ListOptions extends CommonOptions {
   prune?: true
 }
 
-/** The list of one family of jobs. */
 export interface JobListing<Family extends AnyJobs> {
   readonly command: JobListDocument['command']
   /** The states that a job can be in. */

@@ -16,7 +16,6 @@ import type { Gate } from '../../../output/gate.ts'
 import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
 import type { RequestMedia, SentMedia } from './sent-media.ts'
 
-/** What a command tells the log about its request. */
 export interface LoggedRequest extends RequestMedia {
   /** `image create`. */
   readonly command: string
@@ -27,7 +26,6 @@ export interface LoggedRequest extends RequestMedia {
   readonly jobs?: readonly string[]
 }
 
-/** A call that has ended. */
 export interface EndedCall {
   readonly options: CommonOptions
   readonly settings: Settings
@@ -41,7 +39,6 @@ export interface EndedCall {
   readonly document: OutputDocument | undefined
   /** What it ends with: what was thrown, if anything. */
   readonly thrown: unknown
-  /** What a conversation goes on from. */
   readonly reply: TextReply | undefined
   /** The file of the model's text. */
   readonly textFile: SavedFile | undefined

@@ -9,7 +9,6 @@ import type { JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 import type { ImageSource } from '../../../operations/image-sources.ts'
 
-/** Where a request has media. */
 export interface RequestMedia {
   /** Left out by commands that only wait for a job. */
   readonly body?: Body

@@ -56,7 +56,6 @@ export function addImageOptions(command: Command): void {
   for (const option of options) command.addOption(option.helpGroup('Result:'))
 }
 
-/** What the two image commands do differently. */
 interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts, 'endpoint' | 'flags'> {
   /** Warnings about a model that was left out. */
   whenLeftOut(body: Body): readonly string[]

@@ -7,7 +7,6 @@ export type RunCommand = (argv: readonly string[], context: Context) => Promise<
 /** Loads what another command of the tree consists of, and all commands below it. */
 export type LoadCommand = (command: Command) => Promise<void>
 
-/** What commands that describe or run others work with. */
 export interface CommandTools {
   readonly load: LoadCommand
   readonly run: RunCommand

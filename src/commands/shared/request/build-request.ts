@@ -50,7 +50,6 @@ export interface Draft {
   readonly settings: Settings | undefined
 }
 
-/** What the commands that send a request do differently. */
 export interface RequestParts {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]

@@ -6,7 +6,6 @@ import { askText, canAsk } from '../input/questions.ts'
 import { readPrompt } from '../input/standard-input.ts'
 import { parseTextFlag } from './request-body.ts'
 
-/** What the prompt is for. */
 interface PromptUse {
   /** Undefined when they could not be read. */
   readonly settings: Settings | undefined

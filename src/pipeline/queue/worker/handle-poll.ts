@@ -81,7 +81,6 @@ type LookedUp =
   | { readonly report: JobReport }
   | ModelgateError
 
-/** One look-up. */
 async function lookUp(worker: Worker, memory: Memory, elapsedMs: number): Promise<LookedUp> {
   const {
     context: { clock },

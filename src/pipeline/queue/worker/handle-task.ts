@@ -26,14 +26,12 @@ import type { Worker } from './worker-call.ts'
 
 /** Another delivery of the same task is in progress here: this one looks again after so many milliseconds. */
 const busyMs = 5_000
-/** What this version cannot read is for another worker. */
 const refusedMs = 60_000
 /** A task that is sent again after so many milliseconds is not delivered anew. */
 const heldMs = 1_000
 /** So long nobody would take up what this worker has left. */
 const leftMs = 60_000
 
-/** What the documents of a delivery say. */
 export interface KnownTask {
   readonly ref: TaskRef
   readonly task: TaskDocument

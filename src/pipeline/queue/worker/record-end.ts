@@ -15,7 +15,6 @@ export interface Ended {
   readonly isLeft: boolean
 }
 
-/** What is told of a task. */
 export type TaskFacts = Pick<TaskDocument, 'instance' | 'lane' | 'run' | 'creates'>
 
 /**

@@ -15,7 +15,6 @@ import type { Worker } from './worker-call.ts'
 export interface TaskFolder {
   /** What the request needs: its inputs. */
   readonly path: string
-  /** What it makes. */
   readonly made: string
 }
 

@@ -11,7 +11,6 @@ import type { RequestRate } from '../queue-lanes.ts'
 import type { LaneTurns } from './lane-turns.ts'
 import type { WorkerStop } from './worker-stop.ts'
 
-/** What a worker gets from its caller. */
 export interface WorkerCall {
   readonly context: OperationContext & Pick<Context, 'processes'>
   readonly documents: DocumentStore

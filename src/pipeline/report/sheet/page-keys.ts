@@ -1,6 +1,5 @@
 import { all, currentAsset, find, listen, shownAssets } from './page-parts.ts'
 
-/** What keys do outside this file. */
 export interface PageActions {
   theme(): void
   layout(): void
