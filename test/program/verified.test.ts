@@ -22,8 +22,6 @@ interface Delivery {
 const closing = head(200)
 const truthful = (_: number, sent: number) => head(200, { 'content-length': String(sent) })
 const announced = (whole: number) => head(200, { 'content-length': String(whole) })
-const part = (_: number, sent: number) =>
-  head(206, { 'content-length': String(sent), 'content-range': `bytes 0-${sent - 1}/*` })
 
 const deliveries: readonly Delivery[] = [
   { name: 'closed', head: () => closing, ending: 'fin', exit: 5 },
@@ -37,7 +35,6 @@ const deliveries: readonly Delivery[] = [
     ending: 'fin',
     exit: 5,
   },
-  { name: 'a part that nobody asked for', head: part, ending: 'fin', exit: 5 },
   { name: 'of a length that is true', head: truthful, ending: 'fin', exit: 8 },
 ]
 
