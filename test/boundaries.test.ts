@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { boundaryProblems } from './support/boundary-rules.ts'
+import { boundaryProblems, ceilings } from './support/boundary-rules.ts'
 import { importCircles } from './support/import-circles.ts'
 import { sourceFacts } from './support/source-facts.ts'
 
@@ -19,6 +19,8 @@ const needs = new Map(
     return [path, own.map((name) => posix.join(posix.dirname(path), name))] as const
   }),
 )
+
+const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').length - 1
 
 test('imports point one way, and only context.ts touches the process', () => {
   expect(files).toContain('context.ts')
@@ -50,12 +52,27 @@ test('the folders of the pipeline stand on each other in this order', () => {
   )
 })
 
+// What lies in no folder counts as "files". Lower a ceiling with what you take out; to raise one takes a commit of its own
+// that says what for.
+test.each(Object.entries(ceilings))('no folder of %s has more lines than its ceiling', (root, most) => {
+  const lines: Record<string, number> = {}
+  for (const name of readdirSync(join(source, '..', root), { recursive: true, encoding: 'utf8' })) {
+    if (!/\.(?:ts|css)$/.test(name)) continue
+    const [folder, ...below] = name.split(/[/\\]/)
+    const place = below.length === 0 ? 'files' : folder!
+    lines[place] = (lines[place] ?? 0) + linesOf(join(source, '..', root, name))
+  }
+  const above = Object.entries(lines).filter(([place, count]) => count > (most[place] ?? 0))
+  expect(above).toEqual([])
+})
+
 // A helper with one user lives in its user's file. A command has a file of its own, however short.
 test('no file is a few lines for a single other one', () => {
   const isCommand = (path: string) => /^commands\/(?!shared\/)/.test(path)
-  const lines = (path: string) => readFileSync(join(source, path), 'utf8').split('\n').length - 1
   const users = (path: string) => [...needs.values()].filter((names) => names.includes(path)).length
-  const short = files.filter((path) => !isCommand(path) && lines(path) < 30 && users(path) === 1)
+  const short = files.filter(
+    (path) => !isCommand(path) && linesOf(join(source, path)) < 30 && users(path) === 1,
+  )
   expect(short).toEqual([])
 })
 
@@ -148,10 +165,10 @@ describe('the check sees', () => {
   })
 
   test('a file that has grown too long', () => {
-    expect(boundaryProblems('sandbox/a.ts', 'x\n'.repeat(401))).toEqual([
-      'sandbox/a.ts has 401 lines, more than 400',
+    expect(boundaryProblems('sandbox/a.ts', 'x\n'.repeat(601))).toEqual([
+      'sandbox/a.ts has 601 lines, more than 600',
     ])
-    expect(boundaryProblems('sandbox/a.ts', 'x\n'.repeat(400))).toEqual([])
+    expect(boundaryProblems('sandbox/a.ts', 'x\n'.repeat(600))).toEqual([])
   })
 
   test.each<[string, string]>([

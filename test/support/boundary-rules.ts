@@ -48,6 +48,55 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   context: [],
 }
 
+/** The most lines of code that each folder of src/ and of test/ may have. */
+export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
+  src: {
+    commands: 13_454,
+    config: 3043,
+    context: 409,
+    contract: 1791,
+    cost: 279,
+    events: 2131,
+    files: 7216,
+    gateway: 8885,
+    operations: 7484,
+    output: 8049,
+    pipeline: 21_810,
+    redact: 653,
+    sandbox: 10_544,
+  },
+  test: {
+    action: 1252,
+    bench: 2047,
+    'black-box': 2888,
+    commands: 9848,
+    config: 2435,
+    context: 252,
+    contract: 779,
+    cost: 264,
+    crashes: 1267,
+    documentation: 402,
+    events: 180,
+    faults: 5327,
+    files: 6525,
+    fixtures: 232,
+    fuzz: 2622,
+    gateway: 10_820,
+    mutations: 1233,
+    operations: 1934,
+    output: 5714,
+    pictures: 639,
+    pipeline: 19_165,
+    platform: 230,
+    program: 9976,
+    redact: 624,
+    release: 957,
+    sandbox: 9758,
+    specification: 2076,
+    support: 6892,
+  },
+}
+
 /** The only parts that may know a package. A package that is not listed is known to none. */
 const packageOwners: Readonly<Record<string, readonly string[]>> = {
   '@codemirror/legacy-modes': ['output'],
@@ -96,7 +145,7 @@ const belowCommands = new Set(['pipeline', 'operations', 'gateway', 'files', 'ev
 const allowedInPipeline = new Set(['env', 'exitCode'])
 
 /** Lines of a file, above which it has more than one concern. */
-const maxLines = 400
+const maxLines = 600
 
 /**
  * What is wrong with the place of one file in the whole, one sentence each.
