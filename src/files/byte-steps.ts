@@ -1,7 +1,9 @@
+import { crc32 } from 'node:zlib'
+
 /** The next request of a reader: read some bytes, or skip any number. */
 type Want =
   | { readonly take: number; readonly skip?: never; readonly mayEnd: boolean }
-  | { readonly skip: number; readonly take?: never; readonly mayEnd: boolean }
+  | { readonly skip: number; readonly take?: never; readonly mayEnd: boolean; readonly crc?: number }
 
 /**
  * A parser written as a generator that requests bytes, while its input is pushed in pieces. It always gets as many as
@@ -17,6 +19,11 @@ export function* take(count: number, mayEnd = false): Steps<Buffer> {
 /** Skips the next bytes; Infinity skips to the end. @param mayEnd whether the data may end within them */
 export function* skip(count: number, mayEnd = false): Steps<void> {
   if (count > 0) yield { skip: count, mayEnd }
+}
+
+/** Skips the next bytes. @returns their CRC-32, which goes on from that of what came before */
+export function* checksum(count: number, before: number): Steps<number> {
+  return count === 0 ? before : (yield { skip: count, mayEnd: false, crc: before }).readUInt32BE()
 }
 
 /** A parser that is fed pieces of any size. Bytes after its end are ignored. */
@@ -42,6 +49,7 @@ export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
   const kept = Buffer.alloc(maxTake)
   let received = 0
   let count = 0
+  let crc = 0
   let turn = steps.next()
 
   return {
@@ -50,11 +58,14 @@ export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
       for (let at = 0; !turn.done;) {
         const want = turn.value
         const step = Math.min((want.take ?? want.skip) - count, bytes.length - at)
-        if (want.take !== undefined) kept.set(bytes.subarray(at, at + step), count)
+        const piece = bytes.subarray(at, at + step)
+        if (want.take !== undefined) kept.set(piece, count)
+        else if (want.crc !== undefined) crc = crc32(piece, count === 0 ? want.crc : crc)
         count += step
         at += step
         if (count < (want.take ?? want.skip)) return
-        turn = steps.next(want.take === undefined ? nothing : Buffer.from(kept.subarray(0, count)))
+        if (want.take === undefined) kept.writeUInt32BE(crc)
+        turn = steps.next(Buffer.from(kept.subarray(0, want.take ?? 4)))
         count = 0
       }
     },

@@ -1,7 +1,9 @@
+import { crc32 } from 'node:zlib'
 import { sniffMediaType } from './media-type.ts'
 import {
   pushInto,
   skip,
+  checksum,
   take,
   type Steps,
   damaged,
@@ -217,27 +219,31 @@ export function readContainer(format: string): ImageReader {
   return Object.hasOwn(containerReaders, format) ? containerReaders[format]!() : uncheckedContainer()
 }
 
+const disordered = 'its parts are in an impossible order'
 const endsTooEarly = (name: string) => short(`the ${name} data ends too early`)
 
-/** @param walk returns true at the end, false if the parts are in an impossible order */
-function follow(name: string, walk: Steps<boolean>): ContainerReader {
+/** @param walk returns true at the end, else what is wrong with the parts */
+function follow(name: string, walk: Steps<true | string>): ContainerReader {
   const steps = pushInto(walk)
   return {
     add: (bytes) => steps.add(bytes),
     integrity() {
       if (steps.result === undefined) return steps.position === 'open' ? unknownEnd : endsTooEarly(name)
-      return steps.result ? whole : damaged('its parts are in an impossible order')
+      return steps.result === true ? whole : damaged(steps.result)
     },
   }
 }
 
 /** Chunks of length, name, content and checksum, the last of them IEND. */
-function* pngChunks(): Steps<boolean> {
+function* pngChunks(): Steps<true | string> {
   yield* skip(8)
   for (let name = ''; name !== 'IEND';) {
     const header = yield* take(8)
     name = header.toString('latin1', 4)
-    yield* skip(header.readUInt32BE() + 4)
+    const crc = yield* checksum(header.readUInt32BE(), crc32(header.subarray(4)))
+    const isRight = (yield* take(4)).readUInt32BE() === crc
+    // The pixels do not depend on chunks whose name begins with a small letter.
+    if (!isRight && /^[A-Z]/.test(name)) return `the checksum of its chunk ${name} is wrong`
   }
   return true
 }
@@ -297,7 +303,7 @@ function readRiff(name: string): ContainerReader {
 }
 
 /** The size of a RIFF file is at byte 4 and counts the bytes after it. A live recording may have no size. */
-function* riffContent(): Steps<boolean> {
+function* riffContent(): Steps<true | string> {
   yield* skip(4)
   const length = (yield* take(4)).readUInt32LE()
   const hasLength = length !== 0 && length !== 0xff_ff_ff_ff
@@ -306,7 +312,7 @@ function* riffContent(): Steps<boolean> {
 }
 
 /** A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. */
-function* gifBlocks(): Steps<boolean> {
+function* gifBlocks(): Steps<true | string> {
   yield* skip(paletteBytes((yield* take(13))[10]!))
   for (;;) {
     const kind = (yield* take(1))[0]!
@@ -317,7 +323,7 @@ function* gifBlocks(): Steps<boolean> {
       yield* skip(1)
     } else if (kind === 0x21) yield* skip(1)
     // Some writers add an extra zero after the blocks.
-    else if (kind !== 0) return false
+    else if (kind !== 0) return disordered
     if (kind === 0) continue
     for (let length = 1; length > 0;) {
       length = (yield* take(1))[0]!

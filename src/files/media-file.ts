@@ -238,9 +238,8 @@ export function openMediaFile<Facts>(
     commit: (isFramed = true) =>
       orDiscard(async () => {
         const { mediaType, facts, integrity } = inspector.inspect()
-        if (integrity.damage !== undefined) {
-          throw damagedMedia(kind.noun, integrity.damage, await commitDamaged())
-        }
+        const damage = damageOf({ mediaType, integrity }, isFramed)
+        if (damage !== undefined) throw damagedMedia(kind.noun, damage, await commitDamaged())
         const saved = await (file ?? (await open(mediaType))).commit()
         if (saved.rescued === undefined && saved.path !== planned) renamed?.(planned, saved.path)
         return { ...facts, ...saved, mime_type: mediaType, verified: isVerified(integrity, isFramed) }
@@ -272,6 +271,18 @@ export async function inspectFile<Facts>(
   const written = { path, bytes, sha256: hash.digest('hex') }
   const file = { ...facts, ...written, mime_type: mediaType, verified: integrity.state === 'whole' }
   return { file, damage: integrity.damage }
+}
+
+/**
+ * What is wrong with media that have come. What has no known format is kept only where it may have been cut anywhere, so
+ * that nobody can judge it.
+ */
+export function damageOf(
+  { mediaType, integrity }: Pick<Inspected<unknown>, 'mediaType' | 'integrity'>,
+  isFramed: boolean,
+): string | undefined {
+  const isUnknown = isFramed && mediaType === 'application/octet-stream'
+  return integrity.damage ?? (isUnknown ? 'it is of no known format' : undefined)
 }
 
 /** A container that does not say where it ends is taken to be complete when the transport says so. */

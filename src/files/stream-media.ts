@@ -4,7 +4,7 @@ import { FileError, ModelgateError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf } from './media-type.ts'
-import { damagedMedia, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
+import { damagedMedia, damageOf, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
 import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 
 /** A rescue needs the whole content, so it is kept in memory up to this size. */
@@ -98,9 +98,8 @@ export function streamMedia<Facts>(
       const { mediaType, facts, integrity } = inspector.inspect()
       await pass()
       await drain()
-      if (integrity.damage !== undefined) {
-        throw damagedMedia(kind.noun, integrity.damage, await commitDamaged())
-      }
+      const damage = damageOf({ mediaType, integrity }, isFramed)
+      if (damage !== undefined) throw damagedMedia(kind.noun, damage, await commitDamaged())
       const saved = {
         ...facts,
         path: '-',

@@ -106,13 +106,22 @@ test('damage is reported with the path of the kept image, which replaces nothing
 })
 
 test('an image whose header cannot be read is damaged too', async () => {
-  const bytes = pngBytes()
-  bytes[25] = 5
+  const bytes = webpBytes('VP8 ', Buffer.alloc(20))
   await expect(save(temporaryFolder(), bytes)).rejects.toMatchObject({
     exitCode: 8,
     code: 'damaged_image',
     message: expect.stringContaining('header cannot be read'),
   })
+})
+
+test('a PNG whose checksum is wrong is damaged, unless the chunk is metadata', async () => {
+  const folder = temporaryFolder()
+  const note = pngChunk('tEXt', Buffer.from('a'))
+  note[note.length - 1]! ^= 1
+  expect(await save(folder, pngBytes({ chunks: [note] }))).toMatchObject({ verified: true })
+  const bytes = pngBytes()
+  bytes[25] = 5
+  await expect(save(folder, bytes)).rejects.toThrow('the checksum of its chunk IHDR is wrong')
 })
 
 test('what went to a device is kept nowhere', async () => {
@@ -169,7 +178,6 @@ test.each<[string, string, string]>([
   ['jxl', 'image/jxl', '\xff\x0a'],
   ['jxl', 'image/jxl', '\0\0\0\x0cJXL \r\n\x87\n'],
   ['tif', 'image/tiff', 'II*\0'],
-  ['bin', 'application/octet-stream', '\x8a\0'],
 ])(
   'what may be an image and cannot be verified is saved as it is: %s, %s',
   async (extension, type, start) => {
@@ -178,7 +186,7 @@ test.each<[string, string, string]>([
     expect(await save(folder, bytes, { step: 7 })).toMatchObject({
       path: `hero.${extension}`,
       mime_type: type,
-      format: type === 'application/octet-stream' ? 'bin' : type.slice(6),
+      format: type.slice(6),
       width: null,
       height: null,
       verified: false,
@@ -186,6 +194,20 @@ test.each<[string, string, string]>([
     expect((await readFile(join(folder, `hero.${extension}`))).equals(bytes)).toBe(true)
   },
 )
+
+test('what has no known format is kept only where it may have been cut anywhere', async () => {
+  for (const isFramed of [false, true]) {
+    const folder = temporaryFolder()
+    const pathFor = (extension: string) => `hero.${extension}`
+    const file = openMediaFile(testContext({ cwd: folder }), imageKind, { pathFor, force: false })
+    await file.write(Buffer.alloc(5000))
+    const saved = file.commit(isFramed).catch((error: Error) => error)
+    expect(await saved).toMatchObject(
+      isFramed ? { code: 'damaged_image' } : { path: 'hero.bin', verified: false },
+    )
+    expect(await readdir(folder)).toEqual([isFramed ? 'hero.damaged.bin' : 'hero.bin'])
+  }
+})
 
 test('the bytes decide the extension, whatever was asked for', async () => {
   const folder = temporaryFolder()
