@@ -55,8 +55,9 @@ export const exitCodes = {
   },
   running: {
     code: 11,
-    meaning: 'the remote job is still running (its id is printed)',
-    advice: '`modelgate video wait ID`; for an answer `modelgate response wait ID`',
+    meaning:
+      'not here yet: the remote job is still running, or its result is made and billed and could not be fetched (the id, and how to go on, are printed)',
+    advice: 'run what is printed: it is free',
   },
   partial: {
     code: 12,

@@ -23,7 +23,7 @@ import { warnings } from './text.ts'
 
 /**
  * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
- * what became of it. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
+ * what became of it. `unfetched`: it is made and billed, and its file could not be fetched yet. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
  * first, so that its key is not known yet.
  */
 export const runStates = [
@@ -36,6 +36,7 @@ export const runStates = [
   'rejected',
   'lost',
   'awaiting',
+  'unfetched',
   'unknown',
   'blocked',
   'pending',
@@ -53,6 +54,7 @@ export const runActions = [
   'accepted',
   'kept',
   'failed',
+  'unfetched',
   'rejected',
   'unknown',
   'awaiting',

@@ -8,21 +8,14 @@ import { mediaTypeOfName } from '../files/media-type.ts'
 import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
 import { type ImageReply, discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
-import { countOf, objectOf } from '../json.ts'
-import type { ImageRequest, ImagePlan } from './image-request.ts'
+import { countOf, objectOf, stringOf } from '../json.ts'
+import type { ImageRequest, ImagePlan, MadeImages, RemoteImage } from './image-request.ts'
 import type { Call } from './operation.ts'
 import { imageKind, type ImageFacts } from '../files/image-info.ts'
 import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
 import type { DownloadSink } from '../gateway/download/transfer.ts'
 import { absoluteUrl } from '../gateway/download/download.ts'
-
-/** A result that the gateway returned as a URL. */
-export interface RemoteImage {
-  /** Number of the image, from 1. */
-  readonly index: number
-  readonly url: string
-}
 
 /** The results of a request so far. Images are numbered from 1, like their files. */
 export interface ImageResults {
@@ -45,6 +38,8 @@ export interface ImageResults {
   readonly remote: RemoteImage[]
   readonly links: ImageLink[]
   readonly failures: ImageFailure[]
+  /** Whether an image that failed can still be fetched. */
+  hasUnfetched: boolean
   /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[]
   readonly warnings: string[]
@@ -74,6 +69,7 @@ export function createImageResults(
     remote: [],
     links: [],
     failures: [],
+    hasUnfetched: false,
     rescued: [],
     warnings: [],
     doubts: new Set(),
@@ -128,9 +124,30 @@ export function isSettled({ saved, links, failures }: ImageResults, index: numbe
   return saved.has(index) || [...links, ...failures].some((known) => known.index === index)
 }
 
+/** When the addresses of a reply that comes now expire: Unix time in seconds. */
+function expiry(clock: Clock): number {
+  return Math.floor(clock.now() / 1000) + urlLifetimeMinutes * 60
+}
+
+/** The results at addresses, as they go on record. */
+export function remoteImages(
+  { clock, request, requestId, usage, reply, remote }: ImageResults,
+  origin: string,
+): MadeImages {
+  const model = stringOf(objectOf(reply?.response)['model']) ?? request.model
+  return {
+    origin,
+    expires_at: expiry(clock),
+    images: remote,
+    model,
+    request_id: requestId,
+    usage: usage ?? null,
+  }
+}
+
 /** Adds a result that is not downloaded. */
 export function addLink({ clock, links }: ImageResults, { index, url }: RemoteImage): ImageLink {
-  const expires_at = Math.floor(clock.now() / 1000) + urlLifetimeMinutes * 60
+  const expires_at = expiry(clock)
   const link = { index, url, expires_at }
   links.push(link)
   return link

@@ -9,7 +9,13 @@ import {
 import type { ImageDocument } from '../events/image.ts'
 import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { receiveImages, relayReply } from '../gateway/images/receive-images.ts'
-import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
+import {
+  imageGatewayRequest,
+  type ImagePlan,
+  type ImageRequest,
+  type MadeImages,
+  type RemoteImage,
+} from './image-request.ts'
 import {
   addLink,
   createImageResults,
@@ -25,11 +31,11 @@ import {
   createImageWriters,
   type ImageViewer,
   type ImageWriters,
-  type RemoteImage,
+  remoteImages,
 } from './image-results.ts'
 import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
 import { keepDamaged } from '../files/media-file.ts'
-import { download } from '../gateway/download/download.ts'
+import { download, notFetched } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 
 /** Generates images (specification, endpoints 4 and 6) and saves every image or URL in the reply. */
@@ -50,7 +56,10 @@ export async function makeImages(
     const broken = await receive(call, results, writers)
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
     if (!plan.download) listLinks(results)
-    else if (results.remote.length > 0) await downloadImages(gateway, results, writers, plan)
+    else if (results.remote.length > 0) {
+      await plan.onMade?.(remoteImages(results, gateway.baseUrl.origin))
+      await downloadImages(gateway, results, writers, plan)
+    }
     reportFiles(results)
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total, failures } = results
@@ -74,6 +83,34 @@ export async function makeImages(
       reportFiles(results)
       return afterSending(error, results.hasReplied)
     },
+  )
+}
+
+/** Fetches images that an earlier request has made, from the addresses that are on record: nothing is billed. */
+export async function fetchImages(
+  call: Call,
+  request: ImageRequest,
+  plan: ImagePlan,
+  made: MadeImages,
+): Promise<Outcome<ImageDocument>> {
+  const results = createImageResults(call, request)
+  Object.assign(results, { requestId: made.request_id, usage: made.usage, total: made.images.length })
+  results.remote.push(...made.images)
+  const writers = createImageWriters(call, results, plan, undefined)
+  const work = async () => {
+    startImages(results)
+    await downloadImages(call.gateway, results, writers, plan, made.expires_at)
+    reportFiles(results)
+    checkCount(results)
+    if (results.failures.length > 0) return someFailed(results)
+    if (plan.strict) refuseDoubts(results)
+    return undefined
+  }
+  return settle(
+    call,
+    work,
+    () => imageDocument(results),
+    (error) => error,
   )
 }
 
@@ -177,10 +214,12 @@ function throwRescued({ rescued, saved, links }: ImageResults): void {
   throw first.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
 }
 
-function someFailed({ failures, request }: ImageResults): ModelgateError {
+function someFailed({ failures, request, hasUnfetched }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
-  return someMissing(message, rescued.length === 0 ? {} : { rescued })
+  const error = someMissing(message, rescued.length === 0 ? {} : { rescued })
+  // What can be fetched still outranks what came.
+  return hasUnfetched ? error.amend({ exit: 'running' }) : error
 }
 
 /** @throws GenerationError for images that were kept with a warning */
@@ -279,6 +318,7 @@ async function downloadImages(
   results: ImageResults,
   { openDownload }: ImageWriters,
   { allowPrivateUrls: allowPrivate }: ImagePlan,
+  expiresAt = Infinity,
 ): Promise<void> {
   const failures: { readonly image: RemoteImage; readonly error: ModelgateError }[] = []
   for (const image of results.remote) {
@@ -293,7 +333,10 @@ async function downloadImages(
         throw withAddresses(error, results)
       }
       addLink(results, image)
-      failures.push({ image, error: downloadError(gateway, await keepDamaged(writer, error)) })
+      const kept = await keepDamaged(writer, error)
+      const failure = downloadError(gateway, image, kept, expiresAt)
+      results.hasUnfetched ||= failure.exit === 'running'
+      failures.push({ image, error: failure })
     }
     reportFiles(results, index)
   }
@@ -333,15 +376,18 @@ function withAddresses(error: unknown, results: ImageResults): unknown {
 /**
  * Marks the error as billed and removes hints to run the command again: that would generate, and bill, another image.
  */
-function downloadError({ trace }: Gateway, error: unknown): ModelgateError {
+function downloadError(
+  { trace, clock }: Gateway,
+  { url }: RemoteImage,
+  error: unknown,
+  expiresAt: number,
+): ModelgateError {
   const known = asModelgateError(error, trace !== undefined)
   if (known.exit === 'bug') return known
-  return known.amend({
-    exit: known.exit === 'notSent' ? 'later' : known.exit,
-    phase: known.exit === 'io' ? 'output' : 'result',
-    billed: 'yes',
-    hint: hintApplies(known) ? undefined : null,
-  })
+  const hint = hintApplies(known) ? undefined : null
+  // What came in the reply itself cannot be asked for again.
+  if (url.startsWith('data:')) return known.amend({ phase: 'result', billed: 'yes', hint })
+  return notFetched(known, clock.now() / 1000 >= expiresAt).amend({ hint })
 }
 
 /** Other hints suggest to change the request or to run it again, which does not help here. */

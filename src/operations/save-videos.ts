@@ -28,9 +28,10 @@ import {
   type VideoRun,
 } from './video-run.ts'
 import { unlink } from 'node:fs/promises'
-import { type ModelgateError, UsageError, asModelgateError, type ExitName } from '../errors.ts'
+import { type ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
+import { notFetched } from '../gateway/download/download.ts'
 import { createVideoFetcher, type VideoFetcher, videoSources } from '../gateway/videos/fetch-video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob, type Job } from '../gateway/videos/look-up-job.ts'
@@ -186,10 +187,12 @@ export async function saveVideos(
   const rescued = paths.length === 0 ? {} : { rescued: paths }
   if (errors.length === count) throw errors[0]!.amend(rescued)
   reportFiltered(run, completed, count)
-  return someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
+  const some = someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
     ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
     ...rescued,
   })
+  // What can be fetched still outranks what came.
+  return errors.some(({ exit }) => exit === 'running') ? some.amend({ exit: 'running' }) : some
 }
 
 /** How many of the videos to save: extra videos may have been billed, but no gateway may fill a folder. */
@@ -274,19 +277,16 @@ async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Pro
   return { ...existing, verified: saved.verified }
 }
 
-/**
- * Replaces exit codes that mean "nothing was sent": a job has been already paid for, for example if its folder was
- * removed.
- */
-const afterwards: Partial<Record<ExitName, ExitName>> = { notSent: 'later', usage: 'io' }
-
 /** The video exists and can be fetched as long as the gateway keeps it. */
 function withResume(error: ModelgateError, id: string, resume: NextCommand): ModelgateError {
   const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
   const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
   const before = [error.facts.hint, `The video has been made; to fetch it again${expiry}: `].filter(Boolean)
   const next = isFinal ? {} : leadTo(before.join(' '), resume)
-  return error.amend({ exit: afterwards[error.exit], phase: 'result', billed: 'yes', remoteId: id, ...next })
+  // A job has been paid for already, for example if its folder was removed.
+  const known = error.exit === 'usage' ? error.amend({ exit: 'io' }) : error
+  const told = isFinal ? known.amend({ phase: 'result', billed: 'yes' }) : notFetched(known, false)
+  return told.amend({ remoteId: id, ...next })
 }
 
 /** Milliseconds between two progress events of a download: one for every chunk would be too many. */

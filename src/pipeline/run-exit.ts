@@ -12,6 +12,7 @@ const precedence = [
   'unknown',
   'limit',
   'partial',
+  'running',
   'outdated',
   'later',
   'notSent',
@@ -41,9 +42,6 @@ function inRun(end: ExitName): ExitName {
     case 'failed':
     case 'schema':
       return 'partial'
-    // The next run goes on with it.
-    case 'running':
-      return 'outdated'
     default:
       return end
   }

@@ -45,6 +45,8 @@ export interface Expected {
   readonly attempts?: number | 'any'
   /** The same for a task of a run, which sends again what cannot have arrived. */
   readonly attemptsOfRun?: number | 'any'
+  /** Of a download: the result is there no more. */
+  readonly isGone?: true
   /** A run has rules of its own for this. */
   readonly isNotForRuns?: true
   /** Pauses between them, in milliseconds. */
@@ -63,8 +65,12 @@ export interface Expected {
 export function exitOf(exit: number, { how, argv }: Call): number {
   if (how === 'chat') return 0
   if (how === 'worker' || argv[0] !== 'run') return exit
-  if ([4, 8, 9].includes(exit)) return 12
-  return exit === 11 ? 13 : exit
+  return [4, 8, 9].includes(exit) ? 12 : exit
+}
+
+/** What is made and could not be fetched can be asked for again, whatever kept it from coming, unless it is gone. */
+function atDownload(expected: Expected): Expected {
+  return expected.isGone || ![4, 5, 6, 8].includes(expected.exit) ? expected : { ...expected, exit: 11 }
 }
 
 /** A fault at one exchange of one call. */
@@ -88,7 +94,8 @@ function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Ca
   const cases = calls.flatMap((call) =>
     call.exchanges.flatMap((exchange) => {
       const { role } = exchange
-      const expected = expects[role] ?? (likeLookUps.has(role) ? expects['look-up'] : undefined)
+      const told = expects[role] ?? (likeLookUps.has(role) ? expects['look-up'] : undefined)
+      const expected = told !== undefined && role === 'download' ? atDownload(told) : told
       const isMeant =
         expected !== undefined &&
         (call.how !== 'worker' || isOfWire(variant, exchange, call)) &&

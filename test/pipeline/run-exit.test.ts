@@ -21,7 +21,8 @@ test.each<[ExitName[], ExitName]>([
   [['rejected', 'later'], 'partial'],
   [['contract', 'outdated'], 'partial'],
   [['schema'], 'partial'],
-  [['running', 'later'], 'outdated'],
+  [['running', 'later', 'outdated'], 'running'],
+  [['partial', 'running'], 'partial'],
 ])('%j end as %s', (ends, exit) => {
   expect(exitOfRun(ends)).toBe(exit)
   expect(exitOfRun(ends.toReversed())).toBe(exit)

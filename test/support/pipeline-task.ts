@@ -100,6 +100,8 @@ export function taskBench(
     upstream: new Map<string, UpstreamResult>(),
     folder: join(project.stateFolder, 'work', 'k'),
     job: null,
+    made: null,
+    async onMade() {},
     async onJob(id, kind) {
       jobs.push(`${kind} ${id}`)
     },

@@ -21,6 +21,7 @@ export function stateCounts(counts: Partial<StateCounts> = {}): StateCounts {
     rejected: 0,
     lost: 0,
     awaiting: 0,
+    unfetched: 0,
     unknown: 0,
     blocked: 0,
     pending: 0,

@@ -2,6 +2,7 @@ import { createDownloadRetries, requestUrl } from './request-url.ts'
 import { NotWhole, Transfer, type DownloadSink, type TransferOptions } from './transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
+import type { ExitName, ModelgateError } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { createBase64Decoder, maxResultBytes, readDataUrl } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
@@ -163,4 +164,23 @@ export function absoluteUrl(url: string, baseUrl: URL): string {
   const plain = url.trim()
   const isWhole = /^[a-z][a-z\d+.-]*:[^\0-\x20\x7f]*$/i.test(plain)
   return isWhole ? plain : (parseResultUrl(plain, baseUrl)?.href ?? plain.replaceAll(/[\0-\x1f\x7f]/g, ''))
+}
+
+/** Whether what an address named is gone for good: it says so (HTTP 410), or in words. Another refusal may pass. */
+export function isGone({ code, facts: { httpStatus = 0 } }: ModelgateError): boolean {
+  return code === 'url_expired' && httpStatus !== 401 && httpStatus !== 403
+}
+
+/** Faults of this machine, and signals: they say themselves what they are. */
+const ownExits: ReadonlySet<ExitName> = new Set(['bug', 'io', 'interrupt', 'hangup', 'terminate'])
+
+/**
+ * The error of a result that is made and billed, and could not be fetched: exit 11, since its address may be asked again,
+ * free, until it expires; 4 once it has.
+ */
+export function notFetched(error: ModelgateError, hasExpired: boolean): ModelgateError {
+  const facts = { phase: error.exit === 'io' ? 'output' : 'result', billed: 'yes' } as const
+  if (ownExits.has(error.exit)) return error.amend(facts)
+  if (hasExpired || isGone(error)) return error.amend({ ...facts, exit: 'rejected', code: 'result_expired' })
+  return error.amend({ ...facts, exit: 'running' })
 }

@@ -2,7 +2,13 @@ import { lastSegment } from '../../contract/video-state.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
-import { createDownload, type Download, type Downloaded, type DownloadOptions } from '../download/download.ts'
+import {
+  createDownload,
+  isGone,
+  type Download,
+  type Downloaded,
+  type DownloadOptions,
+} from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
 import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
@@ -166,6 +172,8 @@ export function createVideoFetcher(
   const hasGone = (error: unknown): error is ModelgateError =>
     isExpired(error) ||
     (error instanceof ModelgateError && error.facts.httpStatus === 404 && isOver(report, gateway.clock.now()))
+  const gone = (error: ModelgateError) =>
+    isGone(error) || isOver(report, gateway.clock.now()) ? expired(error, report, gateway.clock.now()) : error
   return {
     get report() {
       return report
@@ -178,11 +186,11 @@ export function createVideoFetcher(
         return await take()
       } catch (error) {
         if (!hasGone(error)) throw error
-        if (isFresh) throw expired(error, report, gateway.clock.now())
+        if (isFresh) throw gone(error)
         isFresh = true
         report = await lookUp()
         return await take().catch((reason: unknown) => {
-          throw hasGone(reason) ? expired(reason, report, gateway.clock.now()) : reason
+          throw hasGone(reason) ? gone(reason) : reason
         })
       }
     },

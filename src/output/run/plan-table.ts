@@ -60,5 +60,7 @@ function terminalLines(rows: readonly RunInstance[], columns: number, styles: St
 /** What costs, what stands still, and what is free. */
 function toneOf({ state }: RunInstance): Tone {
   if (state === 'restorable') return 'plain'
-  return state === 'new' || state === 'stale' || state === 'pending' ? 'accent' : 'warning'
+  return state === 'new' || state === 'stale' || state === 'unfetched' || state === 'pending'
+    ? 'accent'
+    : 'warning'
 }

@@ -39,9 +39,11 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
     case 'rejected':
       return { text: `${id}: rejected${reasons}`, tone: 'error' }
     case 'failed':
+    case 'unfetched':
     case 'unknown': {
       const why = error === null ? reasons : `: ${error.message}${billedText(error.billed)}`
-      return { text: `${id}: ${action === 'failed' ? 'failed' : 'outcome unknown'}${why}`, tone: 'error' }
+      const what = { failed: 'failed', unfetched: 'not fetched', unknown: 'outcome unknown' }[action]
+      return { text: `${id}: ${what}${why}`, tone: action === 'unfetched' ? 'warning' : 'error' }
     }
   }
 }
@@ -72,7 +74,7 @@ export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circu
   }
 }
 
-const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'restorable'])
+const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'restorable', 'unfetched'])
 
 /** Ids of a group that a line names. */
 const maxIds = 5

@@ -28,7 +28,7 @@ import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.
  */
 export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
   if (task.job !== null) return await fetchJob(shared, task, task.job)
-  if (shared.inputDigest !== undefined) {
+  if (task.made === null && shared.inputDigest !== undefined) {
     await refuseChanged(task.instance, shared.project.folder, shared.inputDigest)
   }
   return await makeResult(shared, task, runTask)
@@ -112,15 +112,15 @@ async function runTask(run: TaskRun): Promise<Made> {
 /** Makes the folder of a task; what an earlier attempt has left is moved aside. @throws FileError */
 export async function prepareFolder(
   host: FileHost,
-  { folder, job }: Pick<Task, 'folder' | 'job'>,
+  { folder, job, made }: Pick<Task, 'folder' | 'job' | 'made'>,
 ): Promise<void> {
   try {
     if (madeFolder(folder)) return
     // Where a link leads nothing is moved aside.
     if ((await lstat(folder).catch(() => undefined))?.isSymbolicLink()) await unlink(folder)
     await makeFolder(folder)
-    // What there is of a job's result is of the same job.
-    if (job !== null) return
+    // What there is of it is of the same request.
+    if (job !== null || made !== null) return
     const names = await readdir(folder)
     const left = names.filter((name) => !name.startsWith(asideName))
     if (left.length === 0) return
@@ -132,7 +132,7 @@ export async function prepareFolder(
   } catch (error) {
     const known = error instanceof ModelgateError ? error : writeError(error, folder)
     // Of a job that was started earlier it says nothing.
-    throw job === null ? known.amend({ billed: 'no' }) : known
+    throw job === null && made === null ? known.amend({ billed: 'no' }) : known
   }
 }
 

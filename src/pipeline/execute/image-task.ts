@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { objectOf, stringOf } from '../../json.ts'
 import { imageRequest, type ImagePlan, type ImageRequest } from '../../operations/image-request.ts'
 import { readImageFile, sourceProblems } from '../../operations/image-sources.ts'
-import { makeImages } from '../../operations/make-images.ts'
+import { fetchImages, makeImages } from '../../operations/make-images.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { requestBody } from './task-body.ts'
@@ -20,7 +20,7 @@ const plan: ImagePlan = {
   download: true,
   savePartials: false,
   sidecar: false,
-  strict: true,
+  strict: false,
   allowPrivateUrls: false,
 }
 
@@ -43,14 +43,17 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   const parts = { command, model, body, ...sources, warnings: [], family, validate: false } as const
   const request: ImageRequest = await imageRequest(call.context, parts, plan, list)
   list.throwIfAny()
-  const outcome = await makeImages(call, request, plan)
+  const outcome =
+    task.made === null
+      ? await makeImages(call, request, { ...plan, onMade: (made) => task.onMade(made) })
+      : await fetchImages(call, request, plan, task.made)
   const document = wholeResult(task, outcome)
   // More than were asked for may have come; they stay in the folder.
   const files = document.files.slice(0, request.wanted.length)
   return {
     outputs: await Promise.all(files.map(({ path }) => mediaFacts(call.context, path))),
     provenance: {
-      model: stringOf(objectOf(document.response)['model']) ?? document.model,
+      model: task.made?.model ?? stringOf(objectOf(document.response)['model']) ?? document.model,
       request_id: document.request_id,
       job_id: null,
       usage: document.usage,

@@ -1,4 +1,5 @@
 import type { Money } from '../../cost/amount.ts'
+import type { MadeImages } from '../../operations/image-request.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
@@ -15,6 +16,10 @@ export interface Task {
   readonly folder: string
   /** The remote job of an earlier attempt: it is waited for, and nothing is sent. */
   readonly job: { readonly id: string; readonly kind: 'video' | 'operation' } | null
+  /** The results of an earlier attempt that are at addresses: they are fetched, and nothing is sent. */
+  readonly made: MadeImages | null
+  /** Called with the addresses of results before they are fetched; it goes on when they are on disk. */
+  onMade(made: MadeImages): Promise<void>
   /** Called when the id of a remote job is known; it goes on when that is on disk. */
   onJob(id: string, kind: 'video' | 'operation'): Promise<void>
   onProgress(progress: TaskProgress): void

@@ -74,7 +74,7 @@ function planOf({ task: { instance }, call: { context, redactor }, shared }: Tas
     refetch: false,
     isCopy: false,
     allowPrivateUrls: false,
-    strict: true,
+    strict: false,
     pollIntervalS: shared.pollIntervalS,
     deadlineMs: undefined,
     resume: () => nextCommand(['modelgate', 'run']),

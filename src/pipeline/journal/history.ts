@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { shownPath } from '../../files/file-error.ts'
+import type { MadeImages } from '../../operations/image-request.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'
@@ -52,7 +53,12 @@ export interface Spent {
 interface KeyHistory {
   readonly result: RecordedResult | null
   /** A request that may have been sent, and of which nothing more is known than its job. */
-  readonly open: ({ readonly job: RemoteJob | null } & Pick<OpenIntent, 'queue' | 'queueAt'>) | null
+  readonly open:
+    | ({ readonly job: RemoteJob | null; readonly made: MadeImages | null } & Pick<
+        OpenIntent,
+        'queue' | 'queueAt'
+      >)
+    | null
   /** Whether it was discarded, and has no result since. */
   readonly isDiscarded: boolean
 }
@@ -65,6 +71,8 @@ export interface History {
   readonly intents: ReadonlyMap<string, OpenIntent>
   /** Remote jobs to go on with, also where the line of the intent was damaged. */
   readonly jobs: ReadonlyMap<string, RemoteJob>
+  /** Results that are made, and not fetched yet. */
+  readonly made: ReadonlyMap<string, MadeImages>
   /** How the newest attempt failed, if it did. */
   readonly failures: ReadonlyMap<string, RecordedFailure>
   /** The idempotency keys of requests of which nothing is to be fetched any more. */
@@ -87,6 +95,7 @@ export function createHistory(problems: readonly string[] = []): History {
   const results = new Map<string, RecordedResult>()
   const intents = new Map<string, OpenIntent>()
   const jobs = new Map<string, RemoteJob>()
+  const made = new Map<string, MadeImages>()
   const failures = new Map<string, RecordedFailure>()
   const costs = new Map<string, number>()
   const settled = new Set<string>()
@@ -102,6 +111,7 @@ export function createHistory(problems: readonly string[] = []): History {
     if (intent !== undefined) settled.add(intent.idempotencyKey)
     intents.delete(key)
     jobs.delete(key)
+    made.delete(key)
   }
   const apply = (event: JournalEvent) => {
     switch (event.type) {
@@ -134,6 +144,9 @@ export function createHistory(problems: readonly string[] = []): History {
       }
       case 'job':
         jobs.set(event.key, { id: event.id, kind: event.kind })
+        return
+      case 'made':
+        made.set(event.key, event.made)
         return
       case 'result': {
         const { instance, key, variant, result, rejected } = event
@@ -170,6 +183,7 @@ export function createHistory(problems: readonly string[] = []): History {
     results,
     intents,
     jobs,
+    made,
     failures,
     settled,
     costs,
@@ -180,7 +194,9 @@ export function createHistory(problems: readonly string[] = []): History {
       const result = results.get(key) ?? null
       const job = jobs.get(key) ?? null
       const { queue = null, queueAt = null } = intents.get(key) ?? {}
-      const open = intents.has(key) || job !== null ? { job, queue, queueAt } : null
+      const found = made.get(key) ?? null
+      const isOpen = intents.has(key) || job !== null || found !== null
+      const open = isOpen ? { job, made: found, queue, queueAt } : null
       const isDiscarded = discarded.has(key)
       return result === null && open === null && !isDiscarded ? undefined : { result, open, isDiscarded }
     },

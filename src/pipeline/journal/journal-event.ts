@@ -1,7 +1,8 @@
+import type { MadeImages } from '../../operations/image-request.ts'
 import type { Result } from '../lock/lock-block.ts'
 
 /**
- * A line of a journal. Of one key the events come in this order: `intent`, `job` (for a remote job), and then one of
+ * A line of a journal. Of one key the events come in this order: `intent`, `job` (for a remote job) or `made`, and then one of
  * `result`, `failure` and `release`. An intent that none of them follows is under way, or its outcome is unknown.
  */
 export type JournalEvent =
@@ -37,6 +38,8 @@ export type JournalEvent =
       readonly id: string
       readonly kind: 'video' | 'operation' | 'response'
     }
+  /** The addresses of results, as soon as the reply is read and before anything is fetched. */
+  | { readonly type: 'made'; readonly key: string; readonly made: MadeImages }
   /** The files are in the store, or among the candidates; `rejected` says which asserts failed. */
   | {
       readonly type: 'result'

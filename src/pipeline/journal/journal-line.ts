@@ -29,6 +29,13 @@ const orNothing =
     value === undefined || check(value)
 const isResult: Check = (value) => isObject(value) && Array.isArray(value['outputs'])
 
+const isMade: Check = (value) =>
+  isObject(value) &&
+  isText(value['origin']) &&
+  isNumber(value['expires_at']) &&
+  Array.isArray(value['images']) &&
+  value['images'].every((image) => isObject(image) && isCount(image['index']) && isText(image['url']))
+
 const attempt = { instance: isText, key: isText, variant: isCount }
 
 /** What readers rely on, for each type of event. */
@@ -43,6 +50,7 @@ const fields: Readonly<Record<JournalEvent['type'], Readonly<Record<string, Chec
     queue_at: orNothing(isText),
   },
   job: { key: isText, id: isText, kind: isText },
+  made: { key: isText, made: isMade },
   result: { ...attempt, result: isResult, rejected: orNull(isTexts) },
   failure: {
     instance: isText,

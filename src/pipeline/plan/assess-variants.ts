@@ -35,6 +35,8 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   if (variants.some(({ found }) => found.kind === 'unknown')) {
     return { ...base, state: 'unknown', reasons: [sent] }
   }
+  const lost = variants.flatMap(({ found }) => (found.kind === 'lost' ? found.reason : []))
+  if (lost.length > 0) return { ...base, state: 'lost', reasons: lost }
   if (result !== null && outputs !== null) {
     const wasRejected = Boolean(world.history.of(keys[0]!)?.result?.rejected)
     const reason = wasRejected ? 'It was rejected, and holds its asserts now.' : 'Its result was made before.'
@@ -61,7 +63,9 @@ async function assessMissing(
     variants.length === 1 ? reason : `Candidate ${one.number}: ${reason}`
   const reasonsOf = (one: Examined) =>
     'reasons' in one.found ? one.found.reasons.map((reason) => numbered(one, reason)) : []
-  const missing = variants.filter((one) => one.found.kind === 'missing')
+  const missing = variants.flatMap((one) =>
+    one.found.kind === 'missing' ? { ...one, found: one.found } : [],
+  )
   const there = variants.filter((one) => one.found.kind === 'there')
   const toMake = missing.map(({ number, key }) => ({ number, key }))
   if (missing.length > 0) {
@@ -75,6 +79,9 @@ async function assessMissing(
   }
   const details = variants.flatMap(reasonsOf)
   if (missing.length === 0) return { ...base, state: 'rejected', reasons: details }
+  if (missing.every(({ found: { isMade = false } }) => isMade)) {
+    return { ...base, state: 'unfetched', reasons: details, toMake }
+  }
   const why = found === null ? [] : whyStale(subject, known)
   return { ...base, state: found === null ? 'new' : 'stale', reasons: [...why, ...details], toMake }
 }

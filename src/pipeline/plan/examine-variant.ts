@@ -12,8 +12,15 @@ export type VariantState =
   | { readonly kind: 'unknown' }
   /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
   | { readonly kind: 'elsewhere'; readonly queueAt: string | null }
-  /** To be generated, or gone on with. */
-  | { readonly kind: 'missing'; readonly reasons: readonly string[] }
+  /** It was made and billed, and could not be fetched before its address expired. */
+  | { readonly kind: 'lost'; readonly reason: string }
+  /** To be generated, or gone on with: `isMade` where only its files are to be fetched. */
+  | { readonly kind: 'missing'; readonly reasons: readonly string[]; readonly isMade?: boolean }
+
+/** The exit code of a reply that breaks the contract, among it a result that came whole and is damaged. */
+const damagedExit = 8
+
+const madeNotFetched = 'It was made and billed, and could not be fetched.'
 
 /** Looks for the result of a key in journals, candidates and the lock. */
 export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
@@ -21,6 +28,16 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
   if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
   const { result: recorded = null, open = null } = history.of(key) ?? {}
   if (open !== null) {
+    if (open.made !== null) {
+      const until = new Date(open.made.expires_at * 1000).toISOString().replace('.000Z', 'Z')
+      if (open.made.expires_at * 1000 <= world.now)
+        return { kind: 'lost', reason: `${madeNotFetched} Its address was valid until ${until}.` }
+      return {
+        kind: 'missing',
+        reasons: [`${madeNotFetched} It can be fetched until ${until}.`],
+        isMade: true,
+      }
+    }
     if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
     if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
     if (isSentAgain) return { kind: 'missing', reasons: [] }
@@ -37,6 +54,10 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
     return { kind: 'rejected', reasons: [...recorded.rejected, 'Its files are gone.'] }
   }
   const failure = history.failures.get(key)
+  // What came in the reply itself, and is damaged, cannot be asked for again either.
+  const isLost =
+    failure?.code === 'result_expired' || (failure?.billed === 'yes' && failure.exit_code === damagedExit)
+  if (isLost) return { kind: 'lost', reason: `It was made and billed. ${failure!.message}` }
   return { kind: 'missing', reasons: failure === undefined ? [] : [`It failed before: ${failure.message}`] }
 }
 

@@ -70,7 +70,8 @@ function creationsOf(
   for (const assessment of assessments) {
     const { instance, state, toMake } = assessment
     // What was started before is only waited for.
-    const requests = toMake.filter(({ key }) => !keys.has(key) && !history.of(key)?.open?.job)
+    const isStarted = (key: string) => Boolean(history.of(key)?.open?.job ?? history.of(key)?.open?.made)
+    const requests = toMake.filter(({ key }) => !keys.has(key) && !isStarted(key))
     for (const { key } of toMake) keys.add(key)
     const count = state === 'pending' ? requestsLeft(assessment) : requests.length
     if (count === 0) continue

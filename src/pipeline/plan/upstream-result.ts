@@ -87,13 +87,13 @@ function whyUnknown({ text, candidate }: Reference, assessment: Assessment): Ups
   const hasToBePicked = candidate === null && instance.variants > 1 && instance.pick === null
   const isMade =
     candidate === null
-      ? state === 'stale' || state === 'new'
+      ? state === 'stale' || state === 'new' || state === 'unfetched'
       : toMake.some(({ number }) => number === candidate)
   if ((isMade || state === 'pending') && !hasToBePicked) {
     return { state: 'pending', reason: `It needs ${text}, which is made first.` }
   }
   if (candidate !== null && !standing.has(state)) return blocked(text, 'a candidate that is not there')
-  const mayBePicked = ['awaiting', 'stale', 'new', 'pending'].includes(state)
+  const mayBePicked = ['awaiting', 'stale', 'new', 'unfetched', 'pending'].includes(state)
   return blocked(text, hasToBePicked && mayBePicked ? obstacles.awaiting : obstacles[state])
 }
 
@@ -111,6 +111,7 @@ const obstacles: Readonly<Record<State, string>> = {
   lost: 'which is lost',
   stale: 'which is out of date',
   new: 'which was never made',
+  unfetched: 'whose file has not been fetched yet',
   pending: 'which is made first',
   awaiting: 'of which no candidate is picked',
   changed: 'which was changed by hand',

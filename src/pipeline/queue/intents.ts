@@ -209,7 +209,9 @@ export function openIntents(documents: DocumentStore, options: WorkerOptions): I
     if (isLost) at.task = { ...at.task, mayBeThere: true }
     // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
     const mayRepeatLost = isSentAgain || at.task.onUnknown === 'retry'
-    const isRepeated = isLost && mayRepeatLost && thrown.facts.shouldRetry !== false
+    // What is made and could not be fetched is not made again.
+    const isMade = thrown.exit === 'running'
+    const isRepeated = isLost && !isMade && mayRepeatLost && thrown.facts.shouldRetry !== false
     const error = isRepeated ? thrown.amend({ exit: 'later', billed: 'no', cause: thrown }) : thrown
     const isKnown = leave(at, ref, error)
     if (isLost && !isRepeated) {

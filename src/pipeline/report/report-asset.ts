@@ -130,6 +130,7 @@ function nextWords({ next }: AssetSources, id: string, state: State): readonly s
     case 'rejected':
       return next('--regenerate', id)
     case 'restorable':
+    case 'unfetched':
     case 'stale':
     case 'new':
     case 'pending':

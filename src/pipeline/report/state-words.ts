@@ -28,6 +28,11 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
     tone: 'failed',
     meaning: 'A file that is not in the lock is where the output belongs.',
   },
+  unfetched: {
+    label: 'not fetched',
+    tone: 'work',
+    meaning: 'It is made and billed; a run fetches it, free, until its address expires.',
+  },
   awaiting: { label: 'awaiting', tone: 'decision', meaning: 'There are candidates, and none is picked.' },
   stale: { label: 'stale', tone: 'work', meaning: 'The request has changed since the output was made.' },
   new: { label: 'new', tone: 'work', meaning: 'There is no output yet.' },

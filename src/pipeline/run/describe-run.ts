@@ -158,6 +158,8 @@ function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: Ru
       return 'ok'
     case 'unknown':
       return mode === 'check' ? 'outdated' : 'unknown'
+    case 'unfetched':
+      return mode === 'run' ? 'running' : 'outdated'
     case 'rejected':
       return mode === 'check' ? 'outdated' : 'partial'
     // What it waits for has an end of its own, unless that is not among what was chosen.

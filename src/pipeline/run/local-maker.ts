@@ -1,6 +1,6 @@
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
-import { asModelgateError, billedOf, ModelgateError } from '../../errors.ts'
+import { asModelgateError, billedOf, ModelgateError, UsageError } from '../../errors.ts'
 import { executeTask } from '../execute/execute-task.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
@@ -57,16 +57,18 @@ async function make(making: Making, request: Request): Promise<Attempted> {
   const { run, lanes } = making
   const { instance, key, variant } = request
   const { history } = run.project
+  /** Whether the gateway has accepted it: what is left is free. */
+  const isStarted = () => history.jobs.has(key) || history.made.has(key)
   // What has been started already goes first: its result may expire.
-  const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: history.jobs.has(key) }
+  const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: isStarted() }
   let created = 0
   // By an attempt whose outcome is unknown, of this process or an earlier one.
-  let mayBeBilled = history.intents.has(key) && !history.jobs.has(key)
+  let mayBeBilled = history.intents.has(key) && !isStarted()
   try {
     const task = await lanes.run(instance.lane, order, async (attempt) => {
       const upstream = await filesOfReferences(run, instance)
       // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
-      const isLost = history.intents.has(key) && !history.jobs.has(key) && !run.world.isSentAgain
+      const isLost = history.intents.has(key) && !isStarted() && !run.world.isSentAgain
       if (isLost) await run.record({ type: 'discard', key })
       const resumed = history.intents.has(key)
       if (!resumed) created += await beginRequest(making, request)
@@ -78,6 +80,8 @@ async function make(making: Making, request: Request): Promise<Attempted> {
         idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
         upstream,
         job: jobOf(run, key),
+        made: madeBefore(making, key),
+        onMade: (made) => run.record({ type: 'made', key, made }),
         onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
         onProgress: ({ state, percent }) =>
           run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
@@ -93,7 +97,7 @@ async function make(making: Making, request: Request): Promise<Attempted> {
         created -= await giveUp(making, request, error, resumed)
         throw thrown
       } finally {
-        order.isFollowUp = history.jobs.has(key)
+        order.isFollowUp = isStarted()
       }
     })
     return { task, error: null, created }
@@ -163,6 +167,20 @@ function realError(error: ModelgateError): ModelgateError {
 function jobOf({ project }: Run, key: string): Task['job'] {
   const job = project.history.jobs.get(key)
   return job === undefined || job.kind === 'response' ? null : { id: job.id, kind: job.kind }
+}
+
+/** @throws UsageError for what was made on another gateway */
+function madeBefore({ run: { project }, execute }: Making, key: string): Task['made'] {
+  const made = project.history.made.get(key) ?? null
+  const { origin } = execute.gateway.baseUrl
+  if (made === null || execute.project.isSandbox || made.origin === origin) return made
+  throw new UsageError(
+    `It was made on ${made.origin}, and is to be fetched with that gateway, not ${origin}.`,
+    {
+      code: 'other_gateway',
+      hint: `Run it with the --base-url, or the --profile, of ${made.origin}; or make it again: --regenerate.`,
+    },
+  )
 }
 
 /** Writes down how an attempt has failed. @returns how much it has certainly not created, and so is not counted */

@@ -23,7 +23,7 @@ export async function fetchResult(
   const names = result.outputs.map(({ path }) => path)
   // What stands in a queue must not choose where it is written.
   if (!names.every((name) => /^\d+\.\w+$/.test(name))) throw lost(instance.id, 'names no files of a result')
-  await prepareFolder(run.call.context, { folder, job: null })
+  await prepareFolder(run.call.context, { folder, job: null, made: null })
   const amount = known === null ? undefined : amountFrom(known.amount)
   const done: TaskResult = {
     result,

@@ -26,7 +26,7 @@ export async function recordEnd(
   const intent = history.intents.get(key)
   if (intent === undefined) return 0
   const billed = billedOf(error)
-  const mayBeThere = resumed || history.jobs.has(key)
+  const mayBeThere = resumed || history.jobs.has(key) || history.made.has(key)
   const isOver = isAnswered(error) || (billed === 'no' && !mayBeThere)
   // Still under way, or unknown: the next run looks at what is left, and goes on with it.
   if (!isOver) return 0

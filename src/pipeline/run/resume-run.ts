@@ -69,7 +69,9 @@ export async function takeUpReplies(
   { context, redactor }: { readonly context: OperationContext; readonly redactor: Redactor },
 ): Promise<void> {
   const { history, manifest } = keeping.project
-  const open = [...history.intents.values()].filter(({ key }) => !history.jobs.has(key))
+  const open = [...history.intents.values()].filter(
+    ({ key }) => !history.jobs.has(key) && !history.made.has(key),
+  )
   if (open.length === 0) return
   const started = await startedJobs(context, manifest.project, redactor)
   for (const { key, variant, instance: id, idempotencyKey } of open) {

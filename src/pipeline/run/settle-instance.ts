@@ -147,6 +147,9 @@ async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<v
 async function failed(run: Run, now: Assessment, error: ModelgateError): Promise<InstanceEnd> {
   if (error.exit === 'limit') return { ...ended(now, 'skipped'), error }
   const isCut = cutShort.has(error.exit)
+  if (error.exit === 'running' && error.facts.phase === 'result') {
+    return { ...ended({ ...(await assessAgain(run, now)), state: 'unfetched' }, 'unfetched'), error }
+  }
   if (error.exit !== 'unknown' && !isCut) return { ...ended(now, 'failed'), error }
   // The journal tells whether it had been sent.
   const again = await assessAgain(run, now)

@@ -39,7 +39,7 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   failed: { message: 'Failed. When the cause is gone, run it again.', commands: runThem },
   lost: {
     message:
-      'Locked, but neither the file nor its bytes are here. Get the file from version control or from the machine that made it. Only if it is gone for good, make it again.',
+      'Made, but neither the file nor its bytes are here. Get the file from version control or from the machine that made it. Only if it is gone for good, make it again: that is paid for.',
     commands: regenerate,
   },
   changed: {
@@ -55,6 +55,10 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
     message:
       'The result is kept, but does not hold its asserts. Loosen them in the manifest, or make it again.',
     commands: regenerate,
+  },
+  unfetched: {
+    message: 'Made and billed, and not fetched yet. Fetch it, free, before its address expires.',
+    commands: runThem,
   },
   awaiting: {
     message: 'Look at the candidates, then pick one, such as the second.',

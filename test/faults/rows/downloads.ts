@@ -11,6 +11,8 @@ const times = (count: number, reply: ServerReply) => Array<ServerReply>(count).f
 const isOfJob = ({ name }: Call) => name.includes('video')
 const refused: Expected = { exit: 4, says: /HTTP 4\d\d/, leaves: 'nothing' }
 
+const goneAt = (code: number) => (code === 410 ? ({ isGone: true } as const) : {})
+
 const bodyOf = ({ reply }: Exchange) => Buffer.concat(reply.pieces)
 const half = (exchange: Exchange) => bodyOf(exchange).subarray(0, bodyOf(exchange).length >> 1)
 const lengthOf = (exchange: Exchange) => ({ 'content-length': String(bodyOf(exchange).length) })
@@ -45,13 +47,13 @@ export const downloads: readonly FaultRow[] = [
         name: `HTTP ${code}, for ever`,
         where: isOfJob,
         replies: () => times(10, status(code)),
-        expects: { download: { ...refused, attempts: 2 } },
+        expects: { download: { ...refused, ...goneAt(code), attempts: 2 } },
       },
       {
         name: `HTTP ${code}, of a result that belongs to no job`,
         where: (call: Call) => !isOfJob(call),
         replies: () => [status(code)],
-        expects: { download: refused },
+        expects: { download: { ...refused, ...goneAt(code) } },
       },
     ]),
   },

@@ -432,11 +432,16 @@ describe('an address that has expired', () => {
     expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 result_expired' })
   })
 
-  test('of which nobody knows when says so', async () => {
-    const server = await localServer([expired, expired])
-    const fetcher = createVideoFetcher(testGateway(server.url), report({}), async () => report({}))
-    const { error } = await fetched((writer) => fetcher.fetch(0, writer))
-    expect(error!.message).toContain('has expired, or requires a key of its own')
+  test('that may only want another key is not gone, one that says so is', async () => {
+    for (const [status, outcome] of [
+      [403, '4 url_expired'],
+      [410, '4 result_expired'],
+    ] as const) {
+      const reply = text('', { status })
+      const server = await localServer([reply, reply])
+      const fetcher = createVideoFetcher(testGateway(server.url), report({}), async () => report({}))
+      expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome })
+    }
   })
 
   test('may be not found any more', async () => {

@@ -161,7 +161,7 @@ test('what became of a request no longer matters', async () => {
   await journal.append(intent)
   await journal.close()
   const history = await readHistory(project)
-  expect(history.of(key)?.open).toEqual({ job: null, queue: null, queueAt: null })
+  expect(history.of(key)?.open).toEqual({ job: null, made: null, queue: null, queueAt: null })
   world.write({ 'copy/hero.txt': 'one' })
   const { context, store, candidates } = world
   await adopt({ context, world: world.world({ history }), history, store, candidates }, ['hero'], 'Ada')

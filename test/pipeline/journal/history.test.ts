@@ -154,7 +154,7 @@ describe('a key', () => {
   })
 
   test('is open with its job, also where the line of its intent is lost', () => {
-    const open = { job: null, queue: null, queueAt: null }
+    const open = { job: null, made: null, queue: null, queueAt: null }
     expect(after(intent('a')).of('a')).toEqual({ result: null, open, isDiscarded: false })
     expect(after(remoteJob('a')).of('a')?.open).toEqual({ ...open, job: { id: 'job-a', kind: 'video' } })
     expect(after().of('a')).toBeUndefined()
@@ -166,8 +166,8 @@ test('an intent tells the queue that it was given to', async () => {
   writeRun(project, first, [begin(first), intent('a', { queue: 'q1', queue_at: 'redis://one' }), intent('b')])
   const history = await readHistory(project)
   expect([history.of('a')?.open, history.of('b')?.open]).toEqual([
-    { job: null, queue: 'q1', queueAt: 'redis://one' },
-    { job: null, queue: null, queueAt: null },
+    { job: null, made: null, queue: 'q1', queueAt: 'redis://one' },
+    { job: null, made: null, queue: null, queueAt: null },
   ])
   // The queue counts what it was given.
   expect(history.usedOutside('q1')).toEqual({ creates: 1, cost: 0n })

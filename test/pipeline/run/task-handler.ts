@@ -50,6 +50,8 @@ export function taskHandler({ documents, store, url, name = 'worker', isSentAgai
             idempotencyKey: task.attempt,
             folder: join(folder, 'work'),
             job: job as { id: string; kind: 'video' } | null,
+            made: null,
+            async onMade() {},
             onJob: (id, kind) => intents.started(ref, { id, kind }),
             onProgress() {},
           },

@@ -67,12 +67,12 @@ const cases: readonly Case[] = [
     saved: red,
   },
   { name: 'a large picture', downloads: [picture(large)], exit: 0, saved: large },
-  { name: '403', downloads: [text('expired', { status: 403 })], exit: 4, says: /HTTP 403/ },
+  { name: '403', downloads: [text('expired', { status: 403 })], exit: 11, says: /HTTP 403/ },
   { name: '410', downloads: [text('', { status: 410 })], exit: 4, says: /HTTP 410/ },
   {
     name: '404 for good',
     downloads: Array(4).fill(text('', { status: 404 })),
-    exit: 4,
+    exit: 11,
     says: /404/,
     waits: 3,
   },
@@ -86,7 +86,7 @@ const cases: readonly Case[] = [
   {
     name: '503 for good',
     downloads: Array(3).fill(text('', { status: 503 })),
-    exit: 5,
+    exit: 11,
     says: /503/,
     waits: 2,
   },
@@ -97,12 +97,12 @@ const cases: readonly Case[] = [
     saved: red,
     waits: 1,
   },
-  { name: 'a page', downloads: [text(html)], exit: 8, says: /an HTML or XML document instead of an image/ },
-  { name: 'an empty file', downloads: [text('')], exit: 8, says: /empty/ },
+  { name: 'a page', downloads: [text(html)], exit: 11, says: /an HTML or XML document instead of an image/ },
+  { name: 'an empty file', downloads: [text('')], exit: 11, says: /empty/ },
   {
     name: 'a damaged picture, twice the same',
     downloads: Array(2).fill(picture(red.subarray(0, -5))),
-    exit: 8,
+    exit: 11,
     says: /a damaged image: the PNG data ends too early\. The received data is kept as "x\.damaged\.png"\.$/,
     damaged: red.subarray(0, -5),
     waits: 1,
@@ -124,7 +124,7 @@ const cases: readonly Case[] = [
   {
     name: 'a picture that breaks off for good',
     downloads: Array(3).fill(cut(red, 40)),
-    exit: 5,
+    exit: 11,
     says: /The received data is kept as "x\.damaged\.png"\.$/,
     damaged: red.subarray(0, 40),
     waits: 2,
@@ -132,7 +132,7 @@ const cases: readonly Case[] = [
   {
     name: 'a picture that ends early by closing, for good',
     downloads: [closing(red, 50), closing(red, 45), closing(red, 60)],
-    exit: 5,
+    exit: 11,
     says: /closed before the download was complete: the PNG data ends too early\. The received data is kept/,
     damaged: red.subarray(0, 60),
     waits: 2,
@@ -153,7 +153,7 @@ const cases: readonly Case[] = [
       write(red.subarray(0, 60)),
       end,
     ]),
-    exit: 5,
+    exit: 11,
     says: /HTTP 206/,
     waits: 2,
   },
@@ -168,62 +168,62 @@ const cases: readonly Case[] = [
   {
     name: 'redirects without end',
     downloads: Array(6).fill(redirect('/again')),
-    exit: 8,
+    exit: 11,
     says: /redirects more than 5 times/,
   },
   {
     name: 'a redirect to a private address',
     downloads: [redirect('http://192.168.1.1/a.png')],
-    exit: 8,
+    exit: 11,
     says: /192\.168\.1\.1 is not a public address/,
   },
   {
     name: 'a redirect to a mapped address',
     downloads: [redirect('http://[::ffff:169.254.169.254]/latest')],
-    exit: 8,
+    exit: 11,
     says: /not a public address/,
   },
   {
     name: 'a redirect to a file',
     downloads: [redirect('file:///etc/passwd')],
-    exit: 8,
+    exit: 11,
     says: /file: URLs are not allowed/,
   },
   {
     name: 'a redirect to nowhere',
     downloads: [text('', { status: 302 })],
-    exit: 8,
+    exit: 11,
     says: /redirects without a Location/,
   },
   {
     name: 'a private address',
     url: 'http://10.1.2.3/a.png',
     downloads: [],
-    exit: 8,
+    exit: 11,
     says: /10\.1\.2\.3 is not a public address/,
   },
   {
     name: 'the address of cloud metadata',
     url: 'http://169.254.169.254/latest',
     downloads: [],
-    exit: 8,
+    exit: 11,
     says: /not a public address/,
   },
   {
     name: 'an address with a password',
     url: 'http://a:b@127.0.0.1/x',
     downloads: [],
-    exit: 8,
+    exit: 11,
     says: /user name or password/,
   },
   {
     name: 'another kind of address',
     url: 'ftp://127.0.0.1/x',
     downloads: [],
-    exit: 8,
+    exit: 11,
     says: /ftp: URLs are not allowed/,
   },
-  { name: 'no address at all', url: 'http://', downloads: [], exit: 8, says: /not a valid URL/ },
+  { name: 'no address at all', url: 'http://', downloads: [], exit: 11, says: /not a valid URL/ },
 ]
 
 /** An address as it can be used from anywhere. */
@@ -311,7 +311,7 @@ test('of several results one that is gone does not keep the others', async () =>
   const server = await localServer([
     images({ url: '/1' }, { url: '/2' }, { url: '/3' }),
     picture(red),
-    text('', { status: 403 }),
+    text('', { status: 410 }),
     picture(blue),
   ])
   const workspace = workspaceAt(server)
@@ -329,7 +329,7 @@ test('of several results one that is gone does not keep the others', async () =>
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
-    failures: [{ index: 2, code: 'url_expired' }],
+    failures: [{ index: 2, code: 'result_expired' }],
     links: [{ index: 2, url: `${server.url}/2` }],
   })
   expect(workspace.files()).toEqual(['x-1.png', 'x-3.png'])
@@ -339,7 +339,7 @@ test('in words, too, one that is gone is told with its address', async () => {
   const server = await localServer([
     images({ url: '/1' }, { url: '/2' }),
     picture(red),
-    text('', { status: 403 }),
+    text('', { status: 410 }),
   ])
   const { code, err } = await workspaceAt(server).run([
     'create',
@@ -352,12 +352,12 @@ test('in words, too, one that is gone is told with its address', async () => {
     'A kite',
   ])
   expect(code).toBe(12)
-  expect(err).toMatch(/^image 2 failed: .* \(HTTP 403\)\. The image has been made; its address is http/m)
+  expect(err).toMatch(/^image 2 failed: .* \(HTTP 410\)\. The image has been made; its address is http/m)
   expect(err).toContain(`its address is ${server.url}/2\n`)
 })
 
 test('of several that are gone each is told with its address', async () => {
-  const gone = text('', { status: 403 })
+  const gone = text('', { status: 410 })
   const server = await localServer([images({ url: '/1' }, { url: '/2' }), gone, gone])
   const { code, err } = await workspaceAt(server).run([
     'create',
@@ -414,7 +414,7 @@ test('--allow-private-urls lets an address through that is not public', async ()
   const words = ['create', '-m', 'm', '--allow-private-urls', '-o', 'x.png', '--max-retries', '0', 'A kite']
   const { code, err } = await workspaceAt(server).run(words)
   // Nobody listens there; the image has been made all the same, so it is no reason to make it again.
-  expect(code).toBe(5)
+  expect(code).toBe(11)
   expect(err).toContain('http://127.0.0.2:1/a.png')
 })
 
@@ -425,7 +425,7 @@ test('an image that cannot be verified, of another format or of none that is kno
     images({ url: '/closed' }, { url: '/framed' }, { url: '/unknown' }),
     closing(bitmap),
     picture(bitmap),
-    picture(unknown),
+    closing(unknown),
   ])
   const workspace = workspaceAt(server)
   const words = ['create', '-m', 'm', '-n', '3', '-o', 'x-{index}.{ext}', '--json', 'A kite']

@@ -2,7 +2,16 @@ import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../../support/local-server.ts'
-import { end, head, json, readAll, text, write, type ServerReply } from '../../support/server-replies.ts'
+import {
+  closeDelimited,
+  end,
+  head,
+  json,
+  readAll,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import { box, ftyp, moov, mp4Bytes } from '../../support/video-bytes.ts'
 import {
   clip,
@@ -62,7 +71,7 @@ test('one that fails does not keep the others, and can be had later without them
   ])
   const workspace = videoWorkspace(server)
   const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
-  expect([code, out]).toEqual([12, 'x-1.mp4\nx-3.mp4\n'])
+  expect([code, out]).toEqual([11, 'x-1.mp4\nx-3.mp4\n'])
   expect(err).toContain('1 of 3 videos could not be saved.')
   expect(err).toContain(`modelgate video wait ${operation}`)
   expect(await workspace.records()).toMatchObject([
@@ -78,7 +87,7 @@ test('one that fails does not keep the others, and can be had later without them
 test('the report of --json tells which one failed, and why', async () => {
   const server = await localServer([started, finished(three), film(), page, film(thirdClip)])
   const { code, out } = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
-  expect(code).toBe(12)
+  expect(code).toBe(11)
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
     files: [{ path: 'x-1.mp4', width: 1280, height: 720, seconds: 4 }, { path: 'x-3.mp4' }],
@@ -90,7 +99,7 @@ test('where all fail the first reason is the error', async () => {
   const server = await localServer([started, finished(three), page, page, page])
   const workspace = videoWorkspace(server)
   const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
-  expect([code, out, workspace.files()]).toEqual([8, '', []])
+  expect([code, out, workspace.files()]).toEqual([11, '', []])
   expect(err).toMatch(/^modelgate: Instead of the video, the gateway sent an HTML page/m)
   expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
 })
@@ -190,7 +199,7 @@ test.each([
 ])('-o -: %s writes nothing to standard output', async (_, replies) => {
   const server = await localServer([started, finished(['/a.mp4']), ...replies])
   const { code, bytes } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-'])
-  expect([code, bytes.length]).toEqual([8, 0])
+  expect([code, bytes.length]).toEqual([11, 0])
 })
 
 test.each([
@@ -335,7 +344,7 @@ test('a download that breaks off begins again, and the file is whole', async () 
 
 test.each([
   ['goes on where the pipe was', clip, 0],
-  ['of another video ends', otherClip, 5],
+  ['of another video ends', otherClip, 11],
 ])('a download to standard output that begins again %s', async (_, again, exit) => {
   const server = await localServer([started, finished(['/a.mp4']), half(), film(again)])
   const { code, bytes } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-'])
@@ -355,7 +364,7 @@ test('a download that always breaks off is given up, and can be fetched later', 
   ])
   const workspace = videoWorkspace(server)
   const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, out]).toEqual([5, ''])
+  expect([code, out]).toEqual([11, ''])
   expectNoPart(workspace)
   expect(await workspace.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
@@ -404,9 +413,9 @@ test('a paid video whose server cannot be reached is to be fetched later, not to
   const server = await localServer([started, finished([address])])
   const words = [...generate, '--wait', '--allow-private-urls', '--json', '-o', 'x.mp4']
   const { code, err } = await videoWorkspace(server).run(words)
-  expect(code).toBe(5)
+  expect(code).toBe(11)
   const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
-  expect(document).toMatchObject({ error: { exit_code: 5, billed: 'yes', phase: 'result' } })
+  expect(document).toMatchObject({ error: { exit_code: 11, billed: 'yes', phase: 'result' } })
   expect(err).toContain(`to fetch it again: modelgate video wait --allow-private-urls ${operation}`)
   expect(err).not.toMatch(/nothing was sent/i)
 })
@@ -452,7 +461,12 @@ test('a video that cannot be judged is kept with a warning, and told as not veri
 
 test('a video of an unknown format is kept, under the name that was asked for or as bin', async () => {
   const noise = Buffer.from(Array.from({ length: 3000 }, (_, at) => (at * at * 31 + 5) % 256))
-  const server = await localServer([started, finished(['/a', '/b']), film(noise), film(noise)])
+  const server = await localServer([
+    started,
+    finished(['/a', '/b']),
+    closeDelimited([noise]),
+    closeDelimited([noise]),
+  ])
   const workspace = videoWorkspace(server)
   const words = ['generate', '-m', 'veo', '--sample-count', '2', '--wait', '-o', 'x-{index}.{ext}', 'A boat']
   const { code, out } = await workspace.run([...words, '--json'])
@@ -476,7 +490,7 @@ test('a video of an unknown format is kept, under the name that was asked for or
     'x-1.bin\nx-2.bin\n',
     ['x-1.bin', 'x-2.bin'],
   ])
-  const named = await localServer([started, finished(['/a']), film(noise)])
+  const named = await localServer([started, finished(['/a']), closeDelimited([noise])])
   const second = await videoWorkspace(named).run([...generate, '--wait', '-o', 'x.mp4'])
   expect([second.code, second.out]).toEqual([0, 'x.mp4\n'])
 })

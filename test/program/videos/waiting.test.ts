@@ -234,7 +234,7 @@ test('--timeout bounds the download after the wait, too', async () => {
   await program.clock.advance(2000)
   await program.until(() => server.requests.length === 3 && server.isEndless)
   await program.clock.advance(18_000)
-  expect(await program.exitCode).toBe(5)
+  expect(await program.exitCode).toBe(11)
   const err = program.context.stderr.text
   expect(err).toContain('The time for the whole command is over (--timeout).')
   expectNoPart(workspace)

@@ -140,6 +140,8 @@ async function fetchResult(
       folder: folder.made,
       job,
       onJob: async () => {},
+      made: null,
+      async onMade() {},
       onProgress() {},
     }
     const ended = await fetchJob(call, own, job, report).then(

@@ -180,6 +180,9 @@ async function attempt(
     idempotencyKey: ref.attempt,
     folder: folder.made,
     job: null,
+    made: null,
+    // What cannot be fetched is an unknown outcome here.
+    async onMade() {},
     async onJob(id, kind) {
       isStarted = true
       await patiently(worker, stop.lastWords, () => intents.started(ref, { id, kind }, message))
