@@ -10,200 +10,125 @@ export interface Group {
   readonly units: readonly Unit[]
 }
 
+/** Of the sources and tests with these names. */
+const unit = (sources: readonly string[], tests: readonly string[]): Unit => ({
+  files: sources.map((name) => `src/${name}.ts`),
+  tests: tests.map((name) => `test/${name}.test.ts`),
+})
+
 /** Each unit has few test files: a change in what a module does when it is loaded runs all of them. */
 export const groups: readonly Group[] = [
   {
     name: 'retry',
     units: [
-      {
-        files: ['src/gateway/retry.ts'],
-        tests: [
-          'test/gateway/retry.test.ts',
-          'test/gateway/send-request.test.ts',
-          'test/gateway/request-whole.test.ts',
+      unit(['gateway/retry'], ['gateway/retry', 'gateway/send-request', 'gateway/request-whole']),
+      unit(
+        ['gateway/send-request'],
+        [
+          'gateway/send-request',
+          'gateway/request-whole',
+          'gateway/trace',
+          'gateway/idempotency-key',
+          'gateway/wire-request',
         ],
-      },
-      {
-        files: ['src/gateway/send-request.ts'],
-        tests: [
-          'test/gateway/send-request.test.ts',
-          'test/gateway/request-whole.test.ts',
-          'test/gateway/trace.test.ts',
-          'test/gateway/idempotency-key.test.ts',
-          'test/gateway/wire-request.test.ts',
-        ],
-      },
+      ),
     ],
   },
   {
     name: 'failures',
     units: [
-      { files: ['src/gateway/exchange-error.ts'], tests: ['test/gateway/exchange-error.test.ts'] },
-      {
-        files: ['src/gateway/status-error.ts'],
-        tests: ['test/gateway/status-error.test.ts', 'test/gateway/wait-hint.test.ts'],
-      },
-      {
-        files: ['src/gateway/content-refusal.ts'],
-        tests: ['test/gateway/content-refusal.test.ts'],
-      },
-      {
-        files: ['src/gateway/reply-errors.ts'],
-        tests: ['test/gateway/reply-errors.test.ts', 'test/gateway/status-error.test.ts'],
-      },
+      unit(['gateway/exchange-error'], ['gateway/exchange-error']),
+      unit(['gateway/status-error'], ['gateway/status-error', 'gateway/wait-hint']),
+      unit(['gateway/content-refusal'], ['gateway/content-refusal']),
+      unit(['gateway/reply-errors'], ['gateway/reply-errors', 'gateway/status-error']),
     ],
   },
   {
     name: 'redaction',
     units: [
-      {
-        files: ['src/redact/forms.ts', 'src/redact/key-forms.ts', 'src/redact/spans.ts'],
-        tests: ['test/redact/forms.test.ts', 'test/redact/key-forms.test.ts', 'test/redact/spans.test.ts'],
-      },
-      {
-        files: ['src/redact/matcher.ts'],
-        tests: ['test/redact/matcher.test.ts'],
-      },
-      { files: ['src/redact/streams.ts'], tests: ['test/redact/streams.test.ts'] },
-      {
-        files: ['src/output/gate.ts'],
-        tests: [
-          'test/output/gate.test.ts',
-          'test/output/gate-streams.test.ts',
-          'test/output/sanitise.test.ts',
-          'test/output/redact.test.ts',
-        ],
-      },
+      unit(
+        ['redact/forms', 'redact/key-forms', 'redact/spans'],
+        ['redact/forms', 'redact/key-forms', 'redact/spans'],
+      ),
+      unit(['redact/matcher'], ['redact/matcher']),
+      unit(['redact/streams'], ['redact/streams']),
+      unit(['output/gate'], ['output/gate', 'output/gate-streams', 'output/sanitise', 'output/redact']),
     ],
   },
   {
     name: 'atomic-files',
     units: [
-      {
-        files: ['src/files/atomic-file.ts', 'src/files/open-atomic-file.ts', 'src/files/write-target.ts'],
-        tests: [
-          'test/files/atomic-file-faults.test.ts',
-          'test/files/atomic-file.test.ts',
-          'test/files/direct-file.test.ts',
-          'test/files/folder.test.ts',
-          'test/files/rescue-file.test.ts',
-          'test/files/sync-file.test.ts',
+      unit(
+        ['files/atomic-file', 'files/open-atomic-file', 'files/write-target'],
+        [
+          'files/atomic-file-faults',
+          'files/atomic-file',
+          'files/direct-file',
+          'files/folder',
+          'files/rescue-file',
+          'files/sync-file',
         ],
-      },
-      { files: ['src/files/save-new-file.ts'], tests: ['test/files/save-new-file.test.ts'] },
-      {
-        files: ['src/files/lock-file.ts'],
-        tests: ['test/files/lock-file.test.ts', 'test/platform/held-files.test.ts'],
-      },
+      ),
+      unit(['files/save-new-file'], ['files/save-new-file']),
+      unit(['files/lock-file'], ['files/lock-file', 'platform/held-files']),
     ],
   },
   {
     name: 'standard-input',
     units: [
-      {
-        files: ['src/commands/shared/input/standard-input.ts'],
-        tests: ['test/commands/shared/input/standard-input.test.ts'],
-      },
-      {
-        files: ['src/commands/shared/input/questions.ts'],
-        tests: ['test/commands/shared/input/questions.test.ts', 'test/commands/shared/ask.test.ts'],
-      },
+      unit(['commands/shared/input/standard-input'], ['commands/shared/input/standard-input']),
+      unit(['commands/shared/input/questions'], ['commands/shared/input/questions', 'commands/shared/ask']),
     ],
   },
   {
     name: 'exit-codes',
-    units: [
-      { files: ['src/errors.ts'], tests: ['test/errors.test.ts'] },
-      { files: ['src/pipeline/run-exit.ts'], tests: ['test/pipeline/run-exit.test.ts'] },
-    ],
+    units: [unit(['errors'], ['errors']), unit(['pipeline/run-exit'], ['pipeline/run-exit'])],
   },
   {
     name: 'contract',
     units: [
-      {
-        files: ['src/contract/field.ts'],
-        tests: [
-          'test/contract/field.test.ts',
-          'test/contract/check.test.ts',
-          'test/contract/rules.test.ts',
-          'test/contract/families.test.ts',
-        ],
-      },
-      {
-        files: ['src/contract/size-rule.ts', 'src/contract/families.ts'],
-        tests: ['test/contract/families.test.ts'],
-      },
+      unit(['contract/field'], ['contract/field', 'contract/check', 'contract/rules', 'contract/families']),
+      unit(['contract/size-rule', 'contract/families'], ['contract/families']),
     ],
   },
   {
     name: 'journal',
     units: [
-      {
-        files: ['src/pipeline/journal/journal-line.ts'],
-        tests: ['test/pipeline/journal/journal-line.test.ts'],
-      },
-      { files: ['src/pipeline/journal/history.ts'], tests: ['test/pipeline/journal/history.test.ts'] },
-      { files: ['src/pipeline/journal/journal.ts'], tests: ['test/pipeline/journal/journal.test.ts'] },
-      {
-        files: ['src/pipeline/journal/owner-record.ts', 'src/pipeline/journal/owner.ts'],
-        tests: ['test/pipeline/journal/owner.ci.test.ts', 'test/pipeline/journal/owner-record.test.ts'],
-      },
+      unit(['pipeline/journal/journal-line'], ['pipeline/journal/journal-line']),
+      unit(['pipeline/journal/history'], ['pipeline/journal/history']),
+      unit(['pipeline/journal/journal'], ['pipeline/journal/journal']),
+      unit(
+        ['pipeline/journal/owner-record', 'pipeline/journal/owner'],
+        ['pipeline/journal/owner.ci', 'pipeline/journal/owner-record'],
+      ),
     ],
   },
   {
     name: 'lock',
     units: [
-      {
-        files: ['src/pipeline/lock/block-shape.ts', 'src/pipeline/lock/lock-text.ts'],
-        tests: ['test/pipeline/lock/lock-text.test.ts'],
-      },
-      {
-        files: ['src/pipeline/lock/lock-block.ts'],
-        tests: ['test/pipeline/lock/lock-block.test.ts', 'test/pipeline/lock/lock-text.test.ts'],
-      },
-      { files: ['src/pipeline/lock/merge-lock.ts'], tests: ['test/pipeline/lock/merge-lock.ci.test.ts'] },
-      {
-        files: ['src/pipeline/lock/canonical-form.ts'],
-        tests: ['test/pipeline/lock/canonical-form.test.ts'],
-      },
-      { files: ['src/pipeline/lock/project-lock.ts'], tests: ['test/pipeline/lock/project-lock.test.ts'] },
+      unit(['pipeline/lock/block-shape', 'pipeline/lock/lock-text'], ['pipeline/lock/lock-text']),
+      unit(['pipeline/lock/lock-block'], ['pipeline/lock/lock-block', 'pipeline/lock/lock-text']),
+      unit(['pipeline/lock/merge-lock'], ['pipeline/lock/merge-lock.ci']),
+      unit(['pipeline/lock/canonical-form'], ['pipeline/lock/canonical-form']),
+      unit(['pipeline/lock/project-lock'], ['pipeline/lock/project-lock']),
     ],
   },
   {
     name: 'keys',
     units: [
-      {
-        files: ['src/config/key.ts'],
-        tests: [
-          'test/config/key.test.ts',
-          'test/config/key-command.test.ts',
-          'test/config/key-problems.test.ts',
-        ],
-      },
-      { files: ['src/config/credentials.ts'], tests: ['test/config/credentials.test.ts'] },
-      {
-        files: ['src/config/trust.ts'],
-        tests: ['test/config/project-file.test.ts', 'test/config/output-folder.test.ts'],
-      },
-      { files: ['src/pipeline/plan/instance-key.ts'], tests: ['test/pipeline/plan/instance-key.test.ts'] },
+      unit(['config/key'], ['config/key', 'config/key-command', 'config/key-problems']),
+      unit(['config/credentials'], ['config/credentials']),
+      unit(['config/trust'], ['config/project-file', 'config/output-folder']),
+      unit(['pipeline/plan/instance-key'], ['pipeline/plan/instance-key']),
     ],
   },
   {
     name: 'budget',
     units: [
-      {
-        files: ['src/operations/spending.ts'],
-        tests: ['test/operations/spending.test.ts'],
-      },
-      {
-        files: ['src/operations/spending-limits.ts'],
-        tests: ['test/operations/spending-limits.test.ts'],
-      },
-      { files: ['src/files/ledger.ts'], tests: ['test/files/ledger.test.ts'] },
-      {
-        files: ['src/cost/amount.ts', 'src/cost/estimate.ts', 'src/cost/prices.ts'],
-        tests: ['test/cost/amount.test.ts', 'test/cost/estimate.test.ts'],
-      },
+      unit(['operations/spending'], ['operations/spending']),
+      unit(['operations/spending-limits'], ['operations/spending-limits']),
+      unit(['files/ledger'], ['files/ledger']),
+      unit(['cost/amount', 'cost/estimate', 'cost/prices'], ['cost/amount', 'cost/estimate']),
     ],
   },
 ]

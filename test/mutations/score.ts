@@ -9,7 +9,6 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { Stryker } from '@stryker-mutator/core'
 import { groups, type Group, type Unit } from './groups.ts'
-import { survivors } from './survivors.ts'
 
 type Options = NonNullable<ConstructorParameters<typeof Stryker>[0]>
 type Result = Awaited<ReturnType<Stryker['runMutationTest']>>[number]
@@ -24,8 +23,6 @@ interface Score {
   readonly survived: number
   /** Survived because no test runs the code. */
   readonly uncovered: number
-  /** Survivors that `survivors.ts` gives a reason for. */
-  readonly explained: number
   /** Percent noticed, with one decimal place. */
   readonly score: number
   readonly date: string
@@ -55,7 +52,7 @@ for (const group of chosen) {
   scores.push(score)
   keep(score)
 }
-const shown = ['mutants', 'killed', 'timeouts', 'survived', 'uncovered', 'explained', 'score'] as const
+const shown = ['mutants', 'killed', 'timeouts', 'survived', 'uncovered', 'score'] as const
 console.table(Object.fromEntries([...scores, whole(scores)].map((row) => [row.group, row])), [...shown])
 const low = scores.filter(({ score }) => score < lowest)
 for (const { group, score } of low) console.log(`${group}: ${score} % is below ${lowest} %`)
@@ -65,9 +62,8 @@ async function scoreOf(group: Group): Promise<Score> {
   console.log(`\n${group.name}`)
   const results: Result[] = []
   for (const unit of group.units) results.push(...(await resultsOf(unit)))
-  const explained = results.filter((result) => hasSurvived(result) && isExplained(result)).length
-  for (const result of results) if (hasSurvived(result) && !isExplained(result)) console.log(describe(result))
-  return count(group.name, results, explained)
+  for (const result of results) if (hasSurvived(result)) console.log(describe(result))
+  return count(group.name, results)
 }
 
 async function resultsOf({ files, tests }: Unit): Promise<Result[]> {
@@ -96,7 +92,7 @@ function hasSurvived({ status }: Result): boolean {
   return status === 'Survived' || status === 'NoCoverage'
 }
 
-function count(group: string, results: readonly Result[], explained: number): Score {
+function count(group: string, results: readonly Result[]): Score {
   const having = (wanted: Result['status']) => results.filter(({ status }) => status === wanted).length
   const figures = {
     mutants: results.length,
@@ -108,17 +104,16 @@ function count(group: string, results: readonly Result[], explained: number): Sc
   return {
     group,
     ...figures,
-    explained,
     score: percent(figures),
     date: new Date().toISOString().slice(0, 10),
   }
 }
 
 function whole(scores: readonly Score[]): Score {
-  const total = (field: 'mutants' | 'killed' | 'timeouts' | 'survived' | 'uncovered' | 'explained') =>
+  const total = (field: 'mutants' | 'killed' | 'timeouts' | 'survived' | 'uncovered') =>
     scores.reduce((sum, score) => sum + score[field], 0)
   const figures = { mutants: total('mutants'), killed: total('killed'), timeouts: total('timeouts') }
-  const rest = { survived: total('survived'), uncovered: total('uncovered'), explained: total('explained') }
+  const rest = { survived: total('survived'), uncovered: total('uncovered') }
   return { group: 'all', ...figures, ...rest, score: percent(figures), date: '' }
 }
 
@@ -135,13 +130,6 @@ function keep(score: Score): void {
   const place = ({ group }: Score) => groups.findIndex(({ name }) => name === group)
   const rows = [...others, score].sort((a, b) => place(a) - place(b)).map((row) => `  ${JSON.stringify(row)}`)
   writeFileSync(scoresPath, `[\n${rows.join(',\n')}\n]\n`)
-}
-
-function isExplained(result: Result): boolean {
-  const original = originalOf(result)
-  const isThis = ([before, after]: readonly [before: string, after?: string]) =>
-    before === original && (after === undefined || after === result.replacement)
-  return survivors.some(({ file, changes }) => file === fileOf(result) && changes.some(isThis))
 }
 
 function describe(result: Result): string {

@@ -1,3 +1,0 @@
-import type { Survivors } from '../survivors.ts'
-
-export const exitCodes: readonly Survivors[] = []
