@@ -1,63 +1,46 @@
-import { performance } from 'node:perf_hooks'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { allTargets } from './all-targets.ts'
-import { openPulse, report, roundVariable, type Round } from './round.ts'
-import { corpusText, Counterexample, fuzz, inputOf, replayCorpus, shownInput, type Target } from './target.ts'
+import { corpusText, Counterexample, fuzz, replayCorpus } from './target.ts'
 
-/** So many runs between two looks at the time. */
-const batch = { trivial: 2_000, cheap: 500, moderate: 100, dear: 10 }
+interface Round {
+  /** Names of targets; all when there is none. */
+  readonly only: readonly string[]
+  readonly seed: number
+  /** Only this run of the seed. */
+  readonly path?: string
+}
 
-const round = JSON.parse(process.env[roundVariable] ?? 'null') as Round | null
+/** Of each target so many, about ten seconds. */
+const runs = { trivial: 200_000, cheap: 40_000, moderate: 5_000, dear: 500 }
+
+const round = JSON.parse(process.env['FUZZ_ROUND'] ?? 'null') as Round | null
 const chosen = allTargets.filter(({ name }) => round?.only.length === 0 || round?.only.includes(name))
 
 // `npm run fuzz` starts this; without it there is nothing to do.
 test.runIf(round !== null).for(chosen)('$name', { timeout: 0 }, async (target) => {
-  const { folder, seed, path, tellsInput } = round!
-  if (tellsInput) {
-    const input = await inputOf(target, { seed, path })
-    return report(folder, { kind: 'input', text: shownInput(input), entry: entryOf('no end of it', input) })
-  }
-  report(folder, { kind: 'begin', target: target.name })
-  const work = async () => {
-    if (path === undefined) await replayCorpus(target)
-    await fillSlice(target, round!)
-  }
-  const failure = await work().then(() => undefined, failureOf)
-  if (failure !== undefined) report(folder, failure)
+  const { seed, path } = round!
+  if (path === undefined) await replayCorpus(target)
+  const failure = await fuzz(target, { seed, runs: runs[target.cost], path }).catch((error: unknown) => error)
+  if (failure instanceof Counterexample) keep(target.name, failure)
   expect(failure).toBeUndefined()
 })
 
 test.runIf(round !== null)('there is such a target', () => {
-  const names = allTargets.map(({ name, promises }) => `  ${name}: ${promises}`)
-  const text = `There are these targets:\n${names.join('\n')}`
-  if (chosen.length === 0) report(round!.folder, { kind: 'failure', text, entry: undefined })
-  expect(chosen).not.toEqual([])
+  const names = new Set(allTargets.map(({ name }) => name))
+  expect(round!.only.filter((name) => !names.has(name))).toEqual([])
 })
 
-/** Goes on until the time is over; of a path only once. */
-async function fillSlice(target: Target<unknown>, { folder, seed, sliceMs, path }: Round): Promise<void> {
-  const begun = performance.now()
-  const pulse = openPulse(folder)
-  const runs = batch[target.cost]
-  let batches = 0
-  do {
-    const own = (seed + batches++) | 0
-    await fuzz(target, { seed: own, runs, path }, { onRun: (run) => pulse.write(own, run) })
-  } while (path === undefined && performance.now() - begun < sliceMs)
-  pulse.close()
-  const seconds = (performance.now() - begun) / 1000
-  report(folder, { kind: 'slice', target: target.name, runs: batches * runs, seconds })
-}
-
-function failureOf(error: unknown) {
-  const { message = String(error), cause } = error instanceof Error ? error : {}
-  const text = cause instanceof Error ? `${message}\n${cause.stack}` : message
-  const entry = error instanceof Counterexample ? entryOf(error.reason, error.input) : undefined
-  return { kind: 'failure', text, entry } as const
-}
-
-/** For the corpus; undefined when JSON cannot hold it. */
-function entryOf(what: string, input: unknown): string {
-  return corpusText([{ what: what.split('\n', 1)[0]!, input }])
+/** Adds what was found to the corpus, which the tests try first. */
+function keep(target: string, { reason, input }: Counterexample): void {
+  const folder = join(import.meta.dirname, 'corpus')
+  const file = join(folder, `${target}.json`)
+  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as object[]) : []
+  const [added] = JSON.parse(corpusText([{ what: reason.split('\n', 1)[0]!, input }])) as [object]
+  if (known.some((one) => JSON.stringify(one) === JSON.stringify(added))) return
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(file, `${JSON.stringify([...known, added], null, 2)}\n`)
+  console.error(`Kept in ${file}: commit it with the fix.`)
 }

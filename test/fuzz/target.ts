@@ -25,16 +25,10 @@ export interface Target<Input> {
 /** With the types of its input checked against each other, and forgotten. */
 export const target = <Input>(one: Target<Input>): Target<unknown> => one as Target<unknown>
 
-/** Told where the runs are, for whoever watches from outside. */
-interface RunWatcher {
-  /** Before each run, and before each attempt to make a counterexample smaller. */
-  onRun(run: number): void
-}
-
 interface FuzzRun {
   readonly seed: number
   /** How many runs, from the first. */
-  readonly runs?: number | undefined
+  readonly runs: number
   /** Only the run at this path, as a failure names it. */
   readonly path?: string | undefined
 }
@@ -64,37 +58,15 @@ export class Counterexample extends Error {
 }
 
 /** @throws Counterexample */
-export async function fuzz(one: Target<unknown>, run: FuzzRun, watcher?: RunWatcher): Promise<void> {
+export async function fuzz(one: Target<unknown>, { seed, runs, path }: FuzzRun): Promise<void> {
   const folder = temporaryFolder()
-  let runs = 0
-  let hasFailed = false
-  const property = fc.asyncProperty(one.input, async (input) => {
-    // What follows a failure are attempts to make its input smaller.
-    watcher?.onRun(hasFailed ? runs - 1 : runs++)
-    try {
-      await checkOnce(one, input, folder)
-    } catch (error) {
-      hasFailed = true
-      throw error
-    }
+  const property = fc.asyncProperty(one.input, (input) => checkOnce(one, input, folder))
+  const found = await fc.check(property, {
+    seed,
+    numRuns: runs,
+    ...(path !== undefined && { path }),
   })
-  const found = await fc.check(property, parameters(run))
   if (found.failed) throw new Counterexample(one, found)
-}
-
-/** The input of one run, without trying it. */
-export async function inputOf(one: Target<unknown>, run: FuzzRun): Promise<unknown> {
-  let input: unknown
-  const note = fc.asyncProperty(one.input, async (value) => {
-    input = value
-    return false
-  })
-  await fc.check(note, { ...parameters(run), endOnFailure: true })
-  return input
-}
-
-function parameters({ seed, runs, path }: FuzzRun): fc.Parameters<[unknown]> {
-  return { seed, ...(runs !== undefined && { numRuns: runs }), ...(path !== undefined && { path }) }
 }
 
 async function checkOnce(one: Target<unknown>, input: unknown, folder: string): Promise<void> {
@@ -155,7 +127,7 @@ export async function replayCorpus(one: Target<unknown>): Promise<void> {
 /** Long enough for any input that fast-check has made smaller. */
 const shownCharacters = 20_000
 
-export function shownInput(input: unknown): string {
+function shownInput(input: unknown): string {
   const text = fc.stringify(input)
   return text.length <= shownCharacters
     ? text
