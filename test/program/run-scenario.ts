@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
 import { expect } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { localServer, type LocalServer } from '../support/local-server.ts'
@@ -23,11 +22,9 @@ export async function runScenario(
 ): Promise<ScenarioRun> {
   const key = canaryKey()
   const server = await localServer(scenario.replies(style))
-  const baseUrl = (await scenario.baseUrl?.(server)) ?? server.url
-  const words = [style.name, '-m', 'some-model', '--base-url', baseUrl, ...wordsOf(scenario, style)]
+  const words = [style.name, '-m', 'some-model', '--base-url', server.url, ...wordsOf(scenario, style)]
   const run = startProgram([...words, ...argv], {
-    env: { MODELGATE_API_KEY: key, ...scenario.env },
-    files: scenario.files,
+    env: { MODELGATE_API_KEY: key },
   })
   const passing = scenario.meanwhile === undefined ? (scenario.waits ?? []) : []
   for (const [index, wait] of passing.entries()) {
@@ -36,17 +33,11 @@ export async function runScenario(
   }
   await scenario.meanwhile?.(run, server, argv.length > 0)
   const exitCode = await run.exitCode
-  expect(readdirSync(run.context.cwd), 'files in the working directory').toEqual(filesIn('project', scenario))
+  expect(readdirSync(run.context.cwd), 'files in the working directory').toEqual([])
   expectNoKey('standard output', run.context.stdout.bytes, key)
   expectNoKey('standard error', run.context.stderr.bytes, key)
   expectNoKeyBelow(run.home, key)
   return { ...run, exitCode, server, waits: run.clock.waits }
-}
-
-function filesIn(folder: string, { files = {} }: Scenario): string[] {
-  return Object.keys(files)
-    .filter((name) => dirname(name) === folder)
-    .map((name) => basename(name))
 }
 
 /** Flags and, at the end, the prompt. */

@@ -11,14 +11,8 @@ export interface Scenario {
   readonly only?: StyleName
   /** Flags and, at the end, the prompt; what it is does not matter unless told. */
   readonly argv?: (style: TextStyle) => readonly string[]
-  /** More of the environment, or less: the key is there unless it is taken away. */
-  readonly env?: Readonly<Record<string, string | undefined>>
-  /** Files in the home directory; the working directory is `project` in it. */
-  readonly files?: Readonly<Record<string, string>>
   /** What the server does with each connection, in order; nothing at all when the call does not get that far. */
   readonly replies: (style: TextStyle) => readonly ServerReply[]
-  /** The address to call instead of the server's own. */
-  readonly baseUrl?: (server: LocalServer) => string | Promise<string>
   /** What happens around the program while it runs. */
   readonly meanwhile?: (run: RunningProgram, server: LocalServer, asJson: boolean) => Promise<void>
   /** How long the program waits before each further attempt, in milliseconds. Time passes by itself unless `meanwhile` is there. */

@@ -2,20 +2,13 @@ import { expect, test } from 'vitest'
 import type { Scenario } from './scenario.ts'
 import { failedGenerations } from './scenarios/failed-generations.ts'
 import { localTrouble } from './scenarios/local-trouble.ts'
-import { notSent } from './scenarios/not-sent.ts'
 import { signals } from './scenarios/signals.ts'
 import { successes } from './scenarios/successes.ts'
 import { expectAttempts, runScenario } from './run-scenario.ts'
 import { textStyles } from './text-styles.ts'
 import { sample } from '../support/sample.ts'
 
-const scenarios: readonly Scenario[] = [
-  ...successes,
-  ...notSent,
-  ...failedGenerations,
-  ...localTrouble,
-  ...signals,
-]
+const scenarios: readonly Scenario[] = [...successes, ...failedGenerations, ...localTrouble, ...signals]
 
 const cases = scenarios.flatMap((scenario) =>
   Object.values(textStyles)

@@ -10,10 +10,6 @@ export interface TextStyle {
   readonly end: string
   /** The event that ends an answer at the token limit. */
   readonly endAtLimit: string
-  /** The event that says that the model refused, or was kept from answering. */
-  readonly endRefused: string
-  /** An error in the middle of the stream. */
-  readonly errorEvent: string
   /** A whole answer as one JSON value. */
   whole(text: string): unknown
   /** An error reply in the style's own envelope. */
@@ -34,8 +30,6 @@ const generate: TextStyle = {
   delta: (text) => event(candidate(text)),
   end: event({ candidates: [{ index: 0, finishReason: 'STOP' }], usageMetadata }),
   endAtLimit: event({ candidates: [{ index: 0, finishReason: 'MAX_TOKENS' }], usageMetadata }),
-  endRefused: event({ candidates: [{ index: 0, finishReason: 'SAFETY' }], usageMetadata }),
-  errorEvent: event({ error: { code: 500, message: 'It broke inside.', status: 'INTERNAL' } }),
   whole: (text) => ({ ...candidate(text, 'STOP'), usageMetadata }),
   error: (code, status, message) => ({ error: { code, message, status } }),
 }
@@ -62,9 +56,6 @@ const respond: TextStyle = {
   delta: (delta) => event({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta }),
   end: ended('completed'),
   endAtLimit: ended('incomplete', { incomplete_details: { reason: 'max_output_tokens' } }),
-  endRefused:
-    event({ type: 'response.refusal.delta', output_index: 0, delta: 'I cannot.' }) + ended('completed'),
-  errorEvent: event({ type: 'error', code: 'server_error', message: 'It broke inside.', param: null }),
   whole: (text) => response('completed', { output: [message(text)] }),
   error: (_, code, text) => ({ error: { message: text, type: 'some_error', param: null, code } }),
 }

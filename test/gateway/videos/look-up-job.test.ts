@@ -1,20 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { localServer } from '../../support/local-server.ts'
-import {
-  closeDelimited,
-  end,
-  head,
-  json,
-  readAll,
-  reset,
-  sse,
-  text,
-  write,
-  type ServerReply,
-} from '../../support/server-replies.ts'
+import { closeDelimited, json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
 import { testGateway } from '../test-gateway.ts'
 import { operationName } from './job-facts.ts'
 
@@ -90,60 +79,6 @@ test.for<[string, ServerReply, string]>([
   const gateway = testGateway(server.url, once)
   const error = (await outcome(lookUpJob(gateway, video))) as ModelgateError
   expect(`${error.exitCode} ${error.code}`).toBe(problem)
-})
-
-describe('a redirect of a look-up', () => {
-  const to = (location: string) => text('', { status: 307, headers: { location } })
-
-  test('is followed within the gateway, with the key', async () => {
-    const server = await localServer([
-      to('/v2/videos/x'),
-      to('x/'),
-      json({ id: video.id, status: 'running' }),
-    ])
-    expect(await lookUpJob(testGateway(server.url), video)).toMatchObject({ state: 'in_progress' })
-    expect(server.requests.map(({ line }) => line.split(' ')[1]).slice(1)).toEqual([
-      '/v2/videos/x',
-      '/v2/videos/x/',
-    ])
-    expect(server.requests.map(({ headers }) => headers['authorization'] !== undefined)).toEqual([
-      true,
-      true,
-      true,
-    ])
-  })
-
-  test('is followed three times', async () => {
-    const server = await localServer(Array<ServerReply>(4).fill(to('/again')))
-    expect(await outcome(lookUpJob(testGateway(server.url), video))).toMatchObject({
-      exitCode: 8,
-      code: 'unexpected_redirect',
-    })
-  })
-
-  test('is not followed to anywhere else', async () => {
-    const elsewhere = await localServer([])
-    const server = await localServer([to(`${elsewhere.url}/v1/videos/x`)])
-    expect(await outcome(lookUpJob(testGateway(server.url), video))).toMatchObject({
-      code: 'unexpected_redirect',
-    })
-  })
-})
-
-test('a look-up costs nothing, and is sent again', async () => {
-  const server = await localServer([busy, [readAll, reset], json({ id: video.id, status: 'running' })])
-  expect(await lookUpJob(testGateway(server.url), video)).toMatchObject({ state: 'in_progress' })
-})
-
-test.for<[string, ServerReply]>([
-  ['a body that ends with the connection', closeDelimited(['{"id": "video_a+b/c=", "sta'])],
-  ['a body in chunks', sse(['{"id": "video_a+b/c=", "sta'], { ending: 'cut' })],
-  ['a body of known length', [readAll, write(head(200, { 'content-length': '50' })), write('{"id":'), end]],
-])('a look-up that is cut is made again, and may be tried later: %s', async ([, reply]) => {
-  const server = await localServer([reply, reply, reply])
-  const error = (await outcome(lookUpJob(testGateway(server.url), video))) as ModelgateError
-  expect(error).toMatchObject({ exitCode: 5, facts: { billed: 'no', hint: 'Run it again later.' } })
-  expect(error.message).not.toContain('usage')
 })
 
 test('a look-up that is cut, and whole when it is made again, has succeeded', async () => {

@@ -8,7 +8,7 @@ import {
   remixVideo,
 } from '../../../src/gateway/videos/start-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
-import { closedPort, localServer } from '../../support/local-server.ts'
+import { localServer } from '../../support/local-server.ts'
 import {
   end,
   head,
@@ -165,43 +165,6 @@ test('an id that is a larger number than JavaScript can hold keeps its digits', 
     text('{"task_id": 1234567890123456789, "status": "queued", "n": 12345678901234567890}'),
   ])
   expect(await create(testGateway(server.url))).toMatchObject({ id: '1234567890123456789', state: 'pending' })
-})
-
-test.for<[string, ServerReply, string]>([
-  ['says that something is wrong', json({ error: { message: 'no' } }, { status: 400 }), '4 http_400'],
-  ['refuses the key', json({}, { status: 401 }), '3 key_refused'],
-  [
-    'redirects',
-    text('', { status: 307, headers: { location: 'https://evil.test/' } }),
-    '8 unexpected_redirect',
-  ],
-])('no job exists when the gateway %s', async ([, reply, problem]) => {
-  const server = await localServer([reply])
-  const error = (await create(testGateway(server.url))) as ModelgateError
-  expect(`${error.exitCode} ${error.code}`).toBe(problem)
-  expect(error.facts.billed).toBe('no')
-  expect(error.message).not.toContain('A job may exist')
-})
-
-test('an error in a reply of status 200 is a failure', async () => {
-  const server = await localServer([json({ error: { code: 'blocked', message: 'Not that.' } })])
-  expect(await create(testGateway(server.url))).toMatchObject({
-    exitCode: 9,
-    code: 'blocked',
-    message: expect.stringContaining('Not that.') as string,
-  })
-})
-
-test('what was refused before any work was done is sent again, with the same key', async () => {
-  const server = await localServer([json({}, { status: 503 }), json({}, { status: 429 }), json({ id: 'v' })])
-  expect(await remix(testGateway(server.url))).toMatchObject({ id: 'v' })
-  const sent = server.requests.map(({ headers }) => headers['idempotency-key'])
-  expect(sent).toEqual([idempotencyKey, idempotencyKey, idempotencyKey])
-})
-
-test('nobody listens: nothing was sent', async () => {
-  const gateway = testGateway(`http://127.0.0.1:${await closedPort()}`)
-  expect(await create(gateway)).toMatchObject({ exitCode: 6, facts: { billed: 'no' } })
 })
 
 test('a signal while the answer is awaited', async () => {

@@ -8,7 +8,7 @@ import { waitForJob, type FailedLookUp, type WaitOptions } from '../../../src/ga
 import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
-import { json, readAll, reset, stall, text, type ServerReply } from '../../support/server-replies.ts'
+import { json, readAll, stall, type ServerReply } from '../../support/server-replies.ts'
 import { advanceUntilSettled, testGateway, until } from '../test-gateway.ts'
 import { operationName, read } from './job-facts.ts'
 import { pollingTime } from './polling-time.ts'
@@ -133,19 +133,6 @@ describe('how long is waited', () => {
     expect(waits).toEqual([pollSeconds.min])
   })
 
-  test.for<[Record<string, string>, number]>([
-    [{ 'openai-poll-after-ms': '750' }, 0.75],
-    [{ 'retry-after': '30' }, 30],
-    [{ 'retry-after': '86400' }, 120],
-    [{ 'openai-poll-after-ms': '1' }, 0.1],
-    [{ 'openai-poll-after-ms': '0' }, 2],
-    [{ 'retry-after': '-1' }, 2],
-    [{ 'retry-after': 'NaN' }, 2],
-  ])('is what the gateway asks for, within reason: %o', async ([headers, expected]) => {
-    const { waits } = await waited([status('queued', {}, headers), completed])
-    expect(waits).toEqual([expected])
-  })
-
   test('is what a busy gateway asks for', async () => {
     const asked = json({}, { status: 429, headers: { 'retry-after': '33' } })
     const { waits, failed } = await waited([asked, completed])
@@ -156,25 +143,8 @@ describe('how long is waited', () => {
   })
 })
 
+// What else a look-up may come to is in poll-sequences.test.ts.
 describe('a look-up that fails does not fail the job', () => {
-  test.for<[string, ServerReply]>([
-    ['503', busy],
-    ['429', json({}, { status: 429 })],
-    ['429 for a spent quota', json({ error: { code: 'insufficient_quota' } }, { status: 429 })],
-    ['500', json({}, { status: 500 })],
-    ['a page with 502', text('<html><title>Bad gateway</title>', { status: 502 })],
-    ['a page with 200', text('<html><title>Sign in</title>')],
-    ['something else', text('{"id": "video_1", ')],
-    ['nothing', text('')],
-    ['an error', json({ error: { message: 'try again' } })],
-    ['a reset', [readAll, reset]],
-    ['no HTTP', text('').slice(0, 1).concat(reset)],
-  ])('%s', async ([, reply]) => {
-    const { outcome, failed } = await waited([reply, reply, running(), reply, completed])
-    expect(outcome).toMatchObject({ state: 'completed' })
-    expect(failed.map(({ attempt }) => attempt)).toEqual([1, 2, 1])
-  })
-
   test('silence', async () => {
     const { outcome, failed } = await waited(
       [[readAll, stall], completed],
@@ -198,19 +168,6 @@ describe('a look-up that fails does not fail the job', () => {
     expect(failed).toHaveLength(9)
   })
 
-  test('nine and one that works do not', async () => {
-    const nine = Array<ServerReply>(9).fill(busy)
-    const { outcome } = await waited([...nine, running(), ...nine, completed])
-    expect(outcome).toMatchObject({ state: 'completed' })
-  })
-
-  test('fifteen minutes of them end it, too', async () => {
-    const slow = json({}, { status: 503, headers: { 'retry-after': '120' } })
-    const { outcome, failed } = await waited(Array<ServerReply>(9).fill(slow))
-    expect(outcome).toMatchObject({ exitCode: 5, code: 'look_ups_failed' })
-    expect(failed).toHaveLength(8)
-  })
-
   test('one that is not answered is over after a minute', async () => {
     const { outcome, failed } = await waited([[readAll, stall], completed])
     expect(outcome).toMatchObject({ state: 'completed' })
@@ -218,25 +175,6 @@ describe('a look-up that fails does not fail the job', () => {
       { reason: expect.stringMatching(/^No reply from \S+ within 60 s\.$/) as string },
     ])
   })
-})
-
-test.for<[string, ServerReply, string]>([
-  ['a refused key', json({}, { status: 401 }), '3 key_refused'],
-  ['a forbidden job', json({}, { status: 403 }), '3 key_refused'],
-  ['an unknown job', json({}, { status: 404 }), '4 no_such_video'],
-  ['an unknown task', json({ code: 'task_not_exist', message: 'x' }, { status: 400 }), '4 no_such_video'],
-  ['a bad request', json({}, { status: 422 }), '4 http_422'],
-  ['another job', json({ id: 'video_2', status: 'completed' }), '8 other_job'],
-  [
-    'a redirect to another origin',
-    text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } }),
-    '8 unexpected_redirect',
-  ],
-])('%s ends the wait at once', async ([, reply, problem]) => {
-  const { outcome } = await waited([running(), reply])
-  const error = outcome as ModelgateError
-  expect(`${error.exitCode} ${error.code}`).toBe(problem)
-  expect(error.facts).toMatchObject({ remoteId: id, billed: 'yes' })
 })
 
 const withCertificates = { skip: !canMakeCertificates }
@@ -344,18 +282,6 @@ describe('at its deadline, the wait ends and the job goes on', () => {
     const { outcome } = await waited([running(10), [readAll, stall]], deadline(clock, 4_000), { clock })
     expect(outcome).toMatchObject({ exitCode: 11, facts: { remoteId: id } })
     expect(clock.monotonic()).toBe(4_000)
-  })
-
-  test('in the first look-up', async () => {
-    const clock = fakeClock()
-    const { outcome } = await waited([[readAll, stall]], deadline(clock, 4_000), { clock })
-    expect(outcome).toMatchObject({ exitCode: 11 })
-  })
-
-  test('after look-ups that failed', async () => {
-    const clock = fakeClock()
-    const { outcome } = await waited([busy, busy], deadline(clock, 4_000), { clock })
-    expect(outcome).toMatchObject({ exitCode: 11 })
   })
 
   test('before the first look-up', async () => {

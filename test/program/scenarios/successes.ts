@@ -1,4 +1,4 @@
-import { closeDelimited, json, sse } from '../../support/server-replies.ts'
+import { sse } from '../../support/server-replies.ts'
 import type { Scenario } from '../scenario.ts'
 
 const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`
@@ -8,24 +8,6 @@ export const successes: readonly Scenario[] = [
   {
     name: 'a whole answer',
     replies: ({ delta, end }) => [sse([delta('Hel'), delta('lo.'), end])],
-    exit: 0,
-    stdout: 'Hello.\n',
-  },
-  {
-    name: 'the connection breaks after the end has come',
-    replies: ({ delta, end }) => [sse([delta('Hello.'), end], { ending: 'reset' })],
-    exit: 0,
-    stdout: 'Hello.\n',
-  },
-  {
-    name: 'a body that lasts until the connection ends',
-    replies: ({ delta, end }) => [closeDelimited([delta('Hello.'), end])],
-    exit: 0,
-    stdout: 'Hello.\n',
-  },
-  {
-    name: 'one JSON value instead of a stream',
-    replies: ({ whole }) => [json(whole('Hello.'))],
     exit: 0,
     stdout: 'Hello.\n',
   },
