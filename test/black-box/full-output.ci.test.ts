@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readImageInfo } from '../../src/files/image-info.ts'
 import { localServer } from '../support/local-server.ts'
 import { end, head, readAll, write } from '../support/server-replies.ts'
 import { jobGateway } from '../support/job-gateway.ts'
@@ -81,30 +80,6 @@ test.skipIf(cannotBeFull).each(textCommands)(
     )
   },
 )
-
-test.skipIf(cannotBeFull)('--jsonl and --raw to a full disk are rescued, too', async () => {
-  for (const [flag, holds] of [
-    ['--jsonl', /^(?!\{)/],
-    ['--raw', /^\{/],
-  ] as const) {
-    const state = temporaryFolder()
-    const words = ['respond', '-m', 'sandbox-text', flag, 'x']
-    const env = { ...(await sandboxEnv()), MODELGATE_STATE_DIR: state }
-    const { exit } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
-    expect(exit).toBe(10)
-    expect(String([...rescuedIn(state).values()][0])).toMatch(holds)
-  }
-})
-
-test.skipIf(cannotBeFull)('an image that a full disk does not take is rescued', async () => {
-  const state = temporaryFolder()
-  const words = ['image', 'create', '--sandbox', '-m', 'gpt-image-2', '--quality', 'low', '-o', '-', 'x']
-  const env = { MODELGATE_STATE_DIR: state }
-  const { exit, stderr } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
-  expect([exit, stderr]).toEqual([10, expect.stringMatching(/The image is kept in "\/.*-image\.png"\.$/m)])
-  const [[name, bytes] = []] = rescuedIn(state)
-  expect([name, readImageInfo(bytes!)?.mediaType]).toEqual(['image.png', 'image/png'])
-})
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
 

@@ -63,66 +63,6 @@ test('at 80 columns the line is below the notices, and is gone at the end', asyn
   `)
 })
 
-test('at 40 columns the line keeps what matters most', async () => {
-  expect(await play({ columns: 40 })).toMatchInlineSnapshot(`
-    [
-      [
-        "job started; resume with: modelgate     ",
-        "video wait video_1",
-        "██████░░░░░░░░░   40%  m:ss  ~m:ss left",
-      ],
-      [
-        "job started; resume with: modelgate     ",
-        "video wait video_1",
-        "look-up failed, next in 3 s: bad        ",
-        "gateway (HTTP 502)",
-        "███████░░░░░░░░   50%  500 kB of 1.0 MB",
-      ],
-      [
-        "job started; resume with: modelgate     ",
-        "video wait video_1",
-        "look-up failed, next in 3 s: bad        ",
-        "gateway (HTTP 502)",
-        "video 1: 1280x720 mp4, 4 s, 8 bytes",
-        "a.mp4",
-      ],
-    ]
-  `)
-})
-
-test('at 20 columns there is still a line', async () => {
-  expect(await play({ columns: 20 })).toMatchInlineSnapshot(`
-    [
-      [
-        "job started; resume ",
-        "with: modelgate     ",
-        "video wait video_1",
-        "██░░░░░   40%  m:ss",
-      ],
-      [
-        "job started; resume ",
-        "with: modelgate     ",
-        "video wait video_1",
-        "look-up failed,     ",
-        "next in 3 s: bad    ",
-        "gateway (HTTP 502)",
-        "██████░░░░░░░   50%",
-      ],
-      [
-        "job started; resume ",
-        "with: modelgate     ",
-        "video wait video_1",
-        "look-up failed,     ",
-        "next in 3 s: bad    ",
-        "gateway (HTTP 502)",
-        "video 1: 1280x720   ",
-        "mp4, 4 s, 8 bytes",
-        "a.mp4",
-      ],
-    ]
-  `)
-})
-
 test('the bar is cyan and the rest dim; NO_COLOR turns both off and the bar stays', async () => {
   const type = [
     { when: '40%', keys: ' ' },
@@ -200,31 +140,6 @@ test('several jobs have a line each, at 80 columns', async () => {
         "video_zzzz    failed  m:ss",
         "video_123456  completed  m:ss",
         "aaaabbbbcccc  (bar)   95%  downloading  950 kB of 1.0 MB",
-      ],
-      [
-        "video 1: 1280x720 mp4, 4 s, 8 bytes",
-        "a.mp4",
-        "job video_zzzz: It was filtered.",
-      ],
-    ]
-  `)
-})
-
-test('several jobs have a line each, at 40 columns', async () => {
-  expect(await playBoard({ columns: 40 })).toMatchInlineSnapshot(`
-    [
-      [
-        "video_zzzz    (bar)  looking up",
-        "video_123456  █████░░░░░░░░   40%  m:ss",
-        "aaaabbbbcccc  ███░░░   50%  downloading",
-      ],
-      [
-        "video 1: 1280x720 mp4, 4 s, 8 bytes",
-        "a.mp4",
-        "job video_zzzz: It was filtered.",
-        "video_zzzz    failed  m:ss",
-        "video_123456  completed  m:ss",
-        "aaaabbbbcccc  █████░   95%  downloading",
       ],
       [
         "video 1: 1280x720 mp4, 4 s, 8 bytes",

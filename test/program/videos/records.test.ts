@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../../support/local-server.ts'
-import { end, head, hold, json, readAll, reset, stall, text, write } from '../../support/server-replies.ts'
+import { end, head, hold, json, readAll, reset, text, write } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import {
@@ -290,17 +290,6 @@ test.each([
   // The object itself is whole.
   expect(err).not.toContain('warning')
   expect(await workspace.records()).toMatchObject([{ id: operation }])
-})
-
-test('a reply that never ends after the name of the job is enough', async () => {
-  const server = await localServer([[readAll, withoutEnd, stall]])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--no-wait'])
-  await program.until(() => server.taken > whole.length && program.clock.asked.includes(60_000))
-  let code: number | undefined
-  void program.exitCode.then((ended) => (code = ended))
-  while (code === undefined) await program.clock.advance(1000)
-  expect([code, program.context.stdout.text]).toEqual([0, `${operation}\n`])
 })
 
 test.each([
