@@ -3,7 +3,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { environmentRows, terminalVariables, topics } from '../../src/commands/help/topics.ts'
-import { exitCodes } from '../../src/errors.ts'
 import { outputSchemas } from '../../src/events/documents.ts'
 import type { HelpCommand, HelpDocument, HelpOption } from '../../src/events/help-document.ts'
 import { loadedProgram } from '../support/program-tree.ts'
@@ -127,24 +126,6 @@ describe('help --json', () => {
     })
     expect(commandCalled('video wait').common_options).not.toContain('--body')
     expect(commandCalled('generate').common_options).toContain('--body')
-  })
-
-  test('lists exit codes and topics', () => {
-    expect(whole.exit_codes.map(({ code }) => code)).toEqual(Object.values(exitCodes).map(({ code }) => code))
-    expect(whole.exit_codes).toContainEqual({
-      code: 6,
-      name: 'not_sent',
-      meaning: 'not sent: DNS, connect, TLS, proxy',
-      advice: 'run again safely',
-    })
-    expect(whole.topics.map(({ name }) => name)).toEqual([
-      'exit-codes',
-      'environment',
-      'formatting',
-      'money',
-      'sandbox',
-      'pipelines',
-    ])
   })
 
   test('of what there is not is refused as JSON', async () => {

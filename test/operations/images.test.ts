@@ -10,11 +10,11 @@ import {
 } from '../../src/operations/image-request.ts'
 import { imageFromBytes } from '../../src/operations/image-sources.ts'
 import type { ShownImage } from '../../src/operations/image-results.ts'
-import { makeImages, relayImages, takeExistingImages } from '../../src/operations/make-images.ts'
+import { makeImages } from '../../src/operations/make-images.ts'
 import type { Call } from '../../src/operations/operation.ts'
 import { createProblemList } from '../../src/problems.ts'
 import { testGateway } from '../gateway/test-gateway.ts'
-import { blue, completed, images, partial, red, resultOf, stream } from '../program/images/replies.ts'
+import { blue, completed, images, partial, red, stream } from '../program/images/replies.ts'
 import { localServer } from '../support/local-server.ts'
 import type { ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -87,24 +87,6 @@ test('images are saved, and every step is an event', async () => {
   expect(readFileSync(join(cwd, 'x-1.png')).equals(red)).toBe(true)
 })
 
-test('a failed image is a failure of the outcome, whose document names it', async () => {
-  const { call, request } = await worker([images(red, {})], { body: { n: 2 } })
-  expect(await makeImages(call, await request(), files)).toMatchObject({
-    kind: 'ended',
-    failure: { exit: 'partial', message: '1 of 2 images failed.' },
-    document: { files: [{ path: 'x-1.png' }], failures: [{ index: 2, code: 'no_image' }] },
-  })
-})
-
-test('what breaks off has the document of what came', async () => {
-  const { call, request } = await worker([stream([completed(red)], { ending: 'cut' })], { body: { n: 2 } })
-  expect(await makeImages(call, await request(), files)).toMatchObject({
-    kind: 'failed',
-    error: { exit: 'unknown', facts: { billed: 'maybe' } },
-    document: { files: [{ path: 'x-1.png' }] },
-  })
-})
-
 test('a viewer is shown each image, and its previews', async () => {
   const { call, request } = await worker([stream([partial(blue), completed(red)])], {
     body: { stream: true },
@@ -142,27 +124,4 @@ test('problems with sources and files go to the list, and name what messages cal
   expect(() => problems.throwIfAny()).toThrow(
     /^the picture "a job" is not a picture that can be read \(.*\)\. --no-validate sends it anyway\.\n.*x\.png.* exists/,
   )
-})
-
-test('images that are there need neither a gateway nor a request', async () => {
-  const plan = { ...files, skipExisting: true }
-  const { cwd, call, events, request } = await worker([], { plan })
-  writeFiles(cwd, { 'x.png': red })
-  const existing = await request()
-  expect(existing.wanted).toEqual([])
-  expect(takeExistingImages(call, existing)).toMatchObject({
-    kind: 'ended',
-    document: { files: [{ path: 'x.png' }], warnings: ['All files already exist; nothing was sent.'] },
-  })
-  expect(events.map(({ type }) => type)).toEqual(['start', 'image-save'])
-})
-
-test('a reply is passed on as it is', async () => {
-  const { call, events, request } = await worker([images(red)])
-  const chunks: Uint8Array[] = []
-  const sink = { write: async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk)), async commit() {} }
-  const outcome = await relayImages(call, await request(), sink)
-  expect(outcome).toMatchObject({ kind: 'ended', document: { request_id: 'req-1', files: [] } })
-  expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual(resultOf(red))
-  expect(events).toEqual([])
 })

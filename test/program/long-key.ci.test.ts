@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { canaryKey, expectNoKey } from '../support/canary-key.ts'
+import { expectNoKey } from '../support/canary-key.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { fakeClock } from '../support/fake-clock.ts'
-import { json, text } from '../support/server-replies.ts'
+import { json } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 const keyOf = (length: number) => randomBytes(length).toString('base64url').slice(0, length)
@@ -89,44 +87,4 @@ test.each([
     stderr: { ...stderr, write } as never,
   })
   expect([code, written]).toEqual([1, expect.stringContaining('"billed":"no"')])
-})
-
-test('the reply of --raw acts on no terminal, and is what came anywhere else', async () => {
-  const attack = '\u001b]52;c;ZXZpbA==\u0007\u001b]0;title\u0007\u009b2J\u202e'
-  const body = `{"data":[],"note":"${attack}"}\n`
-  for (const terminal of [false, true]) {
-    const server = await localServer([text(body, { headers: { 'content-type': 'application/json' } })])
-    const env = { MODELGATE_API_KEY: canaryKey(), MODELGATE_BASE_URL: server.url }
-    const { code, out } = await runMain(['image', 'create', '-m', 'm', '--raw', 'a'], { env, terminal })
-    // Such characters are no JSON, which is passed on all the same.
-    expect(code).toBe(8)
-    expect(out === body).toBe(!terminal)
-    expect(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/.test(out)).toBe(!terminal)
-  }
-})
-
-test('a side file is for its owner alone, also when it takes the place of another', async () => {
-  const cwd = temporaryFolder()
-  mkdirSync(join(cwd, 'out'))
-  writeFiles(cwd, { 'out/x.png.json': '{}' })
-  const env = { MODELGATE_API_KEY: canaryKey(), MODELGATE_BASE_URL: (await runningSandbox()).url }
-  const { code } = await runMain(
-    [
-      'image',
-      'create',
-      '-m',
-      'gpt-image-2',
-      '--quality',
-      'low',
-      '--sidecar',
-      '--force',
-      '-o',
-      'out/x.png',
-      'a',
-    ],
-    { cwd, home: cwd, env },
-  )
-  expect(code).toBe(0)
-  expect(statSync(join(cwd, 'out/x.png.json')).mode & 0o777).toBe(0o600)
-  expect(JSON.parse(readFileSync(join(cwd, 'out/x.png.json'), 'utf8'))).toMatchObject({ prompt: 'a' })
 })
