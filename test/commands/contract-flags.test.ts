@@ -1,20 +1,55 @@
 import { Command } from 'commander'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { flagName, type Endpoint, type Field } from '../../src/contract/field.ts'
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
+import { imageCreateEndpoint, imageEditEndpoint } from '../../src/contract/images.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
 import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import { flagsOf } from '../../src/contract/field-flags.ts'
 import { sampleFor } from '../support/contract-samples.ts'
-import { bodyOf, refusalOf, type TextCommand } from '../support/text-call.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { imageCall, imageRefusal, type ImageCommandName } from '../support/image-call.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { refusalOf, textCall, type TextCommand } from '../support/text-call.ts'
 
-const endpoints: readonly (readonly [TextCommand, Endpoint])[] = [
+type Name = TextCommand | ImageCommandName
+
+const endpoints: readonly (readonly [Name, Endpoint])[] = [
   ['generate', generateContentEndpoint],
   ['respond', responsesEndpoint],
+  ['create', imageCreateEndpoint],
+  ['edit', imageEditEndpoint],
 ]
 
+let cwd = ''
+beforeEach(() => {
+  cwd = temporaryFolder()
+  writeFiles(cwd, { 'a.png': pngBytes() })
+})
+
+const isImage = (command: Name): command is ImageCommandName => command === 'create' || command === 'edit'
+
+/** Of images a call for a model of no known family: all fields are allowed. */
+const imageWords = (command: ImageCommandName, words: readonly string[]) =>
+  [command, '-m', 'some-model'].concat(command === 'edit' ? ['--image', 'a.png'] : [], words)
+
+const bodyOf = async (command: Name, words: readonly string[]): Promise<Record<string, unknown>> =>
+  isImage(command)
+    ? (await imageCall(imageWords(command, words), { cwd })).request.body
+    : (await textCall(command, words)).request.body
+
+const refusal = (command: Name, words: readonly string[]) =>
+  isImage(command) ? imageRefusal(imageWords(command, words), { cwd }) : refusalOf(command, words)
+
+/** What else has to be said for a field to be allowed. */
+const companions: Readonly<Record<string, readonly string[]>> = {
+  output_compression: ['--output-format', 'jpeg'],
+  partial_images: ['--stream'],
+  background: ['--output-format', 'png'],
+}
+
 interface Case {
-  readonly command: TextCommand
+  readonly command: Name
   readonly flag: string
   readonly path: readonly string[]
   readonly field: Field
@@ -22,8 +57,8 @@ interface Case {
 
 const cases: Case[] = endpoints.flatMap(([command, { fields }]) =>
   flagsOf(fields)
-    // The model has -m, which is no flag of a field.
-    .filter(({ name }) => name !== 'model')
+    // The model has -m, and the prompt of an image is the words of the call.
+    .filter(({ name }) => name !== 'model' && !(isImage(command) && name === 'prompt'))
     .map(({ name, path, field }) => ({ command, flag: `--${name}`, path, field })),
 )
 
@@ -35,15 +70,18 @@ const at = (body: unknown, path: readonly string[]) =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], body)
 
 /** As words of a call; repeated where the flag is, and followed by a prompt where the field is none itself. */
-function given({ flag, path }: Case, values: readonly string[]): string[] {
+function given({ command, flag, path }: Case, values: readonly string[]): string[] {
   const words = values.length === 0 ? [flag] : values.flatMap((value) => [flag, value])
-  return ['contents', 'input'].includes(path[0]!) ? words : [...words, 'hi']
+  const more = isImage(command) ? (companions[path[0]!] ?? []) : []
+  return ['contents', 'input'].includes(path[0]!) ? words : [...more, ...words, 'hi']
 }
 
 test.each(endpoints)('%s has a flag for every field of the specification', (command, { fields }) => {
   const flags = new Set(cases.filter((one) => one.command === command).map(({ flag }) => flag))
-  const missing = Object.keys(fields).filter((name) => name !== 'model' && !flags.has(`--${flagName(name)}`))
-  expect(missing).toEqual([])
+  const missing = Object.keys(fields).filter((name) => !flags.has(`--${flagName(name)}`))
+  expect(missing.toSorted()).toEqual(
+    isImage(command) ? ['model', 'prompt'] : 'model' in fields ? ['model'] : [],
+  )
   expect(flags.size, 'no flag twice').toBe(cases.filter((one) => one.command === command).length)
 })
 
@@ -105,7 +143,7 @@ test.each(named(cases.filter(({ field }) => field.min !== undefined || field.max
       expect(at(await bodyOf(one.command, given(one, [String(bound)])), one.path)).toBe(bound)
     }
     for (const beyond of [min - step, max + step].filter(Number.isFinite)) {
-      const { exit, lines } = await refusalOf(one.command, given(one, [String(beyond)]))
+      const { exit, lines } = await refusal(one.command, given(one, [String(beyond)]))
       expect(exit).toBe(2)
       const range = max === Infinity ? `at least ${min}` : `from ${min} to ${max}`
       expect(lines).toEqual([`${one.flag} must be ${range}, not ${beyond}.`])
@@ -118,13 +156,13 @@ const isNumber = ({ field }: Case) => field.type === 'integer' || field.type ===
 test.each(named(cases.filter(isNumber)))('%s takes nothing but a number', async (_, one) => {
   const noun = one.field.type === 'integer' ? 'a whole number' : 'a number'
   for (const word of ['nope', '', '1,5', 'NaN', 'Infinity', '1e999']) {
-    expect(await refusalOf(one.command, given(one, [word]))).toMatchObject({
+    expect(await refusal(one.command, given(one, [word]))).toMatchObject({
       exit: 2,
       lines: [`${one.flag} must be ${noun}, not ${JSON.stringify(word)}.`],
     })
   }
   if (one.field.type !== 'integer') return
-  expect((await refusalOf(one.command, given(one, ['1.5']))).lines).toEqual([
+  expect((await refusal(one.command, given(one, ['1.5']))).lines).toEqual([
     `${one.flag} must be a whole number, not 1.5.`,
   ])
 })
@@ -135,7 +173,7 @@ test.each(named(cases.filter(({ field }) => field.values !== undefined)))(
     for (const word of one.field.values!) {
       expect(at(await bodyOf(one.command, given(one, [word])), one.path)).toBe(word)
     }
-    const { exit, lines } = await refusalOf(one.command, given(one, [`${one.field.values![0]}x`]))
+    const { exit, lines } = await refusal(one.command, given(one, [`${one.field.values![0]}x`]))
     expect(exit).toBe(2)
     expect(lines).toEqual([
       `${one.flag} must be one of ${one.field.values!.join(', ')}, not "${one.field.values![0]}x".`,
@@ -174,7 +212,7 @@ test.each(named(limits))('%s is held to its number of entries', async (_, one) =
   }
   for (const count of [minLength - 1, maxLength + 1].filter((n) => n >= 0 && Number.isFinite(n))) {
     const [words, limit] = count < minLength ? ['at least', minLength] : ['at most', maxLength]
-    expect((await refusalOf(one.command, given(one, entries(count)))).lines).toEqual([
+    expect((await refusal(one.command, given(one, entries(count)))).lines).toEqual([
       `${one.flag} must have ${words} ${limit} ${limit === 1 ? 'entry' : 'entries'}, not ${count}.`,
     ])
   }

@@ -52,27 +52,6 @@ test.each(fields)('parameters.%s has a flag', async (name, field) => {
   expect(body).toEqual({ instances: [{ prompt: 'A boat' }], parameters: { [name]: value } })
 })
 
-test('the flags of the specification, with their types', async () => {
-  const words = ['--aspect-ratio', '9:16', '--duration-seconds', '8', '--sample-count', '2']
-  expect(await bodyOf([...words, 'A', 'boat'])).toEqual({
-    instances: [{ prompt: 'A boat' }],
-    parameters: { aspectRatio: '9:16', durationSeconds: 8, sampleCount: 2 },
-  })
-})
-
-test('the specification names no values of these, so any of their type is sent', async () => {
-  const words = ['--aspect-ratio', 'wide', '--duration-seconds', '0', '--sample-count', '40']
-  expect((await bodyOf([...words, 'A boat']))['parameters']).toEqual({
-    aspectRatio: 'wide',
-    durationSeconds: 0,
-    sampleCount: 40,
-  })
-})
-
-test('without flags the parameters are there all the same, as the specification requires', async () => {
-  expect(await bodyOf(['A boat'])).toEqual({ instances: [{ prompt: 'A boat' }], parameters: {} })
-})
-
 describe('the prompt', () => {
   test.each<[string, readonly string[], TestOverrides, string]>([
     ['is the words of the call', ['A', 'boat'], {}, 'A boat'],
@@ -86,15 +65,6 @@ describe('the prompt', () => {
   ])('%s', async (_, argv, more, prompt) => {
     const { instances } = (await bodyOf(argv, more)) as { instances: { prompt: string }[] }
     expect(instances.map((instance) => instance.prompt)).toEqual([prompt])
-  })
-
-  test.each<[string, readonly string[], TestOverrides, string]>([
-    ['missing', [], {}, 'prompt_missing'],
-    ['empty', [''], {}, 'empty_prompt'],
-    ['an empty pipe', [], { stdin: '' }, 'empty_prompt'],
-    ['not text', ['-'], { stdin: png }, 'stdin_not_text'],
-  ])('%s is refused', async (_, argv, more, code) => {
-    expect(await refused(argv, more)).toMatchObject({ exit: 2, code })
   })
 })
 

@@ -23,32 +23,6 @@ async function paths(argv: readonly string[], more: TestOverrides = {}): Promise
 }
 
 describe('-o', () => {
-  test.each<[readonly string[], readonly string[]]>([
-    [['-o', 'a.png'], ['a.png']],
-    [
-      ['-o', 'a.png', '-n', '3'],
-      ['a-1.png', 'a-2.png', 'a-3.png'],
-    ],
-    [
-      ['-o', 'a-{index}.{ext}', '-n', '2'],
-      ['a-1.webp', 'a-2.webp'],
-    ],
-    [['-o', '{model}_{date}_{slug}_{id}.{ext}'], ['gpt-image-2_2026-01-01_a-red-kite_id-1.webp']],
-    [['-o', '{{x}}.png'], ['{x}.png']],
-  ])('%j names %j', async (argv, expected) => {
-    expect(await paths(argv)).toEqual(expected)
-  })
-
-  test('a folder, and no -o at all, get names of the prompt', async () => {
-    writeFiles(cwd, { 'out/.keep': '' })
-    const name = /^a-red-kite-[0-9a-f]{8}-[12]\.webp$/
-    for (const argv of [['-o', 'out/'], ['-o', 'out'], []]) {
-      const names = (await paths([...argv, '-n', '2'])).map((path) => path.replace(/^out\//, ''))
-      expect(names).toEqual([expect.stringMatching(name), expect.stringMatching(name)])
-      expect(new Set(names).size).toBe(2)
-    }
-  })
-
   test('output_dir of the configuration is for files that -o does not name', async () => {
     writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'output_dir: art\n', 'art/.keep': '' })
     expect((await paths([]))[0]).toMatch(/art\/a-red-kite-[0-9a-f]{8}\.webp$/)

@@ -36,9 +36,7 @@ describe('the prompt', () => {
 
   test.each<[string, readonly string[], TestOverrides, string]>([
     ['missing', [], {}, 'prompt_missing'],
-    ['empty', [''], {}, 'empty_prompt'],
     ['blank', [' \n'], {}, 'empty_prompt'],
-    ['an empty pipe', [], { stdin: '' }, 'empty_prompt'],
     ['not text', ['-'], { stdin: png }, 'stdin_not_text'],
   ])('%s is refused', async (_, argv, more, code) => {
     expect(await imageRefusal(['create', '-m', 'm', ...argv], { cwd, ...more })).toMatchObject({

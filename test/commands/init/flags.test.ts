@@ -350,23 +350,3 @@ test('a folder in the place of the file ends with an error, and nothing is writt
   expect(code).toBe(10)
   expect(readFileSync(join(place.home, '.config/modelgate'), 'utf8')).toBe('a file\n')
 })
-
-test('models of any script, and a home with a space', async () => {
-  const home = 'my home'
-  const place = configPlace()
-  const env = { MODELGATE_CONFIG_DIR: join(place.home, home) }
-  const argv = ['--no-check', '--yes', '--base-url', 'https://a.example', '--text-model', '模型-ג: מודל']
-  const context = configPlace({ env }).context
-  expect(await main(['init', ...argv], context)).toBe(0)
-  expect(readFileSync(join(place.home, home, 'config.yaml'), 'utf8')).toContain('"模型-ג: מודל"')
-  expect(context.stdout.text).toContain(`${home}/config.yaml`)
-})
-
-test.each([['--sandbox'], ['-m', 'x'], ['--jsonl'], ['--raw'], ['--curl']])(
-  '%s is refused',
-  async (...argv) => {
-    const { code, out, err } = await init([...argv, '--base-url', 'https://a.example', '--yes'])
-    expect(code).toBe(2)
-    expect(out + err).toMatch(/does not apply to init/)
-  },
-)
