@@ -81,14 +81,6 @@ test.each([
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
 })
 
-test('standard output is a full disk', async () => {
-  const { exit, stderr } = await run('modelgate "$@" >/dev/full')
-  expect({ exit, stderr }).toEqual({
-    exit: 10,
-    stderr: expect.stringContaining('modelgate: Standard output cannot be written: no space left.'),
-  })
-})
-
 test.runIf(canMakeCertificates)('no warning says that certificates are not checked: they are', async () => {
   const server = await localServer([[]], { tls: makeCertificate(), verify: false })
   const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']

@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { join } from 'node:path'
@@ -161,34 +160,6 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE'])('%s while creating 
   expect(await readdir(folder)).toEqual([])
 })
 
-// What Windows says of FAT and exFAT arrives as EISDIR.
-test.each(['EPERM', 'ENOTSUP', 'EISDIR'])('without hard links (%s) the file is saved', async (code) => {
-  const folder = temporaryFolder()
-  const path = join(folder, 'target')
-  const { steps } = await write(path)
-  await rm(path)
-  expect(await write(path, { fault: { step: steps.indexOf('link'), fault: code } })).toMatchObject({
-    saved: { bytes: 11 },
-  })
-  expect(await contentOf(path)).toBe('new content')
-  expect(await readdir(folder)).toEqual(['target'])
-})
-
-test.each(['EPERM', 'ENOTSUP'])(
-  'without hard links (%s) what somebody else has written meanwhile is not overwritten',
-  async (code) => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'target')
-    const { steps } = await write(path)
-    await rm(path)
-    const meanwhile = () => writeFileSync(path, 'theirs')
-    const fault = { step: steps.indexOf('link'), fault: code, meanwhile }
-    expect(await write(path, { fault })).toMatchObject({ code: 'file_exists' })
-    expect(await contentOf(path)).toBe('theirs')
-    expect(await readdir(folder)).toEqual(['target'])
-  },
-)
-
 test('content is on the disk before it gets its name, and the name is before it is reported', async () => {
   const { steps } = await write(join(temporaryFolder(), 'target'))
   const relevant = new Set(['handle.write', 'handle.sync', 'link', 'rename'])
@@ -247,24 +218,4 @@ test('of two processes that write the same name, one wins wholly', async () => {
   expect(results.toSorted()).toEqual(['file_exists', 'saved'])
   expect(await contentOf(path)).toBe(rivals[results.indexOf('saved')]!.text)
   expect(await readdir(folder)).toEqual(['target'])
-})
-
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
-
-test.skipIf(!canMount)('a full disk (needs root for a tmpfs) leaves the old file and no other', async () => {
-  const folder = temporaryFolder()
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
-  expect(mounted.status).toBe(0)
-  try {
-    await writeFile(join(folder, 'target'), 'old')
-    const file = await openAtomicFile(testContext({ cwd: folder }), 'target', { force: true })
-    await expect(file.write(new Uint8Array(200_000))).rejects.toMatchObject({
-      exitCode: 10,
-      code: 'no_space',
-    })
-    expect(await readdir(folder)).toEqual(['target'])
-    expect(await contentOf(join(folder, 'target'))).toBe('old')
-  } finally {
-    spawnSync('umount', [folder])
-  }
 })

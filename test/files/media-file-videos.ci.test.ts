@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openMediaFile, type MediaFileOptions } from '../../src/files/media-file.ts'
@@ -122,44 +122,6 @@ test('half a video is refused, and kept apart', async () => {
     message: 'The gateway sent a damaged video: its data ends too early. It is kept as "clip.damaged.mp4".',
   })
   expect(await readdir(folder)).toEqual(['clip.damaged.mp4'])
-})
-
-test('an existing file stays, unless it may be replaced', async () => {
-  const folder = temporaryFolder()
-  await writeFile(join(folder, 'clip.mp4'), 'mine')
-  const told: string[] = []
-  const renamed = (planned: string, saved: string) => void told.push(planned, saved)
-  expect(await save(folder, mp4Bytes(), { renamed })).toMatchObject({ path: 'clip-2.mp4' })
-  expect(told).toEqual(['clip.mp4', 'clip-2.mp4'])
-  expect(await readFile(join(folder, 'clip.mp4'), 'utf8')).toBe('mine')
-  expect(await save(folder, mp4Bytes(), { force: true, renamed })).toMatchObject({ path: 'clip.mp4' })
-  expect((await readFile(join(folder, 'clip.mp4'))).equals(mp4Bytes())).toBe(true)
-  expect(told).toHaveLength(2)
-})
-
-test('dropped at any moment, nothing is left', async () => {
-  const folder = temporaryFolder()
-  for (const count of [0, 1, 2, 3]) {
-    const file = openMediaFile(testContext({ cwd: folder }), videoKind, {
-      pathFor: () => 'clip.mp4',
-      force: false,
-    })
-    for (let at = 0; at < count; at++) await file.write(mp4Bytes().subarray(at * 40, at * 40 + 40))
-    expect((await readdir(folder)).filter((name) => !name.endsWith('.mgpart'))).toEqual([])
-    await file.discard()
-    await file.discard()
-    expect(await readdir(folder)).toEqual([])
-  }
-})
-
-test.each([
-  ['a folder that is missing', 'none/clip.mp4', 10, 'folder_missing'],
-  ['a folder in place of the file', 'taken', 10, 'is_folder'],
-])('%s', async (_, path, exitCode, code) => {
-  const folder = temporaryFolder()
-  await mkdir(join(folder, 'taken'))
-  await expect(save(folder, mp4Bytes(), { pathFor: () => path })).rejects.toMatchObject({ exitCode, code })
-  expect(await readdir(folder)).toEqual(['taken'])
 })
 
 test('a video needs at most 150 MiB of memory, however large it is', async () => {

@@ -65,18 +65,6 @@ test('--json is one document that describes every file', async () => {
   })
 })
 
-test('--json of results by URL has them as they were sent', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const { out } = await workspace.run(['create', ...quickUrl, '-o', 'x.png', '--json', 'A kite'])
-  const document = JSON.parse(out) as Json
-  expect(await problemsBySchema('images', document)).toEqual([])
-  expect(document).toMatchObject({
-    files: [{ path: 'x.png', sha256: sha256(workspace.read('x.png')), width: 256 }],
-    usage: null,
-    response: { data: [{ url: expect.stringContaining('/sandbox/images/') }] },
-  })
-})
-
 test('--json --no-download lists links', async () => {
   const workspace = workspaceAt(await runningSandbox())
   const { out } = await workspace.run(['create', ...quickUrl, '-n', '2', '--no-download', '--json', 'A kite'])
@@ -164,24 +152,6 @@ test('--raw is the reply, byte for byte, and saves nothing', async () => {
   expect(workspace.files()).toEqual([])
 })
 
-test('an error of --json is one document on standard error', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const { code, out, err } = await workspace.run([
-    'create',
-    ...quick,
-    '--json',
-    '-n',
-    '0',
-    '--no-validate',
-    'A kite',
-  ])
-  expect([code, out]).toEqual([4, ''])
-  const document = JSON.parse(err) as Json
-  expect(await problemsBySchema('error', document)).toEqual([])
-  expect(document.error).toMatchObject({ exit_code: 4, http_status: 400, billed: 'no' })
-})
-
 test('--sidecar writes how each image was made', async () => {
   const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)
@@ -257,14 +227,6 @@ test('--skip-existing makes a second run free', async () => {
   ])
 })
 
-test('--skip-existing needs neither a key nor a gateway when all is there', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  writeFiles(workspace.cwd, { 'x.png': (await testImages(8)).png })
-  const env = { MODELGATE_API_KEY: undefined }
-  const words = ['create', ...quick, '-o', 'x.png', '--skip-existing', 'A kite']
-  expect(await workspace.run(words, { env })).toMatchObject({ code: 0, out: 'x.png\n' })
-})
-
 test('--skip-existing makes only what is missing, under its own name', async () => {
   const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)
@@ -281,29 +243,6 @@ test('--skip-existing makes only what is missing, under its own name', async () 
   expect(workspace.read('x-1.png').equals(png)).toBe(true)
   expect(workspace.info('x-4.png')).toMatchObject({ width: 256 })
   expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\nx-4.png\n' })
-  expect(sandbox.created()).toBe(1)
-})
-
-test('--skip-existing prints the paths of all, made and found, in order', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  writeFiles(workspace.cwd, { 'x-1.png': (await testImages(8)).png })
-  const words = ['create', ...quickUrl, '-n', '3', '-o', 'x.png', '--skip-existing', 'A kite']
-  const { code, out, err } = await workspace.run(words)
-  expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\nx-3.png\n'])
-  expect(err.match(/^image .*?(?=,)/gm)).toEqual([
-    'image 1 of 3 exists: 8x8 png',
-    'image 2 of 3: 256x256 png',
-    'image 3 of 3: 256x256 png',
-  ])
-})
-
-test('--skip-existing of an image that is there with another extension than usual', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const words = ['create', ...quick, '--output-format', 'jpeg', '--skip-existing', 'A kite']
-  const first = await workspace.run(words)
-  expect(first.out).toMatch(/\.jpg\n$/)
-  expect(await workspace.run(words)).toMatchObject({ code: 0, out: first.out })
   expect(sandbox.created()).toBe(1)
 })
 

@@ -1,28 +1,15 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { runMain } from '../../support/run-main.ts'
 import { localServer } from '../../support/local-server.ts'
-import { memorySink } from '../../support/memory-sink.ts'
 import { until } from '../../support/until.ts'
 import {
   chunk,
   deaf,
   end,
   head,
-  hear,
   hold,
   readAll,
   readHead,
@@ -73,16 +60,6 @@ test.each<[string, readonly string[], number, RegExp]>([
   expect(err).not.toMatch(/billed/)
   expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(1)
   expect(workspace.files()).toEqual(['n-2.png', 'taken.png'])
-})
-
-test.skipIf(process.getuid?.() === 0)('a read-only folder is found before anything is sent', async () => {
-  const gateway = await silentGateway()
-  const workspace = workspaceAt(gateway)
-  mkdirSync(join(workspace.cwd, 'closed'), 0o500)
-  const { code, err } = await workspace.run([...create, '-o', 'closed/x.png'])
-  expect([code, gateway.calls]).toEqual([10, 0])
-  expect(err).toMatch(/closed/)
-  chmodSync(join(workspace.cwd, 'closed'), 0o700)
 })
 
 test('a folder that vanishes while the image comes', async () => {
@@ -220,40 +197,6 @@ test('Ctrl-C while results are downloaded keeps those that have come, and tells 
       ],
     },
   })
-})
-
-test('a full standard output does not lose the image', async () => {
-  const server = await localServer([images(red)])
-  const workspace = workspaceAt(server)
-  const stdout = memorySink()
-  stdout.fail(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }))
-  const { code } = await workspace.run([...create, '-o', 'x.png'], { stdout })
-  expect(code).not.toBe(0)
-  expect(workspace.read('x.png').equals(red)).toBe(true)
-})
-
-test.each<[string, (path: string) => void]>([
-  ['grows', (path) => appendFileSync(path, 'more')],
-  ['shrinks', (path) => truncateSync(path, 20_000_000)],
-  ['becomes another', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size, 'x'))],
-])('an upload is given up when the file %s meanwhile', async (_, change) => {
-  const { promise: changed, resolve: go } = Promise.withResolvers<void>()
-  // Longer than all that the system takes of a connection to which nobody listens.
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-  const server = await localServer([[readHead, hold(begun), deaf, hold(changed), hear, readAll]])
-  const workspace = workspaceAt(server)
-  writeFiles(workspace.cwd, { 'in.png': paddedPng(red, 30_000_000) })
-  const argv = ['image', 'edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite']
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
-  const ended = runMain(argv, { cwd: workspace.cwd, env })
-  // More than the head of the file's part: the file has been opened.
-  await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)
-  begin()
-  change(join(workspace.cwd, 'in.png'))
-  go()
-  const { code, err } = await ended
-  expect([code, workspace.files()]).toEqual([10, ['in.png']])
-  expect(err).toMatch(/^modelgate: .*in\.png.* changed/m)
 })
 
 test('a picture that is gone when the upload is tried again has cost nothing', async () => {

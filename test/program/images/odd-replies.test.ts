@@ -150,18 +150,6 @@ test('--raw passes on what came of a reply that breaks off, and the exit code te
 })
 
 test.each([
-  ['a document', [JSON.stringify(resultOf(red)).slice(0, 60)]],
-  ['an event', [partial(blue), completed(red).slice(0, 90)]],
-  ['a stream, between two events', [partial(blue)]],
-])('--raw of %s that is cut where nothing tells its length', async (_, pieces) => {
-  const server = await localServer([closeDelimited(pieces)])
-  const { code, out, err } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
-  expect(code).toBe(7)
-  expect(out.trimEnd()).toBe(pieces.join('').trimEnd())
-  expect(err).toMatch(/^modelgate: The (?:reply was cut off in the middle|stream ended before the image)/)
-})
-
-test.each([
   ['a page', 8, [], html],
   ['words', 8, [], '"Sorry!"'],
   ['an error', 9, [], '{"error":{"message":"It broke."}}'],
@@ -237,12 +225,6 @@ test.each([
     error: { code: 'doubtful_image', billed: 'yes' },
     partial: { files: [{ path: 'x.webp' }] },
   })
-})
-
-test('--raw of a request that is refused leaves standard output empty', async () => {
-  const server = await localServer([json({ error: { message: 'No.' } }, { status: 400 })])
-  const { code, out } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
-  expect([code, out]).toEqual([4, ''])
 })
 
 /** Less than its head says. */

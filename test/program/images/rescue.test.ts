@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FileError, OutputClosed } from '../../../src/errors.ts'
@@ -84,19 +84,6 @@ test.skipIf(!canMount).each([
   expect(workspace.read('out/x-3.png').equals(blue)).toBe(true)
 })
 
-test.skipIf(!canMount)('the document names what is rescued', async () => {
-  const workspace = workspaceAt(await localServer([images(red, huge, blue)]))
-  mountTmpfs(join(workspace.cwd, 'out'), 64)
-  const { code, out } = await workspace.run([...words, '--json'])
-  expect(code).toBe(12)
-  const document = JSON.parse(out)
-  expect(document.files.map(({ path }: { path: string }) => path)).toEqual(['out/x-1.png', 'out/x-3.png'])
-  const rescued = expect.stringMatching(/^\/.*\/rescued\/\d{8}T\d{6}-x-2\.png$/)
-  expect(document.failures).toEqual([
-    { index: 2, code: 'no_space', message: expect.stringContaining('It is kept in'), rescued },
-  ])
-})
-
 test.skipIf(!canMount)('the only image for which there is no space is rescued, exit 10', async () => {
   const workspace = workspaceAt(await localServer([images(huge), images(huge)]))
   mountTmpfs(join(workspace.cwd, 'out'), 64)
@@ -155,19 +142,6 @@ test('none of several images has its place: all are rescued, and the reason is t
       ['x-1.png', red],
       ['x-2.png', blue],
     ]),
-  )
-})
-
-test('without a home folder there is nowhere to rescue to, and the error says so', async () => {
-  const change = (cwd: string) => {
-    rmSync(join(cwd, 'out'), { recursive: true })
-    writeFileSync(join(cwd, 'out'), '')
-  }
-  const homeless = { home: '', env: { MODELGATE_STATE_DIR: '' } }
-  const { code, err } = await runWhile([red], change, ['-o', 'out/x.png'], homeless)
-  expect(code).toBe(10)
-  expect(err).toMatch(
-    /^modelgate: "out\/x\.png" cannot be written: .* It could not be rescued either: There is no folder for it, because no home folder is known\.$/m,
   )
 })
 

@@ -77,21 +77,6 @@ test('each filter keeps the numbers that the calls have in the whole log', async
   expect(await numbers('--since', 'yesterday', '--command', 'image')).toEqual([3])
 })
 
-test('without a terminal the rows are for scripts; each event is a line of --jsonl', async () => {
-  const { run } = await place([{ prompt: 'a\tb\nc' }])
-  expect(await run('log')).toMatchObject({
-    code: 0,
-    out: `1\tlog_0000000000000000\t${new Date(now - 1000).toISOString()}\tgenerate\t\t0\t\t\ta b c\n`,
-    err: '',
-  })
-  const lines = (await run('log', '--jsonl')).out.trim().split('\n')
-  expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
-    'start',
-    'call-list',
-    'end',
-  ])
-})
-
 test('damaged lines are told once', async () => {
   const { run, folder } = await place([{}])
   appendFileSync(join(folder, '2026-11.jsonl'), 'garbage\ngarbage\n')

@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
@@ -107,12 +99,6 @@ test('a response has its id and its items', async () => {
       format: 'txt',
     },
   ])
-})
-
-test('with --json the reply is kept, too', async () => {
-  const { entryOf } = await place()
-  const entry = await entryOf(['generate', '--json', '-m', 'sandbox-text', 'Hello'])
-  expect(entry.reply).toMatchObject({ content: { role: 'model' } })
 })
 
 test('an image: what was created, which file it is in, and no copy of it', async () => {
@@ -329,34 +315,4 @@ test('a log that cannot be written is one warning, and nothing else', async () =
     `warning: The call is not in the log: "${path}" cannot be written: a part of its path is a file, not a folder. MODELGATE_HISTORY=off keeps no log.\n`,
   ])
   expect((await run(['generate', '-q', '-m', 'sandbox-text', 'Hello'])).err).toBe('')
-})
-
-test.skipIf(!existsSync('/dev/full'))('a full disk is one warning', async () => {
-  const { run, folder } = await place()
-  mkdirSync(folder, { recursive: true })
-  symlinkSync('/dev/full', join(folder, `${new Date().toISOString().slice(0, 7)}.jsonl`))
-  expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({
-    code: 0,
-    err: expect.stringMatching(
-      /^warning: The call is not in the log: ".*" cannot be written: there is no space left\. .*\n$/,
-    ),
-  })
-})
-
-test('the key is not in the log, whoever says it', async () => {
-  const key = 'some-key-0123'
-  const { entryOf, folder } = await place()
-  await entryOf(['generate', '-m', 'sandbox-text', `My key is ${key}`, '--set', `labels={"key":"${key}"}`])
-  const [name] = readdirSync(folder)
-  expect(readFileSync(join(folder, name!), 'utf8')).not.toContain(key)
-})
-
-test.skipIf(process.getuid?.() === 0)('a state folder that may not be written', async () => {
-  const { run, home } = await place()
-  mkdirSync(join(home, '.local/state/modelgate'), { recursive: true })
-  chmodSync(join(home, '.local/state/modelgate'), 0o500)
-  expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({
-    code: 0,
-    err: expect.stringContaining('permission denied'),
-  })
 })

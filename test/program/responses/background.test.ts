@@ -4,7 +4,7 @@ import { Interrupted } from '../../../src/errors.ts'
 import { openResponseStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer } from '../../support/local-server.ts'
-import { end, head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
+import { head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
 import { videoWorkspace, type VideoWorkspace } from '../videos/video-run.ts'
 
 const answer = (words: string) => [
@@ -197,18 +197,6 @@ test('--strict fails for an answer that is cut short', async () => {
   expect((await workspace.run(['response', 'status', 'resp_1', '--exit-status', '--strict'])).code).toBe(9)
 })
 
-test('failed look-ups do not end the wait', async () => {
-  const server = await localServer([
-    json(response('queued')),
-    text('', { status: 502 }),
-    [readAll, reset],
-    json(completed),
-  ])
-  const { code, out, err } = await workspaceOf(server).run(['response', 'wait', 'resp_1'])
-  expect([code, out]).toEqual([0, 'Hello.\n'])
-  expect(err).toContain('HTTP 502')
-})
-
 test('a deadline ends the wait with 11 and the command that goes on, which goes on', async () => {
   const running = json(response('in_progress'))
   const server = await localServer([json(response('queued')), running, running, json(completed)])
@@ -298,12 +286,6 @@ test('the curl line of cancel is a POST, those of the others are none', async ()
   expect(await curl('status')).toBe(`curl --no-buffer '${address}' \\`)
 })
 
-test('cancel waits for a gateway that takes its time', async () => {
-  const server = await localServer([json(response('in_progress')), json(response('cancelled'))])
-  const { code, out } = await workspaceOf(server).run(['response', 'cancel', 'resp_1'])
-  expect([code, out]).toEqual([0, expect.stringContaining('state     cancelled\n')])
-})
-
 test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without one 2', async (command) => {
   const missing = json({ error: { message: 'Not found.' } }, { status: 404 })
   const count = command === 'cancel' ? 2 : 1
@@ -387,27 +369,8 @@ test('wait --stream prints words as they arrive, and --jsonl tells of each', asy
   ])
 })
 
-test('the document of a rest has the whole answer', async () => {
-  const workspace = workspaceOf(await localServer([sse([delta(2, 'lo.'), completedEvent])]))
-  const { out } = await workspace.run(['response', 'wait', 'resp_1', '--starting-after', '1', '--json'])
-  expect(JSON.parse(out)).toMatchObject({ text: 'Hello.', state: 'completed', finish_reason: 'stop' })
-})
-
 test('a wrong place is refused before anything is sent', async () => {
   const workspace = workspaceOf({ url: 'http://127.0.0.1:8080' })
   const { code, err } = await workspace.run(['response', 'wait', 'resp_1', '--starting-after', 'x'])
   expect([code, err]).toEqual([2, expect.stringContaining('--starting-after must be the number of an event')])
-})
-
-test('a stream that ends without the end of the answer is taken up again', async () => {
-  const cut = [
-    readAll,
-    write(head(200, { 'content-type': 'text/event-stream' })),
-    write(queuedEvent + delta(1, 'Hel')),
-    end,
-  ]
-  const server = await localServer([cut, sse([delta(2, 'lo.'), completedEvent])])
-  const { code, out, err } = await workspaceOf(server).run([...start, '--stream'])
-  expect([code, out]).toEqual([0, 'Hello.\n'])
-  expect(err).toContain('response started')
 })

@@ -97,15 +97,6 @@ test.each<[string, Parameters<typeof text>[1], number]>([
   expect([code, out, await workspace.records()]).toEqual([exit, '', []])
 })
 
-test('a busy gateway is asked again with the same key, and leaves no record in the end', async () => {
-  const busy = text('{}', { status: 503 })
-  const server = await localServer([busy, busy, busy])
-  const workspace = videoWorkspace(server)
-  const { code } = await workspace.run([...generate, '--wait'])
-  expect([code, await workspace.records()]).toEqual([5, []])
-  expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
-})
-
 test('a gateway that cannot be reached leaves no record', async () => {
   const workspace = videoWorkspace({ url: `http://127.0.0.1:${await closedPort()}` })
   const { code } = await workspace.run([...generate, '--wait', '--max-retries', '0'])
@@ -274,22 +265,6 @@ test('a record from before profiles were recorded says nothing of the key', asyn
   }
   const { code, err } = await workspace.run(['status', '--last'], { env: unset })
   expect([code, err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
-})
-
-const whole = JSON.stringify({ name: operation })
-const withoutEnd = write(`${head(200, { 'content-length': '1000' })}${whole}`)
-
-test.each([
-  ['is cut', [readAll, withoutEnd, end]],
-  ['is reset', [readAll, withoutEnd, reset]],
-])('a reply that %s after the name of the job is enough', async (_, reply) => {
-  const server = await localServer([reply])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...generate, '--no-wait'])
-  expect([code, out]).toEqual([0, `${operation}\n`])
-  // The object itself is whole.
-  expect(err).not.toContain('warning')
-  expect(await workspace.records()).toMatchObject([{ id: operation }])
 })
 
 test.each([

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { localServer } from '../../support/local-server.ts'
-import { end, head, json, readAll, stall, text, write } from '../../support/server-replies.ts'
+import { head, json, readAll, stall, text, write } from '../../support/server-replies.ts'
 import {
   clip,
   failedOperation,
@@ -186,24 +186,6 @@ test('status tells what the gateway calls a state, when it is another word', asy
   expect(JSON.parse(out)).toMatchObject({ state: 'in_progress', status: 'dreaming \u001b[2J' })
 })
 
-test('status --dry-run prints the request, and sends nothing', async () => {
-  const server = await localServer([])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run(['status', operation, '--dry-run'])
-  expect([code, JSON.parse(out).url]).toEqual([0, `${server.url}/v1beta/${operation}`])
-  const curl = await workspace.run(['status', videoId, '--dry-run', '--curl'])
-  expect(curl.out).toContain(`${server.url}/v1/videos/${videoId}`)
-  const sent = await workspace.run([...generate, '--dry-run'])
-  expect(JSON.parse(sent.out)).toMatchObject({
-    method: 'POST',
-    url: `${server.url}/v1beta/models/veo:predictLongRunning`,
-    body: { instances: [{ prompt: 'A boat' }], parameters: {} },
-  })
-  const remixed = await workspace.run([...remix, '--dry-run', '--curl'])
-  expect(remixed.out).toContain('/v1/videos/video_source/remix')
-  expect(await workspace.records()).toEqual([])
-})
-
 test('--timeout ends the wait with 11 and a command that works', async () => {
   const server = await localServer([started, running, finished(['/a.mp4']), film()])
   const workspace = videoWorkspace(server)
@@ -334,21 +316,6 @@ test('the time left is told from the pace since the job began to run, not from i
   expect(events.slice(0, 7).map(({ remaining_s }) => remaining_s)).toEqual(Array(7).fill(null))
 })
 
-test('look-ups that fail do not fail the job', async () => {
-  const server = await localServer([
-    started,
-    text('busy', { status: 503 }),
-    text('<html>', { status: 502 }),
-    [readAll, end],
-    running,
-    finished(['/a.mp4']),
-    film(),
-  ])
-  const { code, out, waits } = await videoWorkspace(server).run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, out]).toEqual([0, 'x.mp4\n'])
-  expect(waits.every((wait) => wait >= 2000)).toBe(true)
-})
-
 test('a job that fails is told with its reason, and is on record as failed', async () => {
   const server = await localServer([started, failedOperation])
   const workspace = videoWorkspace(server)
@@ -368,21 +335,6 @@ test('status --wait is the same as wait', async () => {
     'x.mp4\n',
     `GET /v1/videos/${videoId}/content HTTP/1.1`,
   ])
-})
-
-test.each<[string, readonly string[], number]>([
-  ['a POST', [...generate, '--wait'], 7],
-  ['a POST that nobody waits behind', [...generate, '--no-wait'], 7],
-  ['the look at the source of a remix', [...remix, '--wait'], 5],
-  ['status', ['status', videoId], 5],
-])('--timeout ends %s that is not answered', async (_, words, exit) => {
-  const server = await localServer([[readAll, stall]])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...words, '--timeout', '7'])
-  await program.until(() => server.requests[0]?.complete === true)
-  await program.clock.advance(7000)
-  expect(await program.exitCode).toBe(exit)
-  expect(program.context.stderr.text).toContain('--timeout')
 })
 
 test.each<[string, readonly string[], string]>([

@@ -1,5 +1,5 @@
 import type { ServerReply } from '../../../support/server-replies.ts'
-import { red, resultOf } from '../replies.ts'
+import { red } from '../replies.ts'
 
 /** What one reply leads to. */
 export interface OddReply {
@@ -21,7 +21,6 @@ export interface OddReply {
 export const three = ['-n', '3']
 export const streamed = ['--stream']
 export const html = '<html><title>502 Bad Gateway</title></html>'
-export const whole = JSON.stringify(resultOf(red))
 export const half = red.subarray(0, red.length - 8)
 
 /** What can be decoded of the last image in a text that was cut. */

@@ -1,6 +1,6 @@
 import { closeDelimited } from '../../../support/server-replies.ts'
 import { blue, images, large, red, resultOf } from '../replies.ts'
-import { decodable, half, html, three, type OddReply } from './odd-reply.ts'
+import { decodable, half, three, type OddReply } from './odd-reply.ts'
 
 const cutText = JSON.stringify(resultOf(red, large, blue)).slice(0, 5000)
 
@@ -13,22 +13,6 @@ export const severalReplies: readonly OddReply[] = [
     exit: 12,
     says: /^image 3 failed: The gateway sent only 2 of 3 images\.\nmodelgate: 1 of 3 images failed\./m,
     files: { 'x-1.png': red, 'x-2.png': blue },
-  },
-  {
-    name: 'one where three were asked for',
-    words: three,
-    reply: images(red),
-    exit: 12,
-    says: /^modelgate: 2 of 3 images failed\./m,
-    files: { 'x-1.png': red },
-  },
-  {
-    name: 'two of three, one of them broken',
-    words: three,
-    reply: images(red, { b64_json: '*' }),
-    exit: 12,
-    says: /^image 3 failed: The gateway sent only 2 of 3 images\.\nmodelgate: 2 of 3 images failed\./m,
-    files: { 'x-1.png': red },
   },
   {
     name: 'more than asked',
@@ -44,22 +28,6 @@ export const severalReplies: readonly OddReply[] = [
     exit: 12,
     says: /image 2 failed: .*base64/,
     files: { 'x-1.png': red, 'x-3.png': blue },
-  },
-  {
-    name: 'one of three a page',
-    words: three,
-    reply: images(Buffer.from(html), red, blue),
-    exit: 12,
-    says: /image 1 failed: .*HTML/,
-    files: { 'x-2.png': red, 'x-3.png': blue },
-  },
-  {
-    name: 'one of three missing',
-    words: three,
-    reply: images(red, blue, {}),
-    exit: 12,
-    says: /image 3 failed/,
-    files: { 'x-1.png': red, 'x-2.png': blue },
   },
   {
     name: 'one of three damaged',

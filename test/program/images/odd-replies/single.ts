@@ -1,17 +1,6 @@
-import {
-  closeDelimited,
-  end,
-  head,
-  json,
-  readAll,
-  reset,
-  text,
-  write,
-} from '../../../support/server-replies.ts'
+import { json } from '../../../support/server-replies.ts'
 import { base64, green, images, large, red, resultOf, webp } from '../replies.ts'
-import { decodable, half, html, whole, type OddReply } from './odd-reply.ts'
-
-const largeText = JSON.stringify(resultOf(large))
+import { half, html, type OddReply } from './odd-reply.ts'
 
 /** Replies with one item, or none. */
 export const singleReplies: readonly OddReply[] = [
@@ -31,8 +20,6 @@ export const singleReplies: readonly OddReply[] = [
     damaged: { 'x.damaged.png': red.subarray(0, Math.floor((base64(red).length - 3) / 4) * 3) },
   },
   { name: 'an empty text', reply: images({ b64_json: '' }), exit: 8, code: 'no_image' },
-  { name: 'null', reply: images({ b64_json: null }), exit: 8, code: 'no_image' },
-  { name: 'a number', reply: images({ b64_json: 5 }), exit: 8, code: 'no_image' },
   {
     name: 'HTML in base64',
     reply: images(Buffer.from(html)),
@@ -132,12 +119,6 @@ export const singleReplies: readonly OddReply[] = [
     code: 'nothing_generated',
   },
   {
-    name: 'an error with status 200',
-    reply: json({ error: { message: 'No.', code: 'odd' } }),
-    exit: 9,
-    says: /No\./,
-  },
-  {
     name: 'an error of a relay with status 200',
     reply: json({ code: 'odd', message: 'No.', data: null }),
     exit: 9,
@@ -156,46 +137,5 @@ export const singleReplies: readonly OddReply[] = [
     says: /Saturated\./,
   },
   { name: 'another object', reply: json({ hello: 1 }), exit: 8, code: 'reply_not_understood' },
-  {
-    name: 'a page',
-    reply: text(html, { headers: { 'content-type': 'text/html' } }),
-    exit: 8,
-    code: 'html_reply',
-    says: /502 Bad Gateway/,
-  },
-  { name: 'nothing', reply: text(''), exit: 8 },
-  {
-    name: 'a reply shorter than declared',
-    reply: [readAll, write(head(200, { 'content-length': '9000' }) + whole), end],
-    exit: 0,
-    files: { 'x.png': red },
-  },
-  {
-    name: 'a reply that is cut in the image',
-    reply: closeDelimited([whole.slice(0, 60)]),
-    exit: 7,
-    code: 'stream_truncated',
-    damaged: { 'x.damaged.png': decodable(whole.slice(0, 60)) },
-  },
-  {
-    name: 'a reply that is reset in the image',
-    reply: [readAll, write(head(200, { 'content-length': '9000' }) + whole.slice(0, 60)), reset],
-    exit: 7,
-    says: /may have been billed|billed/,
-    damaged: { 'x.damaged.png': decodable(whole.slice(0, 60)) },
-  },
-  { name: 'a reply that is reset before its head', reply: [readAll, reset], exit: 7 },
   { name: 'a large image', reply: images(large), exit: 0, files: { 'x.png': large } },
-  {
-    name: 'a large image that is cut',
-    reply: [
-      readAll,
-      write(head(200, { 'content-length': '9000000' })),
-      write(largeText.slice(0, base64(large).length - 100)),
-      end,
-    ],
-    exit: 7,
-    says: /The received data is kept as "x\.damaged\.png"\.$/m,
-    damaged: { 'x.damaged.png': decodable(largeText.slice(0, base64(large).length - 100)) },
-  },
 ]
