@@ -44,7 +44,7 @@ export function createJsonStreamRedactor(secrets: readonly string[]): TextStream
 }
 
 /** The same for a sequence of JSON documents, also for a secret that is split between them. */
-export function createPieceRedactor(secrets: readonly string[]): PieceStream {
+function createPieceRedactor(secrets: readonly string[]): PieceStream {
   return createPieceStream(createMatcher(jsonFormsOf(secrets)), createJsonRedactor(secrets))
 }
 

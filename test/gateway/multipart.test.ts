@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { multipartBody, type FieldPart, type FilePart, fileChunks } from '../../src/gateway/multipart.ts'
 import { FileError } from '../../src/errors.ts'
+import { hostileNames } from '../support/hostile-names.ts'
 import { localServer } from '../support/local-server.ts'
 import { deaf, hear, hold, json, readHead, text, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -85,71 +86,21 @@ test('an independent parser reads back what went in, in order', async () => {
   expect(await readBack(parts)).toEqual(parts.map(asFound))
 })
 
-/** Names that would end a header or begin another one (fault S10). */
-const hostileNames = [
+/** Names that would end a header or begin another one, and all that are hostile elsewhere. */
+const names = [
   'a"b.png',
   'a\r\nb.png',
   'a\nContent-Type: text/html',
   'x"; filename="y',
   'a"\r\n\r\nbody',
-  '"',
-  '\r',
-  '\n',
-  '%22.png',
-  'a;b.png',
-  "a'b.png",
-  'a=b',
-  ' leading',
-  'trailing ',
-  'ü.png',
-  '日本.png',
-  '🐙.png',
-  '\u202egnp.exe',
-  '\u2028.png',
-  'a\tb.png',
-  '..',
-  '../../etc/passwd',
-  'C:\\x.png',
-  'CON',
-  '.png',
-  'x'.repeat(255),
-  '--',
-  'a--b',
-  'a/b.png',
-  'a&b.png',
-  'a<b>.png',
-  'name*=utf-8',
-  "utf-8''x.png",
-  '\u0085.png',
-  '\ufeff.png',
-  'é\u0301.png',
-  'a,b.png',
-  '(x).png',
-  '[x].png',
-  '{x}.png',
-  '@x.png',
-  '#x.png',
-  '?x.png',
-  '*x.png',
-  '$x.png',
-  '~x.png',
-  '`x`.png',
-  '|x.png',
-  '^x.png',
-  '\u0001.png',
-  '\u007f.png',
-  'filename',
-  'form-data',
-  'name="image"',
   'a%0D%0Ab',
-  'a""b',
-  '\r\n\r\n',
-  '"\r\n',
-  'ﬀ.png',
-  'ǆ.png',
-] as const
+  "utf-8''x.png",
+  'name*=utf-8',
+  '--',
+  ...hostileNames.filter((name) => name !== '' && name.isWellFormed()),
+]
 
-test.for(hostileNames)('the name %j stays a name', async (name) => {
+test.for(names)('the name %j stays a name', async (name) => {
   const { bytes, contentType } = await bytesOf([file(name, name, Buffer.from('x')), { name, value: 'y' }])
   const headers = bytes
     .toString()
@@ -161,10 +112,6 @@ test.for(hostileNames)('the name %j stays a name', async (name) => {
   expect(headers[0]).toBe(
     `Content-Disposition: form-data; name="${escaped(name)}"; filename="${escaped(name)}"`,
   )
-})
-
-test('there are at least 60 hostile names', () => {
-  expect(hostileNames.length).toBeGreaterThanOrEqual(60)
 })
 
 test.for(['image/png\r\nX-Evil: 1', 'text', '', 'image/png; name="x"', 'a b/c'])(

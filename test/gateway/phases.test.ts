@@ -272,25 +272,6 @@ test.for([
 
 const stopped = new ModelgateError('interrupt', 'interrupted', 'Stopped.')
 
-/** Where an abort may fall: what the server does, and what the test waits for before it aborts. */
-test.for([
-  ['while waiting', [readAll, stall], (requests: number) => requests > 0],
-  [
-    'in the headers',
-    [readAll, write('HTTP/1.1 200 OK\r\nx: '), stall],
-    (_: number, taken: number) => taken > 0,
-  ],
-] as const)('an abort %s leaves no socket open', async ([, reply, ready]) => {
-  const server = await localServer([reply])
-  const gateway = testGateway(server.url)
-  const outcome = outcomeOf(gateway)
-  await until(() => ready(server.requests.filter(({ complete }) => complete).length, server.taken))
-  gateway.abort(stopped)
-  expect(await outcome).toBe(stopped)
-  await until(() => server.openSockets === 0)
-  expect(gateway.clock.pendingTimers).toBe(0)
-})
-
 test('an abort while sending leaves no socket open', async () => {
   const gate = Promise.withResolvers<void>()
   const server = await localServer([[readHead, deaf, hold(gate.promise), hear, stall]])
@@ -317,28 +298,6 @@ test('an abort right after the call sends nothing', async () => {
   const server = await localServer([])
   const gateway = testGateway(server.url)
   const outcome = outcomeOf(gateway)
-  gateway.abort(stopped)
-  expect(await outcome).toBe(stopped)
-  expect(gateway.clock.pendingTimers).toBe(0)
-})
-
-test('an abort in the body ends the reading and closes the socket', async () => {
-  const server = await localServer([[readAll, write(head(200)), write('a'), stall]])
-  const gateway = testGateway(server.url)
-  const reply = await sendRequest(gateway, textRequest(gateway))
-  const chunks = reply.body[Symbol.asyncIterator]()
-  await chunks.next()
-  const next = chunks.next()
-  gateway.abort(stopped)
-  await expect(next).rejects.toBe(stopped)
-  await until(() => server.openSockets === 0)
-})
-
-test('an abort between attempts ends the wait', async () => {
-  const server = await localServer([json({}, { status: 429 })])
-  const gateway = testGateway(server.url, { skipWaits: false })
-  const outcome = outcomeOf(gateway)
-  await until(() => gateway.retries.length === 1)
   gateway.abort(stopped)
   expect(await outcome).toBe(stopped)
   expect(gateway.clock.pendingTimers).toBe(0)

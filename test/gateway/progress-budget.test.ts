@@ -32,6 +32,11 @@ test('256 bytes a second are progress, and less are none', async () => {
   }
 })
 
+const askText = (gateway: Gateway) => {
+  const decoder = createResponseDecoder({ emit() {}, keepResponse: false, keepText: false })
+  return streamText(gateway, textRequest(gateway), decoder, { flush: async () => {} })
+}
+
 /** How a kind of reply begins, with a string that goes on; and how it is asked for. */
 const kinds: readonly {
   readonly name: string
@@ -52,26 +57,14 @@ const kinds: readonly {
     begin: '{"object":"response","status":"completed","output":[{"type":"message","content":[{"text":"',
     limitMs: 300_000,
     problem: '7 stream_stalled',
-    ask: (gateway) =>
-      streamText(
-        gateway,
-        textRequest(gateway),
-        createResponseDecoder({ emit() {}, keepResponse: false, keepText: false }),
-        { flush: async () => {} },
-      ),
+    ask: askText,
   },
   {
     name: 'an event of a stream',
     begin: 'data: {"type":"response.output_text.delta","delta":"',
     limitMs: 300_000,
     problem: '7 stream_stalled',
-    ask: (gateway) =>
-      streamText(
-        gateway,
-        textRequest(gateway),
-        createResponseDecoder({ emit() {}, keepResponse: false, keepText: false }),
-        { flush: async () => {} },
-      ),
+    ask: askText,
   },
   {
     name: 'the reply to an order of a video',

@@ -80,15 +80,6 @@ test.for(['http', 'https'])('a proxy that does not answer is named as the troubl
   ).not.toContain('pass')
 })
 
-test.for([407, 502])('a proxy that refuses the tunnel with %i: nothing was sent', async (status) => {
-  const refusal = text('Refused', { status })
-  const proxy = await localServer([refusal])
-  const gateway = testGateway('https://gateway.test', { proxies: proxies(proxy.url) })
-  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_proxy' })
-  expect(proxy.requests[0]).toMatchObject({ line: 'CONNECT gateway.test:443 HTTP/1.1' })
-  expect(proxy.requests[0]!.headers).not.toHaveProperty('authorization')
-})
-
 test('a plain proxy that wants a password: nothing was sent on', async () => {
   const proxy = await localServer([text('', { status: 407 })])
   const gateway = testGateway('http://gateway.test', { proxies: proxies(proxy.url) })

@@ -2,16 +2,7 @@ import { expect, test } from 'vitest'
 import { Interrupted, ModelgateError } from '../../src/errors.ts'
 import { sendRequest, wireRequest } from '../../src/gateway/send-request.ts'
 import { localServer } from '../support/local-server.ts'
-import {
-  head,
-  json,
-  readAll,
-  reset,
-  stall,
-  text,
-  write,
-  type ServerReply,
-} from '../support/server-replies.ts'
+import { head, json, readAll, reset, stall, text, write } from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
 
 const busy = (
@@ -176,53 +167,12 @@ test('tells of every retry', async () => {
   ])
 })
 
-test.for(['121', '86400', '999999999999'])('a wait of %s s is the caller’s to wait', async (seconds) => {
-  const server = await localServer([busy({ 'retry-after': seconds })])
-  const gateway = testGateway(server.url)
-  const outcome = (await outcomeOf(gateway)) as ModelgateError
-  expect(outcome).toMatchObject({
-    exitCode: 5,
-    facts: { retryAfterS: Number(seconds), billed: 'no', hint: 'Run it again then.' },
-  })
-  expect(outcome.message).toContain(`${seconds} s`)
-  expect(gateway.retries).toEqual([])
-})
-
 test('an unknown outcome stays one, however long the gateway asks to wait', async () => {
   const server = await localServer([busy({ 'retry-after': '600' }, 500)])
   const gateway = testGateway(server.url)
   const outcome = (await outcomeOf(gateway)) as ModelgateError
   expect(outcome).toMatchObject({ exitCode: 7, facts: { billed: 'maybe', retryAfterS: 600 } })
   expect(outcome.message).toMatch(/It asks to wait 600 s, longer than the 120 s this program waits\.$/)
-})
-
-const quota = busy({}, 429, { error: { message: 'Spent.', code: 'insufficient_quota' } })
-
-/** Attempts that each reply leads to, by kind of request, with at most two retries. */
-test.for([
-  ['429', busy(), 3, 3],
-  ['503', busy({}, 503), 3, 3],
-  ['500', busy({}, 500), 3, 1],
-  ['502', busy({}, 502), 3, 1],
-  ['500, and the wish to be asked again', busy({ 'x-should-retry': 'true' }, 500), 3, 3],
-  ['409, and the wish to be asked again', busy({ 'x-should-retry': 'true' }, 409), 3, 3],
-  ['429, and the wish not to be', busy({ 'x-should-retry': 'false' }), 1, 1],
-  ['a spent quota', quota, 1, 1],
-  ['400', busy({}, 400), 1, 1],
-  ['401', busy({}, 401), 1, 1],
-  ['404', busy({}, 404), 1, 1],
-  ['409', busy({}, 409), 1, 1],
-  ['a reset after the request', [readAll, reset] as ServerReply, 1, 1],
-] as const)('%s: %i attempts for a text, %i for a creation', async ([, reply, forText, forCreation]) => {
-  for (const [kind, attempts] of [
-    ['text', forText],
-    ['create', forCreation],
-  ] as const) {
-    const server = await localServer(Array.from({ length: attempts }, () => reply))
-    const gateway = testGateway(server.url)
-    expect(await outcomeOf(gateway, textRequest(gateway, { kind }))).toBeInstanceOf(ModelgateError)
-    expect(gateway.retries).toHaveLength(attempts - 1)
-  }
 })
 
 test.for([0, 1, 5])('retries at most %i times', async (maxRetries) => {
@@ -296,26 +246,6 @@ test('a signal during a request is no fault of the exchange', async () => {
   await until(() => server.requests[0]?.complete === true)
   gateway.abort(new Interrupted('interrupt'))
   expect(await outcome).toMatchObject({ exitCode: 130, code: 'interrupted' })
-})
-
-test('a request that may cost money follows no redirect, not even within the origin', async () => {
-  for (const kind of ['text', 'create'] as const) {
-    const server = await localServer([text('', { status: 307, headers: { location: '/v1/other' } })])
-    const gateway = testGateway(server.url)
-    expect(await outcomeOf(gateway, textRequest(gateway, { kind }))).toMatchObject({
-      code: 'unexpected_redirect',
-    })
-  }
-})
-
-test('a redirect is not followed, and gets no key', async () => {
-  const elsewhere = await localServer([])
-  const server = await localServer([
-    text('', { status: 307, headers: { location: `${elsewhere.url}/v1/responses` } }),
-  ])
-  const outcome = (await outcomeOf(testGateway(server.url))) as ModelgateError
-  expect(outcome).toMatchObject({ exitCode: 8, code: 'unexpected_redirect', facts: { billed: 'no' } })
-  expect(outcome.message).toContain(elsewhere.url)
 })
 
 test('leaves no timers and sockets behind after many attempts', async () => {

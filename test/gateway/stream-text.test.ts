@@ -201,14 +201,6 @@ test('waits for more from a gateway that names an end in every chunk', async () 
   expect(stream.text).toBe('One, two, three.')
 })
 
-test('silence ends at the idle limit', async () => {
-  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hel'))), stall])
-  await until(() => stream.text === 'Hel')
-  await stream.gateway.clock.advance(60_001)
-  expect(await stream.over).toBe('7 outcome_timeout')
-  await until(() => stream.server.openSockets === 0)
-})
-
 test('comments alone end at the progress limit, not at the idle limit', async () => {
   const stream = await streaming([
     readAll,

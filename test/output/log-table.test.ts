@@ -28,16 +28,6 @@ N   AGE     COMMAND        MODEL          OUTCOME  PROMPT
 `,
   ],
   [
-    60,
-    `
-N   AGE     COMMAND        OUTCOME  PROMPT
-1   30 min  generate       ok       Tell me a long story a…
-2   3 h     image create   unknown  A boat
-13  3 d     video wait     ok       boat.png
-14  30 min  response wait  ok       video_1
-`,
-  ],
-  [
     40,
     `
 N   COMMAND        OUTCOME  PROMPT

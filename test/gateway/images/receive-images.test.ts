@@ -168,16 +168,6 @@ test('an open end after fewer images than asked for is a silence', async () => {
   expect(await outcomeOf(sse([completed], { ending: 'stall' }), 2)).toBe('1: 7 outcome_timeout')
 })
 
-test('keep-alives alone are no progress', async () => {
-  const server = await localServer([
-    [readAll, write(head(200, { 'transfer-encoding': 'chunked' })), flood(chunk(': ping\n\n'))],
-  ])
-  const gateway = testGateway(server.url)
-  const outcome = receive(gateway, createImageResults())
-  await advanceUntilSettled(gateway.clock, 30_000, outcome, () => server.isEndless)
-  expect(await outcome).toMatchObject({ exitCode: 7, code: 'stream_stalled' })
-})
-
 test('a writer that is slow is not the silence of the gateway', async () => {
   const slow = Promise.withResolvers<void>()
   const server = await localServer([json(result)])
@@ -216,18 +206,6 @@ test('an image that its writer refuses does not keep the others from coming', as
   })
   expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 8, code: 'not_an_image' })
   expect(album.pictures).toMatchObject([{ state: 'kept' }, { state: 'done' }])
-})
-
-test('an abort ends it at once', async () => {
-  const server = await localServer([sse([completed.slice(0, 60)], { ending: 'stall' })])
-  const gateway = testGateway(server.url)
-  const album = createImageResults()
-  const outcome = receiveImages(gateway, imageRequest(gateway), album)
-  const failed = outcome.catch((error: unknown) => error)
-  await until(() => server.requests.length === 1)
-  gateway.abort(new Error('stop'))
-  expect(await failed).toMatchObject({ message: 'stop' })
-  await until(() => server.openSockets === 0)
 })
 
 test('the network waits for the writer', async () => {

@@ -3,7 +3,7 @@ import { ModelgateError } from '../../../src/errors.ts'
 import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { localServer } from '../../support/local-server.ts'
-import { closeDelimited, json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
+import { json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
 import { testGateway } from '../test-gateway.ts'
 import { operationName } from './job-facts.ts'
 
@@ -79,14 +79,6 @@ test.for<[string, ServerReply, string]>([
   const gateway = testGateway(server.url, once)
   const error = (await outcome(lookUpJob(gateway, video))) as ModelgateError
   expect(`${error.exitCode} ${error.code}`).toBe(problem)
-})
-
-test('a look-up that is cut, and whole when it is made again, has succeeded', async () => {
-  const server = await localServer([
-    closeDelimited(['{"id": "video_a+b']),
-    json({ id: video.id, status: 'running' }),
-  ])
-  expect(await lookUpJob(testGateway(server.url), video)).toMatchObject({ state: 'in_progress' })
 })
 
 test('a video that is not known is named', async () => {

@@ -145,18 +145,6 @@ describe('how long is waited', () => {
 
 // What else a look-up may come to is in poll-sequences.test.ts.
 describe('a look-up that fails does not fail the job', () => {
-  test('silence', async () => {
-    const { outcome, failed } = await waited(
-      [[readAll, stall], completed],
-      {},
-      { limits: { firstByte: 5_000 } },
-    )
-    expect(outcome).toMatchObject({ state: 'completed' })
-    expect(failed).toMatchObject([
-      { httpStatus: null, reason: expect.stringContaining('No reply') as string },
-    ])
-  })
-
   test('but ten in a row end the wait', async () => {
     const { outcome, failed } = await waited(Array<ServerReply>(10).fill(busy))
     expect(outcome).toMatchObject({
