@@ -57,8 +57,9 @@ export function openResponses(
  * @throws UsageError for an invalid path
  */
 export function unrecordedJob(id: string): NamedJob {
-  // Video ids of relays may be base64, including slashes (quirk 21).
-  if (!id.includes('/') || /^(video|task)_/.test(id)) return { id, kind: 'video', stored: undefined }
+  // Video ids of relays may be base64, with slashes in them.
+  if (!/(?:^|\/)operations\/|^(?:models|projects|publishers)\//.test(id))
+    return { id, kind: 'video', stored: undefined }
   // A remix uses only the last part, so check the whole name here.
   operationPath(id)
   return { id, kind: 'operation', stored: undefined }

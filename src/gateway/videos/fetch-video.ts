@@ -244,7 +244,7 @@ async function fetchUrl(gateway: Gateway, asked: string, download: Download): Pr
   try {
     return await download.from(asked)
   } catch (refusal) {
-    if (!wantsKey(refusal)) throw refusal
+    if (!(refusal instanceof ModelgateError) || !(wantsKey(refusal) || isOutOfReach(refusal))) throw refusal
     const own = relayedFile(gateway.baseUrl, asked)
     if (own === undefined) throw refusal
     return await download.from(own.href).catch((error: unknown) => {
@@ -361,9 +361,13 @@ function relayedFile(baseUrl: URL, address: string): URL | undefined {
 }
 
 /** Whether a key might help. */
-function wantsKey(error: unknown): error is ModelgateError {
-  if (!(error instanceof ModelgateError) || error.code !== 'url_expired') return false
-  return error.facts.httpStatus === 401 || error.facts.httpStatus === 403
+function wantsKey({ code, facts: { httpStatus } }: ModelgateError): boolean {
+  return code === 'url_expired' && (httpStatus === 401 || httpStatus === 403)
+}
+
+/** Whether the service cannot be reached from here: only the gateway may have a way to it. */
+function isOutOfReach({ exit }: ModelgateError): boolean {
+  return exit === 'notSent'
 }
 
 /** Neither the service nor the gateway has handed over the file: the gateway may do so later. */
@@ -373,7 +377,10 @@ function servedByNeither(
   { asked, own }: { readonly asked: string; readonly own: URL },
 ): ModelgateError {
   const { host } = new URL(asked)
-  const message = `${host} requires a key of its own for the video (HTTP ${refusal.facts.httpStatus}), and ${own.host} does not serve it either: ${error.message}`
+  const why = isOutOfReach(refusal)
+    ? refusal.message.replace(/\.$/, '')
+    : `${host} requires a key of its own for the video (HTTP ${refusal.facts.httpStatus})`
+  const message = `${why}, and ${own.host} does not serve it either: ${error.message}`
   if (error.exit === 'later' || error.exit === 'notSent') return error.amend({ message })
   return refusal.amend({
     message,

@@ -10,7 +10,7 @@ import {
   type VideoSources,
 } from '../../../src/gateway/videos/fetch-video.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
-import { localServer, type LocalServer } from '../../support/local-server.ts'
+import { closedPort, localServer, type LocalServer } from '../../support/local-server.ts'
 import {
   head,
   json,
@@ -209,6 +209,20 @@ describe('an address of the service behind a relay, which wants that service’s
     const { outcome } = await fetchInto(gateway, sample(url(there)))
     expect(outcome).toBe('4 url_expired')
     for (const { headers } of service.requests) expect(headers).not.toHaveProperty('authorization')
+  })
+
+  test('is asked for at the gateway where the service cannot be reached from here', async () => {
+    const server = await localServer([video])
+    const gateway = testGateway(at('gateway.test', server, ''), { policy: { mode: 'never' } })
+    const away = at('cdn.test', { port: await closedPort() }, `${path}?alt=media`)
+    expect(await fetchInto(gateway, sample(url(away)))).toMatchObject(whole)
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([key])
+    const without = await localServer([json({}, { status: 404 })])
+    const other = testGateway(at('gateway.test', without, ''), { policy: { mode: 'never' } })
+    const { error } = await fetchInto(other, sample(url(away)))
+    expect(error!.message).toMatch(
+      /^cdn\.test:\d+ cannot be reached .*, and gateway\.test:\d+ does not serve it either/,
+    )
   })
 
   test.for([

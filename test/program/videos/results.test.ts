@@ -212,14 +212,18 @@ test.each([
   expect([code, out + err]).toEqual([2, expect.stringMatching(says)])
 })
 
-test.each([
-  ['not a terminal', []],
-  ['told not to wait', ['--no-wait']],
-])('-o - is refused where nothing waits for the video: %s', async (_, words) => {
+test('-o - is refused where nothing waits for the video', async () => {
   const server = await localServer([])
-  const { code, out, err } = await videoWorkspace(server).run([...generate, '-o', '-', ...words])
+  const { code, out, err } = await videoWorkspace(server).run([...generate, '-o', '-', '--no-wait'])
   expect([code, out]).toEqual([2, ''])
-  expect(err).toContain('-o - writes the video itself, so it needs --wait')
+  expect(err).toContain('-o - writes the video itself; with --no-wait only an id is printed.')
+})
+
+test('-o waits for the video also where there is no terminal', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run([...generate, '-o', 'x.mp4'])
+  expect([code, out, workspace.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
 })
 
 test('two videos of a job of which nothing is known are not written to one stream', async () => {
@@ -281,7 +285,7 @@ test('a folder that is no longer there is told before anything is waited for', a
   const workspace = videoWorkspace(server)
   const folder = join(workspace.home, 'short-lived')
   mkdirSync(folder)
-  await workspace.run([...generate, '-o', 'x.mp4'], { cwd: folder })
+  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'], { cwd: folder })
   rmdirSync(folder)
   const { code, err } = await workspace.run(['wait', '--last'])
   expect(code).toBe(10)
@@ -372,7 +376,7 @@ test('a download that always breaks off is given up, and can be fetched later', 
 test('a video that was named but not recorded before a crash is not kept twice', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
   const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '-o', 'x.mp4'])
+  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'])
   writeFileSync(join(workspace.cwd, 'x.mp4'), clip)
   const { code, out } = await workspace.run(['wait', '--last'])
   expect([code, out, workspace.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
@@ -381,7 +385,7 @@ test('a video that was named but not recorded before a crash is not kept twice',
 test('a file of somebody else is kept, and the video gets the next name', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
   const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '-o', 'x.mp4'])
+  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'])
   writeFileSync(join(workspace.cwd, 'x.mp4'), otherClip)
   const { code, out, err } = await workspace.run(['wait', '--last'])
   expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
@@ -425,7 +429,7 @@ test('a file of the same size with another video in it is no copy', async () => 
   sameSize[100] = sameSize[100]! ^ 1
   const server = await localServer([started, finished(['/a.mp4']), film()])
   const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '-o', 'x.mp4'])
+  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'])
   writeFileSync(join(workspace.cwd, 'x.mp4'), sameSize)
   const { code, out } = await workspace.run(['wait', '--last'])
   expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])

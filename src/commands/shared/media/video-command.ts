@@ -51,7 +51,7 @@ export function addStartOptions(command: Command): void {
     usage: 'print the cost on standard error, if prices are known',
   })
   addJobOptions(command, [
-    new Option('--wait', 'wait for the video and save it (the default on a terminal)'),
+    new Option('--wait', 'wait for the video and save it (the default with -o, and on a terminal)'),
     new Option('--no-wait', 'only start the job and print its id'),
     ...waitOptions(),
   ])
@@ -71,7 +71,7 @@ export function refuseCombinations(
     throw new UsageError(problems, { code: 'invalid_request' })
   }
   if (!waits) {
-    refuse('-o - writes the video itself, so it needs --wait; without it only an id is printed.')
+    refuse('-o - writes the video itself; with --no-wait only an id is printed.')
   }
   const flags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
   const documents = Object.entries(flags).filter(([, isGiven]) => isGiven)
@@ -81,9 +81,9 @@ export function refuseCombinations(
   if (stdout.isTerminal) refuse('-o - would write the bytes of a video to the terminal.')
 }
 
-/** Whether a command that starts a job waits for it: as `--wait` says, by default only on a terminal. */
-function isWaitedFor(context: Context, { wait }: VideoOptions): boolean {
-  return wait ?? (canAsk(context, false) && context.stdout.isTerminal)
+/** Whether a command that starts a job waits for it: as `--wait` says, by default with `-o`, and on a terminal. */
+function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean {
+  return wait ?? (output !== undefined || (canAsk(context, false) && context.stdout.isTerminal))
 }
 
 /** A request for a job, and where its videos go. */
