@@ -12,7 +12,6 @@ import { parseJson } from './parse-json.ts'
 /** Incremented when a field is added; fields are never removed. */
 const sidecarVersion = 2
 
-/** How an image was created. */
 export interface ImageRecord {
   readonly command: string
   /** Null when the gateway chose. */

@@ -107,7 +107,6 @@ async function take(
   if (verdict !== undefined) throw verdict
 }
 
-/** How a response is streamed. */
 interface Following {
   /** The request that creates the response; left out, that for its stream. */
   readonly request?: Parameters<typeof followResponse>[1]

@@ -45,7 +45,6 @@ interface ExistingImage {
   readonly file: SavedImage
 }
 
-/** How the images are saved. */
 export interface ImagePlan {
   /** A name, a folder, a template, or `-` for standard output. */
   readonly output: string | undefined

@@ -13,7 +13,6 @@ import { outputVersion } from '../events/output-schema.ts'
 import { fetchModels, type ListedModel } from '../gateway/model-list.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
-/** Which models are asked for. */
 export interface ModelsRequest {
   /** Undefined for all. */
   readonly id: string | undefined

@@ -21,7 +21,6 @@ import {
   type VideoRun,
 } from './video-run.ts'
 
-/** How to wait for a job and where to save its videos. */
 export interface WaitPlan extends SavePlan {
   /** Whether a video that could not be verified is a failure. */
   readonly strict: boolean

@@ -50,7 +50,6 @@ export interface OutputOptions {
   readonly own?: OwnRenderer | undefined
 }
 
-/** How a command shows its events in a way of its own. */
 export interface OwnRenderer {
   /** The lines on standard error, in every mode. */
   notices(parts: OwnNoticeParts): Notices

@@ -7,7 +7,6 @@ import { readError, writeError } from '../../files/file-error.ts'
 import { pathsOf } from '../../platform.ts'
 import type { Shell } from '../completion.ts'
 
-/** How completion is loaded in a shell. */
 export interface ShellCompletion {
   readonly shell: Shell
   /** For the shell's own start file. It does nothing where the program is not installed. */

@@ -4,7 +4,6 @@ import type { MediaWriter } from '../../files/media-file.ts'
 /** Takes the bytes of one image. */
 export type ImageWriter = MediaWriter<void>
 
-/** Which image of a reply begins. */
 export interface ImageStart {
   /** Position among the images of the reply, from 0. */
   readonly index: number

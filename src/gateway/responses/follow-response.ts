@@ -19,7 +19,6 @@ import {
 /** A stream is taken up again this often without a new event in between. */
 const maxResumptions = 5
 
-/** Where a stream has got to. */
 export interface StreamPlace {
   /** The id of the response; undefined until the gateway has named it. */
   id: string | undefined

@@ -14,7 +14,6 @@ import {
 /** Finds the calls in which one of some texts stands, the newest first; read no further than is needed. */
 type FindCalls = (texts: readonly string[]) => Iterable<{ readonly facts: LogFacts; entry(): LogEntry }>
 
-/** Where a conversation may go on. */
 export interface Place {
   readonly terminal: string | undefined
   readonly cwd: string

@@ -23,7 +23,6 @@ export const dim = '2'
 /** Of headings, by their level. */
 const headingCodes = ['1;4;35', '1;35', '1', '1;3', '3', '3']
 
-/** How the pieces of one block look. */
 export interface InlineLooks {
   /** Text and looks; several pieces of a link must come together. */
   runs(pieces: readonly Piece[]): CellRun[]

@@ -1,7 +1,6 @@
 import { cellsOf, mostOf, widthOf } from '../cell-width.ts'
 import { sanitise } from '../gate.ts'
 
-/** How text looks. */
 export interface Look {
   /** Parameters of the sequence that selects it (`1;35`); empty for plain text. */
   readonly sgr: string

@@ -11,7 +11,6 @@ interface Running {
   readonly percent: number | null
 }
 
-/** How far the requests of one kind have got. */
 export interface LaneView {
   readonly name: LaneName
   readonly total: number
@@ -23,7 +22,6 @@ export interface LaneView {
   readonly running: readonly Running[]
 }
 
-/** How far a run has got. */
 export interface RunView {
   readonly lanes: readonly LaneView[]
   readonly failed: number

@@ -8,7 +8,6 @@ import { referencesOf, type Instance } from '../manifest/manifest.ts'
 import { digestOfInput } from '../store/file-digest.ts'
 import type { UpstreamResult } from './task.ts'
 
-/** Where the inputs of an instance are. */
 export interface TaskInputs {
   /** The manifest's folder, absolute. */
   readonly folder: string

@@ -30,7 +30,6 @@ export interface UpstreamResult {
   readonly jobId: string | null
 }
 
-/** How far a remote job has got. */
 export interface TaskProgress {
   readonly state: string
   /** 0 to 100. */

@@ -16,7 +16,6 @@ export interface OutputFacts {
   readonly credentials: boolean
 }
 
-/** How a result came about. */
 export interface Provenance {
   /** As the gateway names it. */
   readonly model: string | null

@@ -57,7 +57,6 @@ export const manifestFields = {
   jobs: { type: 'object', required: true, about: 'what there should be' },
 } as const satisfies Fields
 
-/** Which results an assertion is about. */
 interface Assertion extends Field {
   readonly of: readonly Lane[]
 }

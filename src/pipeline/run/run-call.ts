@@ -45,7 +45,6 @@ export interface OpenQueue {
   close(): Promise<void>
 }
 
-/** Where a run has its requests made by workers. */
 export interface QueueCall {
   /** The words of the command that starts a worker. */
   readonly worker: readonly string[]
@@ -131,7 +130,6 @@ export interface Attempted {
   readonly created: number
 }
 
-/** How the requests of a run are made. */
 export interface Maker {
   /** What the run has created, those of its earlier processes included. */
   readonly used: Spent

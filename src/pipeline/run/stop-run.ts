@@ -1,7 +1,6 @@
 import type { Clock } from '../../context.ts'
 import { Interrupted } from '../../errors.ts'
 
-/** How a run comes to its end before it is done. */
 export interface Stop {
   /** For what is in flight: aborted when the time of grace is over. */
   readonly signal: AbortSignal

@@ -62,7 +62,6 @@ export interface StoredBlob {
   readonly bytes: number
 }
 
-/** Where the blobs of a store lie. */
 export interface BlobPlace {
   readonly root: string
   /** Called before the first blob is added. */

@@ -27,7 +27,6 @@ export interface SharedStore {
 
 export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
 
-/** How a store is reached over the network. */
 export interface StoreNetwork {
   /** Proxies and certificates. */
   readonly connection: ConnectionOptions

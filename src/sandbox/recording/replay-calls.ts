@@ -31,7 +31,6 @@ interface Miss {
   readonly differs: readonly string[]
 }
 
-/** How the recordings were used so far. */
 export interface ReplayStats {
   readonly mode: 'replay'
   readonly recordings: number

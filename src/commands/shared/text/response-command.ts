@@ -99,7 +99,6 @@ export async function followUp(
   })
 }
 
-/** How an answer is waited for. */
 interface WaitPlan {
   readonly streamed: boolean
   readonly after: number

@@ -11,7 +11,6 @@ import { readStateFile } from '../../state-folder.ts'
 import type { TaskRef } from '../intents.ts'
 import type { Worker } from './worker-call.ts'
 
-/** Where a worker has what it is at. */
 export interface TaskFolder {
   /** What the request needs: its inputs. */
   readonly path: string
