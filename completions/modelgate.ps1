@@ -458,7 +458,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--resize-mode' = 'how images are fitted (pad, crop)'
             '--storage-uri' = 'where the gateway keeps the videos'
             '--pubsub-topic' = 'topic for the progress messages of the gateway'
-            '--wait' = 'wait for the video and save it (the default on a terminal)'
+            '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'the first wait between two look-ups (2)'
             '--allow-private-urls' = 'fetch results from private addresses, too'
@@ -466,7 +466,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video remix' = [ordered]@{
             '--last' = 'the job that was started last on this machine'
             '--no-check' = 'send it without looking whether the source is finished'
-            '--wait' = 'wait for the video and save it (the default on a terminal)'
+            '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'the first wait between two look-ups (2)'
             '--allow-private-urls' = 'fetch results from private addresses, too'

@@ -6,7 +6,7 @@ import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'
 import type { JournalEvent } from './journal-event.ts'
-import { readLines } from './journal-line.ts'
+import { damagedLine, readLines } from './journal-line.ts'
 
 /** One request for one candidate. */
 interface Attempt {
@@ -86,12 +86,14 @@ export interface History {
   usedOutside(queue: string): Spent
   /** Lines that could not be read, each a sentence. */
   readonly problems: readonly string[]
+  /** Damaged lines of runs that have not ended, each a clause: any of them could be the intent of a request. */
+  readonly damaged: readonly string[]
   /** Takes in an event that has been appended since. */
   note(event: JournalEvent): void
 }
 
 /** A history of nothing; `note` fills it. */
-export function createHistory(problems: readonly string[] = []): History {
+export function createHistory(problems: readonly string[] = [], damaged: readonly string[] = []): History {
   const results = new Map<string, RecordedResult>()
   const intents = new Map<string, OpenIntent>()
   const jobs = new Map<string, RemoteJob>()
@@ -189,6 +191,7 @@ export function createHistory(problems: readonly string[] = []): History {
     costs,
     remade,
     problems,
+    damaged,
     note: apply,
     of(key) {
       const result = results.get(key) ?? null
@@ -241,15 +244,17 @@ export async function readHistory(project: Project): Promise<History> {
   const folder = runsFolder(project)
   const manifest = basename(project.manifestPath)
   const problems: string[] = []
-  const history = createHistory(problems)
+  const damaged: string[] = []
+  const history = createHistory(problems, damaged)
   for (const run of await listRuns(folder)) {
     const path = join(folder, `${run}.jsonl`)
     const bytes = await readStateFile(path)
     let count = 0
-    readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) => {
+    const found = readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) => {
       if (++count > maxProblems) return
       problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`)
     })
+    damaged.push(...found.map((line) => `line ${line} of ${shownPath(path)} is damaged`))
     if (count > maxProblems) {
       problems.push(`${count - maxProblems} more lines of ${shownPath(path)} cannot be read.`)
     }
@@ -257,26 +262,32 @@ export async function readHistory(project: Project): Promise<History> {
   return history
 }
 
+/** @returns the numbers of damaged lines, unless nothing was left to do when the run ended */
 function readRun(
   bytes: Buffer,
   run: string,
   manifest: string,
   history: History,
   report: (line: number, problem: string) => void,
-): void {
+): readonly number[] {
+  let damaged: number[] = []
   let number = 0
   let isWhole = false
   for (const { event, problem } of readLines(bytes)) {
     number++
-    if (event?.type === 'begin' && event.manifest !== manifest) return
+    if (event?.type === 'begin' && event.manifest !== manifest) return []
     if (number === 1) {
       isWhole = event?.type === 'begin'
       // Whose it is may be lost with its first line. The keys of another manifest do no harm here.
       history.note({ type: 'begin', run, manifest, version: '' })
     }
+    if (event?.type === 'end') damaged = []
+    // The first line is never an intent.
+    if (problem === damagedLine && number > 1) damaged.push(number)
     if (problem !== undefined) report(number, problem)
     else if (event.type !== 'begin') history.note(event)
   }
   // To go on with it could be to go on with the run of another manifest.
   if (number > 0 && !isWhole) history.note({ type: 'end', run })
+  return damaged
 }

@@ -70,11 +70,14 @@ export type JournalLine =
   /** A clause: `is damaged`. */
   | { readonly problem: string; readonly event?: never }
 
+/** The problem of a line whose checksum is wrong. */
+export const damagedLine = 'is damaged'
+
 /** Reads one line, without its newline. */
 function readLine(line: Buffer): JournalLine {
   const start = line.subarray(0, Math.max(0, line.length - endLength))
   const end = line.toString('latin1', start.length)
-  if (end !== `,"check":"${checksum(start)}"}`) return { problem: 'is damaged' }
+  if (end !== `,"check":"${checksum(start)}"}`) return { problem: damagedLine }
   // The event alone, without time and checksum.
   const value = parse(`${start.toString('utf8', 0, Math.max(0, start.length - timeLength))}}`)
   const type = value['type']

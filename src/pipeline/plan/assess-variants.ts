@@ -32,9 +32,8 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   if (elsewhere !== undefined) {
     return { ...base, state: 'unknown', reasons: [givenTo(elsewhere.queueAt)], isElsewhere: true }
   }
-  if (variants.some(({ found }) => found.kind === 'unknown')) {
-    return { ...base, state: 'unknown', reasons: [sent] }
-  }
+  const unknown = variants.flatMap(({ found }) => (found.kind === 'unknown' ? found.reason : []))
+  if (unknown.length > 0) return { ...base, state: 'unknown', reasons: [...new Set(unknown)] }
   const lost = variants.flatMap(({ found }) => (found.kind === 'lost' ? found.reason : []))
   if (lost.length > 0) return { ...base, state: 'lost', reasons: lost }
   if (result !== null && outputs !== null) {
@@ -46,7 +45,6 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   return await assessMissing({ ...subject, base }, known, variants)
 }
 
-const sent = 'A request was sent, and its outcome is not known.'
 const givenTo = (queueAt: string | null) =>
   queueAt === null
     ? 'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'

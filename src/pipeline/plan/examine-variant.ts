@@ -8,8 +8,8 @@ export type VariantState =
   /** Its bytes are there, and it holds its asserts: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
-  /** A request was sent, and nobody knows what became of it. */
-  | { readonly kind: 'unknown' }
+  /** A request was sent, or may have been, and nobody knows what became of it. */
+  | { readonly kind: 'unknown'; readonly reason: string }
   /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
   | { readonly kind: 'elsewhere'; readonly queueAt: string | null }
   /** It was made and billed, and could not be fetched before its address expired. */
@@ -21,6 +21,8 @@ export type VariantState =
 const damagedExit = 8
 
 const madeNotFetched = 'It was made and billed, and could not be fetched.'
+
+const sent = 'A request was sent, and its outcome is not known.'
 
 /** Looks for the result of a key in journals, candidates and the lock. */
 export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
@@ -42,7 +44,9 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
     if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
     if (isSentAgain) return { kind: 'missing', reasons: [] }
     if (open.queue !== null && open.queue !== world.queue) return { kind: 'elsewhere', queueAt: open.queueAt }
-    return instance.onUnknown === 'retry' ? { kind: 'missing', reasons: [] } : { kind: 'unknown' }
+    return instance.onUnknown === 'retry'
+      ? { kind: 'missing', reasons: [] }
+      : { kind: 'unknown', reason: sent }
   }
   for (const result of await knownResults(key, world)) {
     const files = await findResult(key, result, world)
@@ -58,6 +62,11 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
   const isLost =
     failure?.code === 'result_expired' || (failure?.billed === 'yes' && failure.exit_code === damagedExit)
   if (isLost) return { kind: 'lost', reason: `It was made and billed. ${failure!.message}` }
+  const [line] = history.damaged
+  const mayBeSent = line !== undefined && failure === undefined && !history.of(key)?.isDiscarded
+  if (mayBeSent && instance.onUnknown === 'stop') {
+    return { kind: 'unknown', reason: `Its request may have been sent: ${line}, and could be its record.` }
+  }
   return { kind: 'missing', reasons: failure === undefined ? [] : [`It failed before: ${failure.message}`] }
 }
 

@@ -11,7 +11,7 @@ export interface WorldParts {
   readonly manifest: Manifest
   /** What is locked, with the results that the journal of a run has which was not ended. */
   readonly lock: Lock
-  readonly history: Pick<History, 'of' | 'failures'>
+  readonly history: Pick<History, 'of' | 'failures' | 'damaged'>
   readonly candidates: Pick<CandidateStore, 'get'>
   readonly store: Pick<BlobStore, 'open'>
   /**

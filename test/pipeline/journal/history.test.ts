@@ -290,6 +290,10 @@ describe('on disk', () => {
     const history = await readHistory(project)
     expect(facts(history)).toMatchObject({ results: ['a'], intents: [], unfinished: { run: first } })
     expect(history.problems).toEqual([`Line 3 of "${path}" is damaged; the other lines are used.`])
+    // It could be the intent of any request, until nothing was left to do.
+    expect(history.damaged).toEqual([`line 3 of "${path}" is damaged`])
+    writeRun(project, first, Buffer.from(bytes + linesOf([{ type: 'end', run: first }])))
+    expect((await readHistory(project)).damaged).toEqual([])
   })
 
   test.each([

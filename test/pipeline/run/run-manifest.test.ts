@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import process from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
+import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
 import { until } from '../../support/until.ts'
 import { runBench } from './run-bench.ts'
 
@@ -202,6 +203,28 @@ jobs:
   expect(bench.sandbox.created()).toBe(2)
   expect((await bench.run({ newRun: true })).exit).toBe('ok')
   expect(bench.sandbox.created()).toBe(3)
+})
+
+test('what a damaged line of the journal may have been is not sent again by itself', async () => {
+  const bench = await runBench({
+    'modelgate.yaml':
+      'version: 1\njobs:\n  hero: { image create: { model: m, prompt: A boat }, out: a.png }\n',
+  })
+  const begin = {
+    type: 'begin',
+    run: '20261122T120000000-00000001',
+    manifest: 'modelgate.yaml',
+    version: '1',
+  } as const
+  const noise = `${'x'.repeat(200)}\n`
+  bench.write(`.modelgate/runs/${begin.run}.jsonl`, writeLine(begin, 0) + noise)
+  for (const _ of [1, 2]) {
+    const { exit, told } = await bench.run()
+    expect([exit, told, bench.sandbox.created()]).toEqual(['unknown', ['hero: unknown'], 0])
+  }
+  expect((await bench.run({ regenerate: ['hero'] })).exit).toBe('ok')
+  expect((await bench.run()).exit).toBe('ok')
+  expect(bench.sandbox.created()).toBe(1)
 })
 
 test('a request of unknown outcome stops its job until it is regenerated', async () => {
