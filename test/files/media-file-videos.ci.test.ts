@@ -81,7 +81,6 @@ describe.each<[string, string, string, Buffer]>([
   ['an MPEG program stream', 'mpg', 'video/mpeg', latin1('\0\0\x01\xba\x44\0\x04')],
   ['an MPEG video without a container', 'mpg', 'video/mpeg', latin1('\0\0\x01\xb3\x16\0\xf0')],
   ['an Ogg video', 'ogv', 'video/ogg', latin1(`OggS\0\x02${'\0'.repeat(22)}\x80theora`)],
-  ['data of an unknown type', 'bin', 'application/octet-stream', noise],
 ])('%s, which cannot be verified', (_, format, mediaType, bytes) => {
   test.each([1, 63, 5000])('is saved as it is, written in pieces of %i', async (step) => {
     const folder = temporaryFolder()

@@ -112,7 +112,7 @@ export function runFailure(
     return reason.amend({ next: reason.facts.next ?? next, ...(isBilled && { billed: 'maybe' }) })
   }
   const withWorkers = ends.filter(({ error }) => error?.code === leftToWorkers).length
-  if (exit === 'outdated' && withWorkers > 0) return detachedFrom(withWorkers, next)
+  if (exit === 'running' && withWorkers > 0) return detachedFrom(withWorkers, next)
   const count = ends.filter((end) => exitOf(end, mode) !== 'ok').length
   const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
   const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
@@ -142,6 +142,7 @@ function detachedFrom(count: number, next: readonly string[] | undefined): Model
 const codes: Readonly<Partial<Record<ExitName, string>>> = {
   unknown: 'outcome_unknown',
   partial: 'some_failed',
+  running: 'not_up_to_date',
   outdated: 'not_up_to_date',
 }
 

@@ -171,7 +171,7 @@ test('a damaged video is an error, and kept under a name that is no result', asy
   const bench = taskBench(server.url)
   const task = bench.taskOf(teaser())
   await expect(executeTask(bench.shared, task)).rejects.toMatchObject({
-    exit: 'contract',
+    exit: 'running',
     code: 'damaged_video',
     facts: { billed: 'yes', remoteId: operation },
   })
