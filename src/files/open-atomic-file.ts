@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { open, type FileHandle, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type FileContext, sleep } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import { ModelgateError, FileError } from '../errors.ts'
 import { digestWriter, openTemporary, type AtomicFile, type TemporaryOptions } from './atomic-file.ts'
-import { shownPath, systemCode, writeError } from './file-error.ts'
+import { shownPath, writeError } from './file-error.ts'
 import { cutBytes, numberedName } from './file-name.ts'
 import { makeFolder, findTarget } from './write-target.ts'
 
@@ -42,7 +42,7 @@ export async function openAtomicFile(
 ): Promise<AtomicFile> {
   const { force, spareName } = options
   const found = await findTarget(context, path, force, spareName !== undefined)
-  if (found.kind === 'stream') return await openDirectly(context, path, found.location)
+  if (found.kind === 'stream') return await openDirectly(path, found.location)
   const target = { ...found, mode: options.mode ?? found.mode }
   const takeOver: TemporaryOptions['takeOver'] = async (content, reason) => {
     const file = await openRescueFile(context, options.rescueFolder, path, reason)
@@ -71,18 +71,16 @@ export async function openResultFile(
   try {
     return await openAtomicFile(context, path, options)
   } catch (error) {
-    // An interrupt while waiting for the reader of a named pipe is not a file error.
-    if (!(error instanceof ModelgateError) || (error.exit !== 'io' && error.exit !== 'usage')) throw error
+    if (!(error instanceof ModelgateError)) throw error
     return await openRescueFile(context, options.rescueFolder, path, error)
   }
 }
 
-/** How often a named pipe is checked for a reader. */
-const readerPollMs = 50
-
-/** Opens a pipe or device. Waits for the reader of a named pipe, as a shell does; Ctrl-C ends that. */
-async function openDirectly(context: FileContext, path: string, location: string): Promise<AtomicFile> {
-  const handle = await openForReader(context, path, location)
+/** Opens a pipe or device. */
+async function openDirectly(path: string, location: string): Promise<AtomicFile> {
+  const handle = await openForReader(location).catch((error: unknown) => {
+    throw writeError(error, path)
+  })
   const writer = digestWriter(handle)
   let closed = false
   const close = async () => {
@@ -112,21 +110,13 @@ async function openDirectly(context: FileContext, path: string, location: string
   }
 }
 
-async function openForReader(context: FileContext, path: string, location: string): Promise<FileHandle> {
-  const nonblocking = constants.O_NONBLOCK ?? 0
-  for (;;) {
-    try {
-      // Opened without blocking: otherwise a thread would wait for a reader and prevent the program from exiting.
-      const probe = await open(location, constants.O_WRONLY | nonblocking)
-      try {
-        return await open(location, constants.O_WRONLY)
-      } finally {
-        await probe.close()
-      }
-    } catch (error) {
-      if (systemCode(error) !== 'ENXIO') throw writeError(error, path)
-      await sleep(context.clock, readerPollMs, context.signal)
-    }
+async function openForReader(location: string): Promise<FileHandle> {
+  // Without a reader this fails at once, where a blocking open would hold a thread for ever.
+  const probe = await open(location, constants.O_WRONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    return await open(location, constants.O_WRONLY)
+  } finally {
+    await probe.close()
   }
 }
 

@@ -56,7 +56,7 @@ export interface FileTarget {
   readonly force: boolean
 }
 
-/** A pipe, socket or device, which cannot be replaced. */
+/** A device, or an open pipe that the system names (`/dev/stdout`, `>(gzip)`), which cannot be replaced. */
 interface StreamTarget {
   readonly kind: 'stream'
   readonly location: string
@@ -77,7 +77,9 @@ export async function findTarget(
   const location = resolve(context.cwd, path)
   const existing = await look(location, path)
   if (existing?.isDirectory() || /[/\\]$/.test(path)) throw isFolder(path)
-  if (existing?.isFIFO() || existing?.isCharacterDevice()) return { kind: 'stream', location }
+  // A named pipe loses what is written when its reader goes, and cannot be asked before.
+  const isOpenPipe = existing?.isFIFO() && /^\/(dev\/(fd\/|std)|proc\/)/.test(location)
+  if (isOpenPipe || existing?.isCharacterDevice()) return { kind: 'stream', location }
   if (existing !== undefined && !existing.isFile()) {
     throw new FileError('not_a_file', `${shownPath(path)} cannot be written: it is not a regular file.`, {
       hint: 'Name another file.',

@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text as textOf } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { Interrupted } from '../../src/errors.ts'
 import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
 import { withFsHook, type FsHook } from '../support/fs-faults.ts'
+import { openPipe } from '../support/open-pipe.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -25,29 +23,22 @@ test('a device is written directly and never replaced', async () => {
   await full.discard()
 })
 
-test('a named pipe is written directly once its reader has come', async () => {
+test('a named pipe is refused: what is written is lost when its reader goes', async () => {
   const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
   execFileSync('mkfifo', [join(folder, 'pipe')])
-  const opening = openAtomicFile(context, 'pipe', keep)
-  const received = textOf(createReadStream(join(folder, 'pipe')))
-  const opened = new Set<unknown>()
-  void opening.then((file) => opened.add(file))
-  while (opened.size === 0) await context.clock.advance(50)
-  const file = await opening
-  await file.write('through')
-  await file.commit()
-  expect(await received).toBe('through')
+  const refused = { exitCode: 10, code: 'not_a_file', message: expect.stringContaining('"pipe"') }
+  for (const force of [true, false]) {
+    const opening = openAtomicFile(testContext({ cwd: folder }), 'pipe', { force })
+    await expect(opening).rejects.toMatchObject(refused)
+  }
 })
 
-test('waiting for the reader of a named pipe ends with the signal', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  const opening = openAtomicFile(context, 'pipe', keep)
-  while (context.clock.pendingTimers === 0) await context.clock.advance(0)
-  context.abort(new Interrupted('interrupt'))
-  await expect(opening).rejects.toMatchObject({ exitCode: 130 })
+test('an open pipe, as of >(gzip), is written directly', async () => {
+  const { path, read } = openPipe()
+  const file = await openAtomicFile(testContext(), path, keep)
+  await file.write('through')
+  expect(await file.commit()).toMatchObject({ path, bytes: 7 })
+  expect(read(7).toString()).toBe('through')
 })
 
 /** Fails the calls of this name from the given one on. */

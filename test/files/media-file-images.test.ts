@@ -1,9 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
 import { imageKind } from '../../src/files/image-info.ts'
@@ -18,6 +15,7 @@ import {
   pngChunk,
   webpBytes,
 } from '../support/image-bytes.ts'
+import { openPipe } from '../support/open-pipe.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -275,18 +273,12 @@ test('discarding leaves nothing, at any time', async () => {
   }
 })
 
-test('a named pipe gets the image as it arrives', async () => {
-  const folder = temporaryFolder()
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  const received = buffer(createReadStream(join(folder, 'pipe')))
-  const context = testContext({ cwd: folder })
-  const file = openMediaFile(context, imageKind, { pathFor: () => 'pipe', force: false })
-  const done: unknown[] = []
-  const saving = file.write(jpegBytes()).then(() => file.commit())
-  void saving.then((saved) => done.push(saved))
-  while (done.length === 0) await context.clock.advance(50)
-  expect(await saving).toMatchObject({ path: 'pipe', format: 'jpeg' })
-  expect(await received).toEqual(jpegBytes())
+test('an open pipe gets the image as it arrives', async () => {
+  const { path, read } = openPipe()
+  const file = openMediaFile(testContext(), imageKind, { pathFor: () => path, force: false })
+  await file.write(jpegBytes())
+  expect(await file.commit()).toMatchObject({ path, format: 'jpeg' })
+  expect(read(jpegBytes().length)).toEqual(jpegBytes())
 })
 
 describe('on standard output', () => {

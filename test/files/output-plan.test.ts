@@ -246,10 +246,10 @@ describe('before anything is sent', () => {
     ])
   })
 
-  test('a named pipe does not keep the check waiting', async () => {
+  test('a named pipe is refused before anything is sent', async () => {
     const folder = temporaryFolder()
     execFileSync('mkfifo', [`${folder}/pipe`])
-    expect(await problems(folder, { output: 'pipe' })).toEqual([])
+    expect(await problems(folder, { output: 'pipe' })).toEqual([expect.stringMatching(/^10 not_a_file /)])
   })
 
   test.skipIf(process.getuid?.() === 0)('a folder without permission (not as root)', async () => {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -10,12 +9,11 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FileError, Interrupted, UsageError } from '../../src/errors.ts'
+import { FileError, UsageError } from '../../src/errors.ts'
 import { openAtomicFile, openRescueFile, openResultFile } from '../../src/files/open-atomic-file.ts'
 import { withFsHook, type FsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
-import { until } from '../support/until.ts'
 
 // The clock of the tests stands at 2026-01-01T00:00:00.000Z.
 const rescuedName = '20260101T000000-a.png'
@@ -97,16 +95,6 @@ describe('a result that cannot be written where it belongs', () => {
       code: 'file_exists',
       message: '"a.png" already exists.',
     })
-  })
-
-  test('a signal while the reader of a pipe is waited for is no reason to rescue anything', async () => {
-    const { context, cwd, rescueFolder } = place()
-    execFileSync('mkfifo', [join(cwd, 'pipe')])
-    const opening = openResultFile(context, 'pipe', { force: false, rescueFolder })
-    await until(() => context.clock.pendingTimers > 0)
-    context.abort(new Interrupted('interrupt'))
-    await expect(opening).rejects.toMatchObject({ exitCode: 130 })
-    expect(readdirSync(cwd).toSorted()).toEqual(['a.png', 'pipe'])
   })
 })
 

@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
+import { openPipe } from '../../support/open-pipe.ts'
 import { workspaceAt } from './image-run.ts'
 import { completed, images, partial, red, stream } from './replies.ts'
 
@@ -73,11 +71,10 @@ test.each<[string, readonly string[], boolean]>([
 test('what went into a pipe is not read back for its picture', async () => {
   const server = await localServer([images(red)])
   const workspace = workspaceAt(server)
-  execFileSync('mkfifo', [join(workspace.cwd, 'pipe')])
-  const received = readFile(join(workspace.cwd, 'pipe'))
-  const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', 'pipe', 'A kite']
+  const { path, read } = openPipe()
+  const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', path, 'A kite']
   const { code, err } = await workspace.run(words, { terminal: true })
-  expect([code, (await received).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
+  expect([code, read(red.length).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })
 
 test('a preview that is not whole is not kept, and no reason to fail', async () => {
