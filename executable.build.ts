@@ -83,6 +83,8 @@ function assemble(
     useCodeCache: true,
     // NODE_OPTIONS could have it run foreign code.
     execArgvExtension: 'none',
+    // That signal would open Node's debugger on a port, where the key can be read.
+    execArgv: ['--disable-sigusr1'],
     assets: Object.fromEntries(paths),
   }
   writeFileSync(config, JSON.stringify(settings))

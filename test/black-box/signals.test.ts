@@ -28,6 +28,16 @@ test.each([
   await until(() => server.openSockets === 0)
 })
 
+test.skipIf(process.platform === 'win32')('SIGUSR1 opens no debugger', async () => {
+  const server = await localServer([sse([delta('Hello, ')], { ending: 'stall' })])
+  const program = spawnProgram(call(server.url))
+  await until(() => program.stdout.length > 0)
+  program.process.kill('SIGUSR1')
+  // Sent after it, and told later: a debugger has said by then where it listens.
+  program.process.kill('SIGINT')
+  expect((await program.ended).stderr).not.toContain('Debugger')
+})
+
 test('SIGINT while standard input is waited for', async () => {
   const server = await localServer([])
   const program = spawnProgram([...call(server.url), '--stdin-timeout', '0'], { stdin: 'pipe' })
