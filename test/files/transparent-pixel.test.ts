@@ -32,7 +32,7 @@ test.each<[string, (mask: Buffer) => Buffer]>([
   ['without anything', (mask) => mask.subarray(0, 8)],
   ['empty', () => Buffer.alloc(0)],
   ['text', () => Buffer.from('no picture at all, but a few words and more of them')],
-  ['enormous', () => pngBytes({ width: 20_000, height: 20_000 })],
+  ['enormous', () => pngBytes({ width: 5001, height: 5000 })],
 ])('a mask that is %s is not judged', async (_, change) => {
   const closed = Buffer.from(await encodePng(testPicture(64, 64, () => 255)))
   expect(await hasTransparentPixel(change(closed))).toBeUndefined()

@@ -93,8 +93,10 @@ export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => P
 /** Blends a share of another picture's colours over a whole picture, and keeps its alpha. */
 export function tint(base: Pixels, paint: Pixels, share: number): Pixels {
   const data = base.data.slice()
-  for (let at = 0; at < data.length; at++) {
-    if (at % 4 !== 3) data[at] = data[at]! + (paint.data[at]! - data[at]!) * share
+  for (let at = 0; at < data.length; at += 4) {
+    for (let channel = at; channel < at + 3; channel++) {
+      data[channel] = data[channel]! + (paint.data[channel]! - data[channel]!) * share
+    }
   }
   return { ...base, data }
 }
