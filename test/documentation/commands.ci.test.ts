@@ -12,11 +12,11 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
 /**
- * What a shell would run: every word of `modelgate` is written down, and nothing else is run. Loops over what other
- * programs print run once.
+ * What a shell would run: every word of `modelgate` is written down, in one write for both sides of a pipe, and nothing
+ * else is run. Loops over what other programs print run once.
  */
 const stubs = `
-modelgate() { { printf '%s\\0' "$@"; printf '\\n\\0'; } >> "$CALLS"; echo '{}'; }
+modelgate() { printf '%s\\0' "$@" $'\\n' >> "$CALLS"; echo '{}'; }
 npx() { if [ "$1" = modelgate ]; then "$@"; fi; }
 for name in npm jq curl git openssl cat pass xargs ffmpeg docker sudo tee sleep kill cp mkdir rm redis-server; do
   eval "$name() { echo 1; }"
