@@ -92,7 +92,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     redact: 624,
     release: 957,
     sandbox: 9758,
-    specification: 2076,
+    specification: 2078,
     support: 6913,
   },
 }
