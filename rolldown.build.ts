@@ -5,7 +5,6 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
 import { billOfMaterials } from './bill-of-materials.build.ts'
-import { embeddedText } from './embedded-text.build.ts'
 import { helpPage } from './help-page.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
 
@@ -200,7 +199,6 @@ export const bundle: BuildOptions = {
     minify: { compress: true, mangle: false },
   },
   plugins: [
-    embeddedText(),
     {
       name: 'leave-out-unused',
       async resolveId(source, importer) {

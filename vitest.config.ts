@@ -2,7 +2,6 @@ import { globSync, readFileSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { embeddedText } from './embedded-text.build.ts'
 import { sample, seed } from './test/support/sample.ts'
 import { suiteReporter } from './test/support/suite-reporter.ts'
 
@@ -35,8 +34,6 @@ const project = (name: string, include: readonly string[], exclude: readonly str
 })
 
 export default defineConfig({
-  // Before the plugins that take each style sheet for one of a page.
-  plugins: [{ ...embeddedText(), enforce: 'pre' }],
   define: { __VERSION__: JSON.stringify(version) },
   test: {
     projects: [

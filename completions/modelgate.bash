@@ -151,7 +151,7 @@ _modelgate() {
       'run') flags="-f --file --plan --check --frozen --generate --regenerate --yes --new-run --shard --grace --queue --store --detach -V --version --json --sandbox --force --jsonl --github-output -q --quiet --debug --no-stdin --no-input --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file --allow-http -h --help" ;;
       'run adopt') flags="-f --file --json --sandbox --profile -h --help" ;;
       'run pick') flags="-f --file --json --sandbox --profile -h --help" ;;
-      'run report') flags="--format -f --file -o --output --json --sandbox --force --profile -h --help" ;;
+      'run report') flags="--format --embed -f --file -o --output --json --sandbox --force --profile -h --help" ;;
       'run merge') flags="--resolve -f --file --json --sandbox --jsonl --github-output --profile -h --help" ;;
       'run worker') flags="--queue --store --lanes --rate --until-empty --grace -V --version --json --sandbox --jsonl -q --quiet --debug --no-stdin --no-input --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file --allow-http -h --help" ;;
       'run clean') flags="--yes --outputs -f --file --json --sandbox --profile -h --help" ;;

@@ -705,6 +705,7 @@ complete -c modelgate -n '__modelgate_is run pick' -l profile -r -f -a '(__model
 complete -c modelgate -n '__modelgate_is run pick' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run pick' -a '(__modelgate_live assets)'
 complete -c modelgate -n '__modelgate_is run report' -l format -r -f -d 'the formats, separated by commas: html, markdown, json (html)'
+complete -c modelgate -n '__modelgate_is run report' -l embed -d 'put the whole pictures and videos into the page, not only thumbnails'
 complete -c modelgate -n '__modelgate_is run report' -s f -l file -r -F -d 'the manifest; by default the nearest modelgate.yaml, upwards'
 complete -c modelgate -n '__modelgate_is run report' -s o -l output -r -F -d 'write the result to a file'
 complete -c modelgate -n '__modelgate_is run report' -l json -d 'print one JSON document when done'

@@ -624,6 +624,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         }
         'run report' = [ordered]@{
             '--format' = 'the formats, separated by commas: html, markdown, json (html)'
+            '--embed' = 'put the whole pictures and videos into the page, not only thumbnails'
             '--file' = 'the manifest; by default the nearest modelgate.yaml, upwards'
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'

@@ -34,7 +34,15 @@ async function publishReport(
   name: string,
 ): Promise<void> {
   const path = join(temporary(), name)
-  const words: Words = [...program, 'run', 'report', '--force', `--output=${path}`, ...manifestFlags(inputs)]
+  const words: Words = [
+    ...program,
+    'run',
+    'report',
+    '--embed',
+    '--force',
+    `--output=${path}`,
+    ...manifestFlags(inputs),
+  ]
   // An error of it is told once, here.
   const env = { ...programEnvironment(''), GITHUB_ACTIONS: '' }
   const { isDone, text } = await capture(words, { cwd: inputs.cwd, env })

@@ -30,7 +30,7 @@ while kill -0 "$child" 2>/dev/null; do
 done
 trap '' HUP INT TERM
 
-modelgate run report --force -o "$keep/contact-sheet.html" >/dev/null || echo 'There is no contact sheet.' >&2
+modelgate run report --embed -o "$keep/contact-sheet.html" >/dev/null || echo 'There is no contact sheet.' >&2
 # The old one is there until the new one is whole.
 keep_state() {
   rm -rf "$keep/new" && cp -Rp .modelgate "$keep/new" && rm -rf "$keep/store" && mv "$keep/new" "$keep/store"

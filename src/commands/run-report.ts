@@ -14,6 +14,7 @@ import { printDocument, tell } from './shared/call/print-document.ts'
 
 interface ReportFlags extends ManifestOptions {
   format?: string
+  embed?: boolean
 }
 
 /** The formats, with how their files are called. */
@@ -33,6 +34,7 @@ export function registerRunReport(command: Command, context: Context, write = wr
   command
     .argument('[job...]', 'only these jobs; "*" and "?" are wildcards')
     .option('--format <list>', `the formats, separated by commas: ${formats.join(', ')} (html)`)
+  command.option('--embed', 'put the whole pictures and videos into the page, not only thumbnails')
   takeManifest(command, ['output', 'force'])
   explainCommon(command, { output: 'the file; for several formats a folder, such as reports/ (report.html)' })
   command.action(async (jobs: string[], _: unknown, self: Command) =>
@@ -58,6 +60,7 @@ async function showReports(
     jobs,
     files: files!,
     isForced: force === true,
+    embeds: options.embed === true,
     currency,
   })
   const paths = document.files.map(({ path }) => `${oneLine(path)}\n`).join('')

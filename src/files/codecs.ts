@@ -64,6 +64,56 @@ export async function hasTransparentPixel(bytes: Uint8Array): Promise<boolean | 
   }
 }
 
+/**
+ * Scales a picture down; each pixel is the average of the source pixels it covers. Colours are weighted by alpha, so
+ * that transparent pixels do not contribute. Never scales up.
+ */
+export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: number): Pixels {
+  const width = Math.min(picture.width, Math.max(1, Math.round(maxWidth)))
+  const height = Math.min(picture.height, Math.max(1, Math.round(maxHeight)))
+  const data = new Uint8ClampedArray(width * height * 4)
+  for (let y = 0; y < height; y++) {
+    const rows = span(y, height, picture.height)
+    for (let x = 0; x < width; x++) {
+      average(picture, span(x, width, picture.width), rows, data, (y * width + x) * 4)
+    }
+  }
+  return { data, width, height }
+}
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** The range of source pixels that one pixel covers. */
+function span(at: number, count: number, total: number): Span {
+  return { start: Math.floor((at * total) / count), end: Math.floor(((at + 1) * total) / count) }
+}
+
+function average(picture: Pixels, columns: Span, rows: Span, target: Uint8ClampedArray, at: number): void {
+  let red = 0
+  let green = 0
+  let blue = 0
+  let alpha = 0
+  for (let y = rows.start; y < rows.end; y++) {
+    const first = (y * picture.width + columns.start) * 4
+    const last = (y * picture.width + columns.end) * 4
+    for (let from = first; from < last; from += 4) {
+      const weight = picture.data[from + 3]!
+      red += picture.data[from]! * weight
+      green += picture.data[from + 1]! * weight
+      blue += picture.data[from + 2]! * weight
+      alpha += weight
+    }
+  }
+  if (alpha === 0) return
+  target[at] = red / alpha
+  target[at + 1] = green / alpha
+  target[at + 2] = blue / alpha
+  target[at + 3] = alpha / ((rows.end - rows.start) * (columns.end - columns.start))
+}
+
 /** Encodes as PNG, lossless and with transparency. */
 export async function encodePng(pixels: Pixels): Promise<Uint8Array> {
   const { encode, initSync } = await import('@jsquash/png/codec/pkg/squoosh_png.js')

@@ -75,8 +75,7 @@ function checkFiles(paths: readonly string[]): void {
     [],
     'missing from the package',
   )
-  // A text that is embedded, such as a style sheet of the contact sheet, is a chunk of its own name.
-  const isBundled = (path: string) => /^dist\/[\w-]+(?:\.(?:css|ts)-[\w-]+)?\.(?:cjs|wasm)$/.test(path)
+  const isBundled = (path: string) => /^dist\/[\w-]+\.(?:cjs|wasm)$/.test(path)
   assert.deepEqual(
     paths.filter((path) => !wanted.includes(path) && !isBundled(path)),
     [],

@@ -11,6 +11,7 @@ import { stateWords, type Tone } from './state-words.ts'
 export function markdownReport(report: AssetReport): string {
   const { name, manifest, time, sandbox, sums } = report
   const page = createMarkdownPage()
+  page.paragraph('<!-- modelgate run report -->')
   page.paragraph(`# ${literal(name)}`)
   page.paragraph(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`)
   // The currency is the only word from outside.

@@ -1,3 +1,5 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { RunReportDocument } from '../../events/run-document.ts'
 import type { AssetReport } from '../../events/asset-report.ts'
@@ -14,6 +16,7 @@ import { lockWithUnfinished } from '../run/resume-run.ts'
 import { contactSheet } from './contact-sheet.ts'
 import { markdownReport } from './markdown-report.ts'
 import { buildReport } from './report-model.ts'
+import type { SheetPlace } from './sheet-files.ts'
 
 export interface ReportOptions {
   /** Names of jobs or ids of instances, with wildcards; none for all. */
@@ -22,6 +25,8 @@ export interface ReportOptions {
   readonly files: readonly { readonly path: string; readonly format: 'html' | 'markdown' | 'json' }[]
   /** Files that are there are replaced. */
   readonly isForced: boolean
+  /** Whole pictures and videos are in the page. */
+  readonly embeds: boolean
   /** Of the user's prices. */
   readonly currency: string | null
 }
@@ -39,11 +44,14 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
     const report = withoutSecrets(await reportOf(call, project, options), call.redactor)
     const files: RunReportDocument['files'][number][] = []
     for (const { path, format } of options.files) {
-      const file = await openTextFile(context, path, { force: options.isForced })
+      const file = await openTextFile(context, path, {
+        force: options.isForced || (await isReport(resolve(context.cwd, path), format)),
+      })
       opened.push(file)
       const place = {
         folder: project.manifest.project.folder,
         sheetFolder: dirname(resolve(context.cwd, path)),
+        embeds: options.embeds,
       }
       for await (const piece of piecesOf(report, format, place)) {
         file.write(piece)
@@ -67,10 +75,28 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
   }
 }
 
+/** How each report begins, so that the next one replaces it and no other file. */
+const marks = {
+  html: /<meta name="generator" content="modelgate run report">/,
+  markdown: /^<!-- modelgate run report -->/,
+  json: /^\{\n {2}"version": 1,\n {2}"name": .*\n {2}"manifest": /,
+}
+
+async function isReport(path: string, format: keyof typeof marks): Promise<boolean> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
+  if (file === undefined) return false
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1000), 0, 1000, 0)
+    return marks[format].test(buffer.toString('utf8', 0, bytesRead))
+  } finally {
+    await file.close()
+  }
+}
+
 function piecesOf(
   report: AssetReport,
   format: ReportOptions['files'][number]['format'],
-  place: { readonly folder: string; readonly sheetFolder: string },
+  place: SheetPlace,
 ): AsyncIterable<string> | Iterable<string> {
   if (format === 'html') return contactSheet(report, place)
   return [format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : markdownReport(report)]

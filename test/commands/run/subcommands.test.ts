@@ -14,10 +14,18 @@ test.each<[string, string, unknown]>([
   [
     'report',
     'report',
-    [{ jobs: [], files: [{ path: 'report.html', format: 'html' }], isForced: false, currency: null }],
+    [
+      {
+        jobs: [],
+        files: [{ path: 'report.html', format: 'html' }],
+        isForced: false,
+        embeds: false,
+        currency: null,
+      },
+    ],
   ],
   [
-    'report hero --format markdown,html -o out/ --force',
+    'report hero --embed --format markdown,html -o out/ --force',
     'report',
     [
       {
@@ -27,6 +35,7 @@ test.each<[string, string, unknown]>([
           { path: 'out/report.html', format: 'html' },
         ],
         isForced: true,
+        embeds: false,
         currency: null,
       },
     ],
@@ -34,7 +43,15 @@ test.each<[string, string, unknown]>([
   [
     'report --format json -o a.json',
     'report',
-    [{ jobs: [], files: [{ path: 'a.json', format: 'json' }], isForced: false, currency: null }],
+    [
+      {
+        jobs: [],
+        files: [{ path: 'a.json', format: 'json' }],
+        isForced: false,
+        embeds: false,
+        currency: null,
+      },
+    ],
   ],
   ['merge parts/1-of-2 parts/2-of-2', 'merge', [['parts/1-of-2', 'parts/2-of-2']]],
   ['merge --resolve', 'resolve', []],

@@ -2,34 +2,44 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
+import { encodePng } from '../../../src/files/codecs.ts'
 import { contactSheet } from '../../../src/pipeline/report/contact-sheet.ts'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { anyText } from '../../support/any-text.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { testImages } from '../../support/test-images.ts'
 import { sampleProject, type SampleAsset } from './sample-project.ts'
 import { runs } from '../../support/sample.ts'
 
 const textFile = (bytes: string) => ({ bytes, mediaType: 'text/plain' })
 
-async function sheetOf(report: AssetReport, folder: string, maxEmbeddedBytes?: number): Promise<string> {
-  const limit = maxEmbeddedBytes === undefined ? {} : { maxEmbeddedBytes }
-  const place = { folder, sheetFolder: join(folder, 'report'), ...limit }
+async function sheetOf(report: AssetReport, folder: string, embeds = false): Promise<string> {
   let html = ''
+  const place = { folder, sheetFolder: join(folder, 'report'), embeds }
   for await (const piece of contactSheet(report, place)) html += piece
   return html
 }
 
-async function sheet(assets: readonly SampleAsset[], maxEmbeddedBytes?: number): Promise<string> {
+async function sheet(assets: readonly SampleAsset[], embeds = false): Promise<string> {
   const folder = temporaryFolder()
   const report = await buildReport(testContext({ cwd: folder }), sampleProject(folder, assets))
-  return sheetOf(report, folder, maxEmbeddedBytes)
+  return sheetOf(report, folder, embeds)
+}
+
+/** A picture that no encoder makes small. */
+async function noise(side: number, seed = 1) {
+  let state = seed
+  const data = Uint8ClampedArray.from({ length: side * side * 4 }, (_, index) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return index % 4 === 3 ? 255 : state >>> 24
+  })
+  const bytes = await encodePng({ data, width: side, height: side })
+  return { bytes, mediaType: 'image/png', size: [side, side] as const }
 }
 
 /** Every tag with the names of its attributes. Everything else has to be text without a bracket. */
 function tagsOf(html: string): string[] {
-  const body = html.slice(html.indexOf('<body>')).replace(/<script>[^]*?<\/script>/, '')
+  const body = html.slice(html.indexOf('<body>'))
   const tag = /<\/?([a-z][a-z0-9]*)((?:\s+[a-z-]+(?:="[^"<>]*")?)*)\s*>/g
   expect(body.replaceAll(tag, '')).not.toMatch(/[<>]/)
   return [...body.matchAll(tag)].map(([, name, attributes]) =>
@@ -59,15 +69,10 @@ async function reportOf(text: string, fileText: string) {
     },
   ])
   const { assets, ...report } = await buildReport(testContext({ cwd: folder }), sources)
+  const names = 'id job command prompt prompt_file alt output model origin request_id job_id adopted'
   const hostile = assets.map((asset) => ({
     ...asset,
-    ...Object.fromEntries(
-      ['id', 'job', 'command', 'prompt', 'prompt_file', 'alt', 'output', 'model', 'origin'].map((name) => [
-        name,
-        text,
-      ]),
-    ),
-    ...Object.fromEntries(['request_id', 'job_id', 'adopted'].map((name) => [name, text])),
+    ...Object.fromEntries(names.split(' ').map((name) => [name, text])),
     reasons: [text],
     next: ['modelgate', text],
     fields: asset.fields.map((field) => ({ ...field, name: text, text })),
@@ -85,11 +90,9 @@ const attacks = [
   '--> ]]> <![CDATA[',
   `" onload="alert(1)`,
   `' autofocus onfocus='alert(1)`,
-  '<img src=x onerror=alert(1)>',
   '</style><link rel=stylesheet href=//example.com>',
   '&lt;b&gt; &#60; &amp',
   '\u202eevil\u2066\u0000\u001b[31m\r\n',
-  '</title></textarea></noscript></svg>',
 ]
 
 describe('no text gets out of its place', () => {
@@ -113,21 +116,6 @@ describe('no text gets out of its place', () => {
     )
   })
 
-  test('not even in JSON, which is coloured', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.object({ key: anyText(), values: [anyText(), fc.integer(), fc.boolean()] }),
-        async (value) => {
-          const instance = { lane: 'text', output: 'a.json' } as const
-          const locked = { bytes: JSON.stringify(value), mediaType: 'application/json' }
-          const html = await sheet([{ id: 'data', state: 'fresh', instance, locked }])
-          expect(tagsOf(html).filter((tag) => tag.startsWith('span class')).length).toBeGreaterThan(0)
-        },
-      ),
-      runs(40),
-    )
-  })
-
   test('characters that act without being seen are seen', async () => {
     const html = await sheet([
       { id: 'hero', state: 'new', prompt: 'a\u202eb\u2066c\u0007d\u0000e\ud800f\u009bg' },
@@ -136,108 +124,77 @@ describe('no text gets out of its place', () => {
   })
 
   test('the links to files cannot be anything else', async () => {
-    const folder = temporaryFolder()
-    const sources = sampleProject(folder, [
-      {
-        id: 'a',
-        state: 'fresh',
-        locked: textFile('a'),
-        instance: { lane: 'text', output: 'javascript:alert(1)' },
-      },
-      { id: 'b', state: 'fresh', locked: textFile('b'), instance: { lane: 'text', output: 'a b/#?".txt' } },
-    ])
-    const html = await sheetOf(await buildReport(testContext({ cwd: folder }), sources), folder)
-    expect([...html.matchAll(/href="([^"#]+)"/g)].map(([, address]) => address)).toEqual([
-      './../javascript%3Aalert(1)',
-      './../a%20b/%23%3F%22.txt',
-    ])
+    const links = async (output: string) => {
+      const instance = { lane: 'text', output } as const
+      const html = await sheet([{ id: 'a', state: 'fresh', locked: textFile('a'), instance }])
+      return [...html.matchAll(/href="([^"#]+)"/g)].map(([, address]) => address)
+    }
+    expect(await links('javascript:alert(1)')).toEqual(['./../javascript%3Aalert(1)'])
+    expect(await links('a b/#?".txt')).toEqual(['./../a%20b/%23%3F%22.txt'])
   })
 })
 
-test('nothing is loaded and nothing runs but what the page names', async () => {
+test('there is no script, and nothing is loaded but linked videos', async () => {
   const html = await sheet([{ id: 'hero', state: 'new' }])
   const policy = /content="(default-src[^"]+)"/.exec(html)![1]!.replaceAll('&#39;', "'")
   expect(policy).toMatch(
-    /^default-src 'none'; script-src 'sha256-[\w+/]{43}='; style-src 'sha256-[\w+/]{43}='; img-src data: blob:; media-src blob:; base-uri 'none'; form-action 'none'$/,
+    /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'$/,
   )
-  expect(html).not.toMatch(/\s(?:style|on[a-z]+)="/)
-  expect(html).not.toMatch(/(?:src|href)="(?!#|\.\/)/)
-})
-
-test('what the page is made with is small', async () => {
-  const html = await sheet([])
-  const [style, script] = [/<style>([^]*?)<\/style>/, /<script>([^]*?)<\/script>/].map(
-    (found) => found.exec(html)![1]!,
-  )
-  expect(style!.length + script!.length).toBeLessThan(30_000)
-  expect(script).not.toContain('</script')
+  expect(html).not.toMatch(/<script|\s(?:style|on[a-z]+)="/)
 })
 
 describe('pictures', () => {
-  const picture = async (width: number) => ({
-    bytes: (await testImages(width, 8)).png,
-    mediaType: 'image/png',
-    size: [width, 8] as const,
-  })
-
-  test('are in the page, byte for byte, once each', async () => {
-    const one = await picture(8)
+  test('are small, and link to their files', async () => {
+    const [now, before] = [await noise(600), await noise(300, 2)]
     const html = await sheet([
-      { id: 'hero', state: 'fresh', locked: one, before: await picture(16), instance: { alt: 'A harbour' } },
-      { id: 'same', state: 'fresh', locked: one },
+      { id: 'hero', state: 'fresh', locked: now, before, instance: { alt: 'A harbour' } },
     ])
-    const data = [
-      ...html.matchAll(
-        /<script type="application\/octet-stream" id="(m\d)" data-type="image\/png">([^<]*)</g,
-      ),
-    ]
-    expect(data.map(([, id]) => id)).toEqual(['m1', 'm2'])
-    expect(Buffer.from(data[0]![2]!, 'base64').equals(one.bytes)).toBe(true)
-    expect(html.match(/data-media="m1"/g)).toHaveLength(2)
-    expect(html).toContain('<img data-media="m1" alt="A harbour" width="8" height="8"')
+    const sizes = [...html.matchAll(/src="data:image\/webp;base64,([^"]+)"/g)].map(
+      ([, data]) => Buffer.from(data!, 'base64').length,
+    )
+    expect(sizes).toHaveLength(3)
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(40_000)
+    expect(html).toMatch(/<a href="\.\/\.\.\/assets\/hero\.webp"><img src="data:image\/webp;base64,/)
+    expect(html.indexOf('<b>Before</b>')).toBeLessThan(html.indexOf('<b>After</b>'))
+    expect(html).toContain('alt="A harbour"')
   })
 
-  test('beyond the bound are linked, the versions before first', async () => {
-    const [one, other] = [await picture(8), await picture(16)]
-    const room = one.bytes.length + other.bytes.length - 1
-    const html = await sheet([{ id: 'hero', state: 'fresh', locked: one, before: other }], room)
-    expect(html.match(/application\/octet-stream/g)).toHaveLength(1)
-    expect(html).toContain('<div class="before"><figure class="shot" data-shown="link"')
-    expect(html).toContain('Not in this page')
-    expect(html).toContain('1 file had no room in this page and is linked.')
+  test('of a hundred assets stay under 6 MB, as noisy as they may be', async () => {
+    const locked = await noise(500)
+    const one = await sheet([{ id: 'photos[1]', state: 'fresh', locked, prompt: 'A harbour' }])
+    expect(one.length * 100).toBeLessThan(6_000_000)
   })
 
-  test('of any size do not need to be in memory', async () => {
+  test('are in the page byte for byte with --embed, in pieces', async () => {
     const folder = temporaryFolder()
     // Longer than a piece, and no multiple of three.
     const bytes = Buffer.alloc(1_000_001, 7)
-    const locked = { bytes, mediaType: 'image/png' }
-    const report = await buildReport(
-      testContext({ cwd: folder }),
-      sampleProject(folder, [{ id: 'hero', state: 'fresh', locked }]),
-    )
-    const lengths: number[] = []
-    let html = ''
-    for await (const piece of contactSheet(report, { folder, sheetFolder: folder })) {
-      lengths.push(piece.length)
-      html += piece
-    }
-    expect(Math.max(...lengths)).toBeLessThanOrEqual(1_048_576)
-    const [, data] = /data-type="image\/png">([^<]*)</.exec(html)!
+    const sources = sampleProject(folder, [
+      { id: 'hero', state: 'fresh', locked: { bytes, mediaType: 'image/png' } },
+      { id: 'film', state: 'fresh', locked: { bytes: 'mp4', mediaType: 'video/mp4' } },
+    ])
+    const report = await buildReport(testContext({ cwd: folder }), sources)
+    const pieces: string[] = []
+    for await (const piece of contactSheet(report, { folder, sheetFolder: folder, embeds: true }))
+      pieces.push(piece)
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(1_048_576)
+    const html = pieces.join('')
+    const [, data] = /src="data:image\/png;base64,([^"]*)"/.exec(html)!
     expect(Buffer.from(data!, 'base64').equals(bytes)).toBe(true)
+    expect(html).toContain('src="data:video/mp4;base64,bXA0"></video>')
   })
 
-  test('that are gone leave the page whole', async () => {
-    const folder = temporaryFolder()
-    const report = await buildReport(
-      testContext({ cwd: folder }),
-      sampleProject(folder, [{ id: 'hero', state: 'fresh', locked: await picture(8) }]),
+  test('that cannot be decoded are linked, videos play from their files', async () => {
+    const html = await sheet([
+      { id: 'hero', state: 'fresh', locked: { bytes: 'x'.repeat(5000), mediaType: 'image/png' } },
+      { id: 'film', state: 'fresh', locked: { bytes: 'mp4', mediaType: 'video/mp4' } },
+      { id: 'icon', state: 'lost' },
+    ])
+    expect(html).toContain(
+      'Not in this page</p><figcaption><span dir="auto"><a href="./../assets/hero.webp">',
     )
-    const pieces = contactSheet(report, { folder, sheetFolder: folder })[Symbol.asyncIterator]()
-    let html = (await pieces.next()).value as string
-    writeFiles(folder, { 'assets/hero.webp': '' })
-    for (let next = await pieces.next(); !next.done; next = await pieces.next()) html += next.value
-    expect(html).toContain('data-type="image/png"></script>\n</body>\n</html>\n')
+    expect(html).toContain('<video src="./../assets/film.webp"')
+    expect(html).toContain('The file is gone')
   })
 })
 
@@ -248,22 +205,17 @@ test('texts are set readably, and a long one by its beginning', async () => {
       id: 'data',
       state: 'fresh',
       instance: instance('a.json'),
-      locked: { bytes: '{"name":"a\\nb","count":2}', mediaType: 'application/json' },
+      locked: { bytes: '{"name":"a","count":2}', mediaType: 'application/json' },
     },
-    { id: 'long', state: 'fresh', instance: instance('b.md'), locked: textFile(`${'é'.repeat(10_001)}`) },
+    { id: 'long', state: 'fresh', instance: instance('b.md'), locked: textFile('é'.repeat(10_001)) },
   ])
-  expect(html).toContain(
-    '<span class="json-name">&#34;name&#34;</span>: <span class="json-text">&#34;a\nb&#34;</span>',
-  )
-  expect(html).toContain('<span class="json-number">2</span>')
-  expect(html).toContain(
-    `data-type="markdown">${'é'.repeat(10_000)}</div><p class="quiet">2 B more in b.md</p>`,
-  )
+  expect(html).toContain('{\n  &#34;name&#34;: &#34;a&#34;,\n  &#34;count&#34;: 2\n}</div>')
+  expect(html).toContain(`${'é'.repeat(10_000)}</div><p class="quiet">2 B more</p>`)
 })
 
 test('a prompt without end is shown by its beginning', async () => {
   const html = await sheet([{ id: 'hero', state: 'new', prompt: 'a'.repeat(20_003) }])
-  expect(html).toContain(`data-find>${'a'.repeat(20_000)}</p><p class="quiet">3 more characters</p>`)
+  expect(html).toContain(`>${'a'.repeat(20_000)}</p><p class="quiet">3 more characters</p>`)
 })
 
 test('a candidate has its command, quoted for a shell', async () => {
@@ -275,5 +227,5 @@ test('a candidate has its command, quoted for a shell', async () => {
       candidates: [textFile('a'), textFile('b')],
     },
   ])
-  expect(html).toContain('data-copy="modelgate run pick &#39;photos[a]&#39; 2"')
+  expect(html).toContain('<code dir="ltr">modelgate run pick &#39;photos[a]&#39; 2</code>')
 })

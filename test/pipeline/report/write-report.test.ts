@@ -41,7 +41,7 @@ async function report(
     ...changes,
   }
   const files = [{ path: 'report.json', format: 'json' }] as const
-  return writeReports(call, { jobs: [], files, isForced: true, currency: null, ...options })
+  return writeReports(call, { jobs: [], files, isForced: true, embeds: false, currency: null, ...options })
 }
 
 function reportIn(bench: Bench): AssetReport {
@@ -94,8 +94,22 @@ test('every format, into files that are not there, and only of the jobs that are
   expect(reportIn(bench).assets.map(({ id }) => id)).toEqual(['hero-text', 'hero'])
   expect(bench.read('report.md')).toContain('## Up to date (2)')
   expect(bench.read('report.html')).toMatch(/<\/html>\n$/)
-  await expect(report(bench, { files, isForced: false })).rejects.toMatchObject({ code: 'file_exists' })
   await expect(report(bench, { jobs: ['heros'] })).rejects.toMatchObject({ code: 'unknown_job' })
+})
+
+test('a report replaces the one before, and nothing else', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest })
+  for (const [path, format] of [
+    ['report.html', 'html'],
+    ['report.md', 'markdown'],
+    ['report.json', 'json'],
+  ] as const) {
+    const options = { files: [{ path, format }], isForced: false }
+    await report(bench, options)
+    await report(bench, options)
+    bench.write(path, 'mine')
+    await expect(report(bench, options)).rejects.toMatchObject({ code: 'file_exists' })
+  }
 })
 
 test('what the program knows as a secret is not in a report', async () => {
