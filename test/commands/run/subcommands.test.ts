@@ -35,7 +35,7 @@ test.each<[string, string, unknown]>([
           { path: 'out/report.html', format: 'html' },
         ],
         isForced: true,
-        embeds: false,
+        embeds: true,
         currency: null,
       },
     ],
