@@ -10,6 +10,7 @@ import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { createGate } from '../output/gate.ts'
 import { keyReport } from '../output/key-report.ts'
+import { shortKeyWarning } from '../redact/forms.ts'
 import { checkKeyAt } from './shared/gateway/check-gateway.ts'
 import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
@@ -120,7 +121,8 @@ async function statusOf(
     const { value, lastFour } = await settings.apiKey()
     const check = options.check ? await checkKeyAt(context, options, settings, value) : null
     const failure = check?.state === 'refused' ? refused(check.message) : undefined
-    return { entry: { ...known, last_four: lastFour || null, check }, key: value, failure }
+    const warning = known.warning ?? shortKeyWarning(value)
+    return { entry: { ...known, warning, last_four: lastFour || null, check }, key: value, failure }
   } catch (error) {
     return broken(known, error)
   }

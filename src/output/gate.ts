@@ -1,6 +1,6 @@
-import { closingQuote, hiddenMark, hideJsonSpans, hideSpans } from '../redact/spans.ts'
-import { formsOf, minLength, spellings } from '../redact/forms.ts'
-import { createMatcher } from '../redact/matcher.ts'
+import { hideJsonSpans, hideSpans } from '../redact/spans.ts'
+import { formsOf } from '../redact/forms.ts'
+import { createMatcher, createStreamMatcher } from '../redact/matcher.ts'
 import { createPieceStream, type PieceStream, createTextStream, type TextStream } from '../redact/streams.ts'
 import { inCi, type Context } from '../context.ts'
 import { defuse, defuseJson } from './step-log.ts'
@@ -10,98 +10,43 @@ type Redactor = (text: string) => string
 /**
  * A function that removes the given secrets from a text, in every form in which they may be written:
  * as they are, inside a JSON string, percent-encoded, in hexadecimal, and in base64 (both alphabets, at any offset);
- * whole, their beginning, or any 20 characters. A short secret may be part of ordinary words: see `createWordRedactor`.
+ * whole, or the first 16 characters or more. A secret of fewer than 8 characters stays.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const { find } = createMatcher(secrets.flatMap(formsOf))
-  const redactForms = (text: string) => {
+  return (text) => {
     const spans = find(text)
     return spans.length === 0 ? text : hideSpans(text, spans)
   }
-  const redactWords = createWordRedactor(secrets)
-  return redactWords === undefined ? redactForms : (text) => redactWords(redactForms(text))
 }
 
-/** The same for JSON (one document, or one per line), which stays valid; a short secret is removed from string values only. */
+/** The same for JSON (one document, or one per line), which stays valid. */
 export function createJsonRedactor(secrets: readonly string[]): Redactor {
   const { find } = createMatcher(jsonFormsOf(secrets))
-  const redactForms = (json: string) => {
+  return (json) => {
     const spans = find(json)
     return spans.length === 0 ? json : hideJsonSpans(json, spans)
   }
-  const redactWords = createWordRedactor(secrets)
-  return redactWords === undefined ? redactForms : (json) => redactStrings(redactForms(json), redactWords)
 }
 
-/** The same for text that comes in pieces; short secrets stay. */
+/** The same for text that comes in pieces. */
 export function createStreamRedactor(secrets: readonly string[]): TextStream {
-  return createTextStream(createMatcher(secrets.flatMap(formsOf)))
+  return createTextStream(createStreamMatcher(secrets.flatMap(formsOf)))
 }
 
 /** The same for JSON that comes in pieces. */
 export function createJsonStreamRedactor(secrets: readonly string[]): TextStream {
-  return createTextStream(createMatcher(jsonFormsOf(secrets)), true)
+  return createTextStream(createStreamMatcher(jsonFormsOf(secrets)), true)
 }
 
 /** The same for a sequence of JSON documents, also for a secret that is split between them. */
 function createPieceRedactor(secrets: readonly string[]): PieceStream {
-  return createPieceStream(createMatcher(jsonFormsOf(secrets)), createJsonRedactor(secrets))
+  return createPieceStream(createStreamMatcher(jsonFormsOf(secrets)), createJsonRedactor(secrets))
 }
 
 /** The forms that can occur within one JSON string. */
 function jsonFormsOf(secrets: readonly string[]): string[] {
   return secrets.flatMap(formsOf).filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form))
-}
-
-/**
- * Removes short secrets from a text where they are words of their own: not within a word, a path or a file name,
- * nor within the name of a JSON property. Undefined when no secret is short.
- */
-function createWordRedactor(secrets: readonly string[]): ((text: string) => string) | undefined {
-  const short = secrets.filter((secret) => secret !== '' && secret.length < minLength)
-  const forms = new Set(short.flatMap((secret) => spellings(secret.toWellFormed())))
-  if (forms.size === 0) return undefined
-  const letter = '[\\p{L}\\p{N}_]'
-  const before = `(?<!${letter}|[/\\\\]|${letter}[.-])`
-  const after = `(?![/\\\\.-]?${letter})`
-  const notInName = '(?![^"\\\\\\n]{0,200}"\\s{0,9}:)'
-  const words = [...forms].map(escapeForPattern).join('|')
-  const pattern = new RegExp(`${before}(?:${words})${after}${notInName}`, 'gu')
-  return (text) => text.replace(pattern, hiddenMark)
-}
-
-/** The same in the string values of JSON, which stays valid. */
-function redactStrings(json: string, redactWords: (text: string) => string): string {
-  let clean = ''
-  let copied = 0
-  for (let start = json.indexOf('"'); start !== -1;) {
-    const end = closingQuote(json, start) + 1
-    if (!/^\s*:/.test(json.slice(end, end + 20))) {
-      clean += json.slice(copied, start) + redactString(json.slice(start, end), redactWords)
-      copied = end
-    }
-    start = json.indexOf('"', end)
-  }
-  return clean + json.slice(copied)
-}
-
-/** The string as it was, unless it holds a secret. */
-function redactString(string: string, redactWords: (text: string) => string): string {
-  try {
-    const value = JSON.parse(string) as string
-    const clean = redactWords(value)
-    return clean === value ? string : JSON.stringify(clean)
-  } catch {
-    // Not a JSON string.
-    return redactWords(string)
-  }
-}
-
-function escapeForPattern(text: string): string {
-  return text.replace(
-    /[\\^$.*+?()[\]{}|/-]/g,
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  )
 }
 
 /**

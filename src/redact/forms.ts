@@ -1,8 +1,12 @@
-/** A shorter secret may well be part of a word, a path or a name; real keys are longer. */
-export const minLength = 8
+/** A shorter key protects nothing, and is an ordinary word often: it is not sought. */
+const minLength = 8
 
-/** The base64 and hex of a shorter secret are so short that they would match by chance. */
-const minEncodedLength = 6
+/** What to say of a key that is not sought in what is written; null for one that is. */
+export function shortKeyWarning(key: string): string | null {
+  return key.length < minLength
+    ? `A key of fewer than ${minLength} characters is too short to be hidden.`
+    : null
+}
 
 /** Without its punctuation a shorter secret may be words, too. */
 const minBareLength = 16
@@ -13,9 +17,26 @@ const minBareLength = 16
  */
 export function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
-  const encoded = plain.length < minEncodedLength ? [] : encodings(plain).flatMap(spellings)
+  if (plain.length < minLength) return []
   return [
-    ...new Set([...(plain.length < minLength ? [] : spellings(plain)), ...encoded, ...bareForms(plain)]),
+    ...new Set([
+      ...spellings(plain),
+      ...escapedForms(plain),
+      ...encodings(plain).flatMap(spellings),
+      ...bareForms(plain),
+    ]),
+  ]
+}
+
+/** What some servers quote: every character escaped, or all but letters and digits; escaped for a URL twice. */
+function escapedForms(text: string): string[] {
+  const every = text.replaceAll(/[^]/g, unicodeEscape)
+  return [
+    every,
+    every.replaceAll('\\', '\\\\'),
+    text.replaceAll(/[^\dA-Za-z]/g, unicodeEscape),
+    // An address within the query of another.
+    encodeURIComponent(encodeURIComponent(text)),
   ]
 }
 

@@ -1,9 +1,9 @@
 import { escapeAround, hiddenMark, stringsIn } from './spans.ts'
-import { fragmentLength, type Matcher } from './matcher.ts'
+import { minPrefix, type Matcher } from './matcher.ts'
 
 /** Removes secrets from a text that comes in pieces, also those that are split between pieces. */
 export interface TextStream {
-  /** What can be passed on now: all but an end that may be the beginning of a secret, at most 24 characters. */
+  /** What can be passed on now: all but an end that may be the beginning of a secret, at most 21 characters. */
   push(piece: string): string
   /** The rest. */
   end(): string
@@ -13,19 +13,20 @@ export interface TextStream {
   readonly hasHidden: boolean
 }
 
-/** How far back a match can begin. */
-const context = fragmentLength - 1
+/** How far back an escape can begin, with backslashes before it. */
+const context = 20
 
 /** @param isJson the text is JSON, and stays valid */
 export function createTextStream({ find, openTail }: Matcher, isJson = false): TextStream {
-  /** What was passed on last, as far back as a match can begin, and what is held back. */
+  /** What was passed on last, as far back as a secret that may go on began, and what is held back. */
   let text = ''
   let settled = 0
   let isInside = false
   let hasHidden = false
 
   const escapeAt = (at: number) => (isJson ? escapeAround(text, at) : undefined)
-  const advance = (limit: number): string => {
+  /** @param open how much of the end may be the beginning of a secret */
+  const advance = (limit: number, open = 0): string => {
     let out = ''
     hasHidden = false
     const spans = find(text)
@@ -51,7 +52,7 @@ export function createTextStream({ find, openTail }: Matcher, isJson = false): T
       settled = limit
       isInside = false
     }
-    const dropped = Math.max(0, settled - context)
+    const dropped = Math.max(0, Math.min(settled - context, text.length - open))
     text = text.slice(dropped)
     settled -= dropped
     return out
@@ -59,8 +60,10 @@ export function createTextStream({ find, openTail }: Matcher, isJson = false): T
   return {
     push(piece) {
       text += piece
-      const limit = text.length - openTail(text)
-      return advance(escapeAt(limit)?.start ?? limit)
+      const open = openTail(text)
+      // What is long enough to be a secret is hidden at once, and so is the rest of it.
+      const limit = open < minPrefix ? text.length - open : text.length
+      return advance(escapeAt(limit)?.start ?? limit, open)
     },
     end: () => advance(text.length),
     get kept() {

@@ -230,6 +230,8 @@ test('status: every profile, its source, and nothing of a key but four character
     },
   ])
   expect((await status(place, 'status --profile command')).rows[0]?.[2]).toBe('cdef')
+  const short = JSON.parse((await run(place, 'status --json --profile short')).out) as KeysDocument
+  expect(short.profiles[0]!.warning).toBe('A key of fewer than 8 characters is too short to be hidden.')
 })
 
 test('status: a file that others can read is told, with exit 2', async () => {

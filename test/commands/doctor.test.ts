@@ -71,6 +71,15 @@ test('a gateway that accepts the key', async () => {
   })
 })
 
+test('a key that is too short to be hidden', async () => {
+  const { url } = await runningSandbox()
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'any' }
+  expect(await findings({ env, clock: fakeClock({ start: Date.now() }) })).toMatchObject({
+    code: 0,
+    key: 'warning: from environment MODELGATE_API_KEY; accepted. A key of fewer than 8 characters is too short to be hidden.',
+  })
+})
+
 test('the built-in gateway', async () => {
   const found = await findings({ clock: fakeClock({ start: Date.now() }) }, configPlace(), ['--sandbox'])
   expect(found).toMatchObject({ code: 0, key: 'ok: from the sandbox; accepted', clock: 'ok: right' })

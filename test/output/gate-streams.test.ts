@@ -84,8 +84,6 @@ test.each([
   // A form with a bare quotation mark cannot be within one string.
   ['a key that looks like JSON', 'key":"0123456789', '{"key":"0123456789"}', '{"key":"0123456789"}'],
   ['the same within a string', 'key":"0123456789', '{"a":"key\\":\\"0123456789"}', '{"a":"[hidden]"}'],
-  ['a string with other escapes', 'any', String.raw`["\u00e9 \/"]`, String.raw`["\u00e9 \/"]`],
-  ['a string that is none', 'any', '"\n any"', '"\n [hidden]"'],
 ])('a document with %s', (_, secret, json, clean) => {
   expect(createJsonRedactor([secret])(json)).toBe(clean)
 })

@@ -10,15 +10,21 @@ const redact = (text: string, secrets: readonly string[]) => createRedactor(secr
 
 const key = 'sk-Test/+canary=0123456789?é'
 
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 test.each([
   ['as it is', key],
   ['percent-encoded', encodeURIComponent(key)],
+  ['percent-encoded twice', encodeURIComponent(encodeURIComponent(key))],
   ['percent-encoded in small letters', encodeURIComponent(key).toLowerCase()],
   ['in JSON', JSON.stringify({ key })],
+  ['in JSON, every character escaped', [...key].map(escaped).join('')],
+  ['in JSON in JSON, every character escaped', [...key].map((one) => `\\${escaped(one)}`).join('')],
+  ['in JSON, all but letters and digits escaped', key.replaceAll(/[^\dA-Za-z]/g, escaped)],
 ])('a key %s is removed', (_, text) => {
   const clean = redact(`before ${text} after`, [key])
   expect(clean).toContain('[hidden]')
-  expect(clean.toLowerCase()).not.toContain('canary')
+  expect(clean).toMatch(/^before [\[\]hidden{}":key]+ after$/)
 })
 
 test.each([
@@ -54,79 +60,25 @@ test('a key inside base64 is removed, whatever stands before it', () => {
   )
 })
 
-test('a key that was cut after twelve characters or more is removed as far as it goes', () => {
+test('a key that was cut after sixteen characters or more is removed as far as it goes', () => {
   const form = fc.constantFrom(key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1))
   fc.assert(
-    fc.property(form, fc.integer({ min: 12, max: 29 }), (text, length) => {
+    fc.property(form, fc.integer({ min: 16, max: 29 }), (text, length) => {
       expect(redact(`before ${text.slice(0, length)}`, [key])).toBe('before [hidden]')
     }),
   )
 })
 
-test.each([
-  ['any', 'Many companies say anything anyway.', undefined],
-  ['any', 'The key any is wrong.', 'The key [hidden] is wrong.'],
-  ['any', 'Bearer any', 'Bearer [hidden]'],
-  ['any', 'https://host/path?key=any&x=1', 'https://host/path?key=[hidden]&x=1'],
-  ['text', 'saved /home/text/picture.png, C:\\text\\a, text-1.png, a.text', undefined],
-  [
-    'text',
-    'Bad body: {"text": 1, "plain text" : "text"}',
-    'Bad body: {"text": 1, "plain text" : "[hidden]"}',
-  ],
-  ['a', 'A model has given a bad answer.', 'A model has given [hidden] bad answer.'],
-  ['a', 'a größe', '[hidden] größe'],
-  ['gr', 'größe', undefined],
-  ['a+b', 'key a+b, key=a%2Bb', 'key [hidden], key=[hidden]'],
-  ['a"b', String.raw`{"key": "a\"b"}`, '{"key": "[hidden]"}'],
-  ['seven77', 'seven77 seven778', '[hidden] seven778'],
-  ['eight888', 'xeight888x', 'x[hidden]x'],
-])('the short key %j in %j', (short, text, clean = text) => {
-  expect(redact(text, [short])).toBe(clean)
+test('a key of fewer than eight characters is a word like any other', () => {
+  expect(redact('The key seven77 is any word: 736576656e3737', ['seven77', 'any'])).toBe(
+    'The key seven77 is any word: 736576656e3737',
+  )
+  expect(redact('xeight888x', ['eight888'])).toBe('x[hidden]x')
 })
-
-test('a text of a million short keys takes no time', () => {
-  expect(redact('a '.repeat(500_000), ['a'])).toBe('[hidden] '.repeat(500_000))
-})
-
-test.each(['any', 'text', '123', 'true', 'n', String.raw`a\b`, 'a"b'])(
-  'a document stays the same document when the key is %j, but for values that hold it',
-  (short) => {
-    const word = fc.constantFrom(short, `my ${short}.`, `\n${short}`, `${short}y`, 'text', '"', '\\', 'x')
-    const { value: json } = fc.letrec((tie) => ({
-      value: fc.oneof(
-        { maxDepth: 3 },
-        word,
-        fc.constantFrom(123, true, null),
-        fc.array(tie('value'), { maxLength: 3 }),
-        fc.dictionary(word, tie('value'), { maxKeys: 3 }),
-      ),
-    }))
-    const expected = (value: unknown): unknown => {
-      if (typeof value === 'string') {
-        const held = [short, `my ${short}.`, `\n${short}`].includes(value)
-        return held ? value.replace(short, '[hidden]') : value
-      }
-      if (Array.isArray(value)) return value.map(expected)
-      if (typeof value !== 'object' || value === null) return value
-      return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, expected(inner)]))
-    }
-    const redactJson = createJsonRedactor([short])
-    fc.assert(
-      fc.property(json, fc.constantFrom(0, 2), (value, indent) => {
-        // Compared as text: V8 14.6 reads the name "\"" as a backslash where an object with that name came before.
-        const clean = redactJson(JSON.stringify(value, null, indent))
-        expect(clean).toBe(JSON.stringify(expected(value), null, indent))
-      }),
-    )
-  },
-)
 
 test('a document gives away no part of a long key', () => {
-  const redactJson = createJsonRedactor([key, 'any'])
-  expect(redactJson(JSON.stringify({ [key]: [`x${key}`, 'any'] }))).toBe(
-    '{"[hidden]":["x[hidden]","[hidden]"]}',
-  )
+  const redactJson = createJsonRedactor([key])
+  expect(redactJson(JSON.stringify({ [key]: [`x${key}`] }))).toBe('{"[hidden]":["x[hidden]"]}')
 })
 
 test('nothing is removed without a secret, and an empty one is none', () => {

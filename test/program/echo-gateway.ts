@@ -13,8 +13,9 @@ export const spellings: Readonly<Record<string, (key: string) => string>> = {
   base64url: (key) => Buffer.from(key).toString('base64url'),
   hex: (key) => Buffer.from(key).toString('hex'),
   HEX: (key) => Buffer.from(key).toString('hex').toUpperCase(),
-  'last 20 characters': (key) => `...${key.slice(-20)}`,
-  'first 20 characters': (key) => `${key.slice(0, 20)}...`,
+  'first 16 characters': (key) => `${key.slice(0, 16)}...`,
+  'escaped as in JSON': (key) =>
+    [...key].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
 }
 
 export type Failure = 'none' | 'refused' | 'failed' | 'urls'

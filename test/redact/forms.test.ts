@@ -40,38 +40,14 @@ test('a key is looked for in hexadecimal and in base64 at any offset', () => {
   expect(new Set(forms).size).toBe(forms.length)
 })
 
-// base64 of the text, without the characters that other bytes share; and percent signs that became something else.
-test('the base64 of a key, letter for letter', () => {
-  expect(formsOf('>>>???').toSorted()).toEqual(
-    ['3e3e3e3f3f3f', 'Pj4+Pz8/', 'Pj4-Pz8_', '4+Pj8/P', '4-Pj8_P', '+Pj4/Pz', '-Pj4_Pz', 'Pj4%2BPz8%2F']
-      .concat([
-        '4%2BPj8%2FP',
-        '%2BPj4%2FPz',
-        String.raw`Pj4+Pz8\/`,
-        String.raw`4+Pj8\/P`,
-        String.raw`+Pj4\/Pz`,
-      ])
-      .concat(['-3E-3E-3E-3F-3F-3F', '_3E_3E_3E_3F_3F_3F'])
-      .concat([String.raw`Pj4\u002bPz8/`, String.raw`4\u002bPj8/P`, String.raw`\u002bPj4/Pz`])
-      .toSorted(),
-  )
-})
-
 test.each([
-  // Too short to be told from words in a text, but not in their encodings.
-  ['a-short', false, true],
-  ['a-key-of', true, true],
-  ['sixsix', false, true],
-  ['five5', false, false],
-  ['', false, false],
-])('of %j, as it is: %s; encoded: %s', (secret, isPlain, isEncoded) => {
+  ['a-key-of', true],
+  ['a-short', false],
+  ['', false],
+])('of %j there are forms: %s', (secret, isSought) => {
   const forms = formsOf(secret)
-  expect(forms.includes(secret)).toBe(isPlain)
-  expect(forms.includes(Buffer.from(secret).toString('hex'))).toBe(isEncoded)
-})
-
-test('a secret of five characters is in no text for certain', () => {
-  expect(formsOf('five5')).toEqual([])
+  expect(forms.includes(secret)).toBe(isSought)
+  expect(forms.includes(Buffer.from(secret).toString('hex'))).toBe(isSought)
 })
 
 test('a key of sixteen letters and marks is looked for with other marks, too', () => {

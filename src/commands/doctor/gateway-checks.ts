@@ -9,6 +9,7 @@ import { modelListRequest } from '../../gateway/model-list.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { roundedDuration } from '../../quantities.ts'
+import { shortKeyWarning } from '../../redact/forms.ts'
 import {
   checkGateway,
   describeCheck,
@@ -173,7 +174,9 @@ export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstL
   if (open.verdict === 'lists none') return ok(`${what}; only a paid call can try it`)
   if (open.verdict !== 'refuses') return ok(`${what}; not tried`)
   const check = await checkGateway({ ...checkup, settings }, { baseUrl, key })
-  if (check.verdict === 'lists') return ok(`${what}; accepted`)
+  const short = shortKeyWarning(key)
+  if (check.verdict === 'lists')
+    return short === null ? ok(`${what}; accepted`) : warning(`${what}; accepted. ${short}`)
   if (check.verdict === 'refuses') {
     return failed('key', `The gateway refuses the key ${what}.`, `Store another: ${loginOf(settings)}`)
   }
