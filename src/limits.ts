@@ -23,6 +23,9 @@ export const defaultSeconds = {
 /** Maximum length of a key, in bytes. */
 export const maxKeyBytes = 65_536
 
+/** In characters. A shorter key protects nothing, and is an ordinary word often: it is not sought in what is written. */
+export const minHiddenLength = 8
+
 /** Maximum size of the headers of a request or a reply: leaves room for a key of any length. */
 export const maxHeaderBytes = 2 * maxKeyBytes
 

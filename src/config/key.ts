@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import type { Context } from '../context.ts'
-import { maxKeyBytes } from '../limits.ts'
+import { maxKeyBytes, minHiddenLength } from '../limits.ts'
 import { ConfigError, ModelgateError } from '../errors.ts'
 import { readInputFile } from '../files/input-file.ts'
 import { shellWord } from '../files/file-error.ts'
@@ -47,6 +47,12 @@ export async function findKey(context: Context, settings: KeySettings): Promise<
 /** What may be shown of a key; empty for one so short that it would be revealed. */
 export function lastFour(key: string): string {
   return key.length >= 12 ? key.slice(-4) : ''
+}
+
+/** What to say of a key that is not hidden in what is written; null for one that is. */
+export function shortKeyWarning(key: string): string | null {
+  if (key.length >= minHiddenLength) return null
+  return `A key of fewer than ${minHiddenLength} characters is too short to be hidden.`
 }
 
 /** Where the key is. A file is not read and a command not run yet. */

@@ -1,12 +1,4 @@
-/** A shorter key protects nothing, and is an ordinary word often: it is not sought. */
-const minLength = 8
-
-/** What to say of a key that is not sought in what is written; null for one that is. */
-export function shortKeyWarning(key: string): string | null {
-  return key.length < minLength
-    ? `A key of fewer than ${minLength} characters is too short to be hidden.`
-    : null
-}
+import { minHiddenLength } from '../limits.ts'
 
 /** Without its punctuation a shorter secret may be words, too. */
 const minBareLength = 16
@@ -17,7 +9,7 @@ const minBareLength = 16
  */
 export function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
-  if (plain.length < minLength) return []
+  if (plain.length < minHiddenLength) return []
   return [
     ...new Set([
       ...spellings(plain),

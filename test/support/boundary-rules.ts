@@ -51,18 +51,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 13_460,
-    config: 3043,
+    commands: 13_458,
+    config: 3049,
     context: 409,
     contract: 1791,
     cost: 279,
     events: 2131,
-    files: 7257,
+    files: 7260,
     gateway: 8890,
     operations: 7480,
     output: 7939,
     pipeline: 20_262,
-    redact: 542,
+    redact: 534,
     sandbox: 10_545,
   },
   test: {

@@ -1,4 +1,4 @@
-import { lastFour } from '../../config/key.ts'
+import { lastFour, shortKeyWarning } from '../../config/key.ts'
 import { settingTable } from '../../config/setting-table.ts'
 import type { Settings } from '../../config/settings.ts'
 import { shellWord } from '../../files/file-error.ts'
@@ -9,7 +9,6 @@ import { modelListRequest } from '../../gateway/model-list.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { roundedDuration } from '../../quantities.ts'
-import { shortKeyWarning } from '../../redact/forms.ts'
 import {
   checkGateway,
   describeCheck,
