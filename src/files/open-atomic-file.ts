@@ -32,7 +32,7 @@ export interface Rescue {
  * a folder that cannot be written. Pipes and devices (`/dev/null`, `>(gzip)`) are written directly.
  * @param options with a `rescueFolder`, what the system refuses later goes there, with all that has been written;
  *   not from a pipe or a device, which takes back nothing
- * @throws UsageError `folder_missing`
+ * @throws FileError `folder_missing`, where it cannot be made
  * @throws FileError `file_exists`, `is_folder`, `permission_denied`, `read_only`, `no_space`, `name_too_long`, …
  */
 export async function openAtomicFile(

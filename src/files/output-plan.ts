@@ -1,6 +1,7 @@
 import { cutBytes, isDeviceName, safeFileName, numberedPath, partialPath } from './file-name.ts'
 import { createHash } from 'node:crypto'
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { rmdir } from 'node:fs/promises'
 import { join, resolve, basename, dirname, extname } from 'node:path'
 import type { FileContext } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
@@ -148,8 +149,9 @@ export interface OutputPlan {
   /** Never returns the same path for two images of a command, even if more arrive than were requested. */
   pathFor(image: PlannedImage): string
   /**
-   * Finds every problem with names and folders that would prevent saving, before anything is sent: an invalid name or
-   * a missing folder (exit 2), an existing file or a folder without write permission (exit 10).
+   * Finds every problem with names and folders that would prevent saving, before anything is sent: an invalid name
+   * (exit 2), an existing file or a folder that cannot be made or written (exit 10). Folders are made when there is
+   * something to save.
    */
   check(expected?: ExpectedFiles): Promise<readonly ModelgateError[]>
 }
@@ -315,6 +317,7 @@ async function placeProblems(
   force: boolean,
 ): Promise<ModelgateError[]> {
   const problems: ModelgateError[] = []
+  const missing = new Set(files.flatMap(({ path }) => missingFolders(resolve(context.cwd, path))))
   /** The folders checked so far, and whether a problem was reported for them. */
   const folders = new Map<string, boolean>()
   for (const { path, mayBeTaken } of files) {
@@ -327,7 +330,16 @@ async function placeProblems(
     if (problem !== undefined && (isTaken || !isReported)) problems.push(problem)
     if (!isTaken) folders.set(folder, isReported || problem !== undefined)
   }
+  for (const folder of [...missing].toSorted((one, other) => other.length - one.length)) {
+    await rmdir(folder).catch(() => {})
+  }
   return problems
+}
+
+/** The folders above a path that are not there. */
+function missingFolders(path: string): string[] {
+  const folder = dirname(path)
+  return folder === path || existsSync(folder) ? [] : [folder, ...missingFolders(folder)]
 }
 
 /** Creates and removes a temporary file: the only reliable test for write permission. */

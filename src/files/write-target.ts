@@ -13,24 +13,24 @@ import { FileError } from '../errors.ts'
 import { mayBeHeld } from '../platform.ts'
 
 /**
- * Creates a folder that only the user may read, and its parents. Node's recursive mkdir never returns if the system
+ * Creates a folder, which only the user may read unless told, and its parents. Node's recursive mkdir never returns if the system
  * says "no such file" although the parent exists, as in `/proc` and automounted folders.
  * @throws the error of the system
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
-    await makeOne(path)
+    await makeOne(path, mode)
   } catch (error) {
     const above = dirname(path)
     if (systemCode(error) !== 'ENOENT' || above === path) throw error
-    await makeFolder(above)
-    await makeOne(path)
+    await makeFolder(above, mode)
+    await makeOne(path, mode)
   }
 }
 
-async function makeOne(path: string): Promise<void> {
+async function makeOne(path: string, mode: number): Promise<void> {
   try {
-    await mkdir(path, { mode: 0o700 })
+    await mkdir(path, { mode })
   } catch (error) {
     // Some read-only file systems report that before they report that the folder exists.
     const found = await stat(path).catch(() => undefined)
@@ -63,7 +63,7 @@ interface StreamTarget {
 }
 
 /**
- * Inspects `path` and decides whether and how it may be written.
+ * Inspects `path` and decides whether and how it may be written. Its folder is made where there is none.
  * @param mayBeTaken whether an existing file is allowed, because another name will be used
  */
 export async function findTarget(
@@ -110,8 +110,13 @@ async function isLink(location: string): Promise<boolean> {
   )
 }
 
+/** The folder without links; made where there is none, for all that the umask allows. */
 async function realFolder(folder: string, path: string): Promise<string> {
   try {
+    await realpath(folder).catch(async (error: unknown) => {
+      if (systemCode(error) !== 'ENOENT') throw error
+      await makeFolder(folder, 0o777)
+    })
     return await realpath(folder)
   } catch (error) {
     throw systemCode(error) === 'ENOENT' ? folderMissing(path, error) : writeError(error, path)

@@ -158,10 +158,6 @@ describe('before anything is sent', () => {
       '2 id_in_folder -o "{id}/{index}.png": {id} is known only after the images are made, so it cannot be part of a folder name.',
     ],
     [
-      { output: 'none/x.png' },
-      '10 folder_missing "none/x.png" cannot be written: the folder "none" does not exist.',
-    ],
-    [
       { output: 'x'.repeat(256) },
       `10 name_too_long "${'x'.repeat(256)}" cannot be written: its name is too long.`,
     ],
@@ -169,14 +165,13 @@ describe('before anything is sent', () => {
     expect(await problems(temporaryFolder(), request)).toEqual([problem])
   })
 
-  test('a missing folder is reported once, with what to do', async () => {
-    const request = { output: 'a b/', count: 4 }
-    const [problem, ...others] = await plan(request, testContext({ cwd: temporaryFolder() })).check()
-    expect(others).toEqual([])
-    expect(problem).toMatchObject({
-      exitCode: 10,
-      facts: { hint: "Create the folder first: mkdir -p 'a b'" },
-    })
+  test('folders that are missing are no problem, and are not made yet', async () => {
+    const cwd = temporaryFolder()
+    expect(await plan({ output: 'a b/c/', count: 4 }, testContext({ cwd })).check()).toEqual([])
+    expect(readdirSync(cwd)).toEqual([])
+    writeFiles(cwd, { file: '' })
+    const problems = await plan({ output: 'file/c/', count: 4 }, testContext({ cwd })).check()
+    expect(problems).toMatchObject([{ exitCode: 10, code: 'not_a_folder' }])
   })
 
   test('an id may be as long as one can get', async () => {

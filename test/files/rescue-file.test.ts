@@ -47,6 +47,7 @@ describe('a result that cannot be written where it belongs', () => {
 
   test('is kept under its own name, without the folders that were to hold it', async () => {
     const { context, rescueFolder } = place()
+    writeFileSync(join(context.cwd, 'none'), '')
     const file = await openResultFile(context, 'none/b.png', { force: false, rescueFolder })
     await file.commit()
     expect(readdirSync(rescueFolder)).toEqual(['20260101T000000-b.png'])

@@ -32,7 +32,3 @@ test('many that save at once all find a name of their own', async () => {
   expect(read).toEqual(contents)
   expect(await readdir(folder)).toHaveLength(20)
 })
-
-test('a missing folder is not mistaken for a taken name', async () => {
-  await expect(save(temporaryFolder(), 'x', 'none')).rejects.toMatchObject({ code: 'folder_missing' })
-})

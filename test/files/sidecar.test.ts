@@ -58,11 +58,3 @@ test('a record that exists stays, unless it may be replaced', async () => {
 test('images that differ only in their type have records of their own', () => {
   expect(sidecarPath('a/hero.png')).not.toBe(sidecarPath('a/hero.webp'))
 })
-
-test('a removed folder is reported', async () => {
-  const writing = writeSidecar(testContext({ cwd: temporaryFolder() }), record, {
-    force: false,
-    clean: String,
-  })
-  await expect(writing).rejects.toMatchObject({ exitCode: 10, code: 'folder_missing' })
-})

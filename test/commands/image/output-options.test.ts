@@ -30,7 +30,6 @@ describe('-o', () => {
   })
 
   test.each<[string, readonly string[], number, RegExp]>([
-    ['a missing folder', ['-o', 'nope/a.png'], 10, /nope/],
     ['a file that exists', ['-o', 'taken.png'], 10, /taken\.png.*exists/],
     ['one of several that exists', ['-o', 't.png', '-n', '2'], 10, /t-2\.png.*exists/],
     ['a record that exists', ['-o', 'new.png', '--sidecar'], 10, /new\.png\.json.*exists/],
@@ -127,14 +126,6 @@ describe('--skip-existing', () => {
   test('wants nothing when all is there', async () => {
     writeFiles(cwd, { 'a-1.png': pngBytes(), 'a-2.png': pngBytes() })
     expect((await call(['-o', 'a.png', '-n', '2', '--skip-existing'])).wanted).toEqual([])
-  })
-
-  test('still refuses a folder that is missing', async () => {
-    expect(await refusal(['-o', 'nope/a.png', '--skip-existing'])).toMatchObject({ exit: 10 })
-    writeFiles(cwd, { 'here/a-1.png': 'x' })
-    expect(await refusal(['-o', 'here/a-{index}/b.png', '-n', '2', '--skip-existing'])).toMatchObject({
-      exit: 10,
-    })
   })
 
   test('refuses names that the gateway will make', async () => {

@@ -418,8 +418,8 @@ test('a target that cannot be written is an error of this machine', async () => 
   const server = await checker()
   const store = await open(server.url)
   await store.put(fileOf('One\nTwo\n'), twoLines)
-  const path = join(temporaryFolder(), 'gone', 'target')
-  expect(await failureOf(store.fetch(twoLines, path))).toMatchObject({ code: 'folder_missing', exitCode: 10 })
+  const path = join(fileOf('a file'), 'target')
+  expect(await failureOf(store.fetch(twoLines, path))).toMatchObject({ code: 'not_a_folder', exitCode: 10 })
   expect(existsSync(path)).toBe(false)
 })
 

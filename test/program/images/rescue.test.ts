@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FileError, OutputClosed } from '../../../src/errors.ts'
@@ -130,12 +130,15 @@ test('a name that has become a folder keeps only its own image from its place', 
 })
 
 test('none of several images has its place: all are rescued, and the reason is the error', async () => {
-  const change = (cwd: string) => rmSync(join(cwd, 'out'), { recursive: true })
+  const change = (cwd: string) => {
+    rmSync(join(cwd, 'out'), { recursive: true })
+    writeFileSync(join(cwd, 'out'), '')
+  }
   const argv = ['-o', 'out/x.png', '-n', '2', '--json']
   const { workspace, code, out, err } = await runWhile([red, blue], change, argv)
   expect([code, out]).toEqual([10, ''])
   const { error } = JSON.parse(err.split('\n').at(-2)!)
-  expect(error).toMatchObject({ code: 'folder_missing', exit_code: 10, billed: 'yes' })
+  expect(error).toMatchObject({ code: 'not_a_folder', exit_code: 10, billed: 'yes' })
   expect(error.rescued.length).toBe(2)
   expect(workspace.rescued()).toEqual(
     new Map([

@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../../support/local-server.ts'
@@ -73,7 +73,7 @@ test('one that fails does not keep the others, and can be had later without them
   const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
   expect([code, out]).toEqual([11, 'x-1.mp4\nx-3.mp4\n'])
   expect(err).toContain('1 of 3 videos could not be saved.')
-  expect(err).toContain(`modelgate video wait ${operation}`)
+  expect(err).toContain(`modelgate wait ${operation}`)
   expect(await workspace.records()).toMatchObject([
     { files: ['x-1.mp4', 'x-3.mp4'].map((f) => join(workspace.cwd, f)) },
   ])
@@ -101,7 +101,7 @@ test('where all fail the first reason is the error', async () => {
   const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
   expect([code, out, workspace.files()]).toEqual([11, '', []])
   expect(err).toMatch(/^modelgate: Instead of the video, the gateway sent an HTML page/m)
-  expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
+  expect(err).toContain(`to fetch it again: modelgate wait ${operation}`)
 })
 
 test('what filters hold back is told, and is exit 12 for the others', async () => {
@@ -280,18 +280,6 @@ test('waited for from another folder, the video goes where the first command was
   expect(workspace.read('out/x.mp4').equals(clip)).toBe(true)
 })
 
-test('a folder that is no longer there is told before anything is waited for', async () => {
-  const server = await localServer([started])
-  const workspace = videoWorkspace(server)
-  const folder = join(workspace.home, 'short-lived')
-  mkdirSync(folder)
-  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'], { cwd: folder })
-  rmdirSync(folder)
-  const { code, err } = await workspace.run(['wait', '--last'])
-  expect(code).toBe(10)
-  expect(err).toContain('x.mp4')
-})
-
 test('a gateway that tells about operations only as videos', async () => {
   const id = 'op-0123'
   const missing = text('{"error":{"message":"Invalid URL (GET /v1beta/models/veo/operations/op-0123)"}}', {
@@ -420,7 +408,7 @@ test('a paid video whose server cannot be reached is to be fetched later, not to
   expect(code).toBe(11)
   const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
   expect(document).toMatchObject({ error: { exit_code: 11, billed: 'yes', phase: 'result' } })
-  expect(err).toContain(`to fetch it again: modelgate video wait --allow-private-urls ${operation}`)
+  expect(err).toContain(`to fetch it again: modelgate wait --allow-private-urls ${operation}`)
   expect(err).not.toMatch(/nothing was sent/i)
 })
 
