@@ -11,6 +11,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'response' = 'Go on with responses that run in the background'
             'image' = 'Create and edit images, into files'
             'video' = 'Make videos: start jobs, wait for them, save them'
+            'wait' = 'Take what is not here yet: videos, responses, images'
+            'jobs' = 'What this machine has started, and what is not fetched'
             'run' = 'Make the assets that a manifest describes, and keep them as approved'
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
@@ -297,13 +299,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'response wait' = [ordered]@{
-            '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
             '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--extract' = 'print only the first fenced code, of that language'
             '--last' = 'the response that was started last on this machine'
-            '--stream' = 'take the stream of the answer instead of looking whether it is complete'
-            '--starting-after' = 'stream only what follows the event with this number'
             '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--stream' = 'take the stream of an answer instead of looking whether it is complete'
+            '--starting-after' = 'stream only what follows the event with this number'
+            '--schema' = 'JSON Schema of an answer: JSON, @file or a file name; the answer is checked'
             '--version' = 'print the version'
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'
@@ -545,6 +547,73 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--state' = 'show only jobs in this state: pending, in_progress, completed, failed, unknown'
             '--refresh' = 'look up every job that has not ended'
             '--prune' = 'forget jobs that failed, expired or are saved, or have not been heard of for 7 days'
+            '--version' = 'print the version'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what may be sent again: never, safe or always'
+            '--max-retries' = 'how often to send again (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
+            '--help' = 'show help'
+        }
+        'wait' = [ordered]@{
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
+            '--extract' = 'print only the first fenced code, of that language'
+            '--last' = 'the job that was started last on this machine'
+            '--all' = 'everything on record that is not here yet'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
+            '--stream' = 'take the stream of an answer instead of looking whether it is complete'
+            '--starting-after' = 'stream only what follows the event with this number'
+            '--schema' = 'JSON Schema of an answer: JSON, @file or a file name; the answer is checked'
+            '--version' = 'print the version'
+            '--output' = 'write the result to a file'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'write the result to this output of a GitHub Actions step instead'
+            '--strict' = 'treat a cut answer, or an image or a video in doubt, as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what may be sent again: never, safe or always'
+            '--max-retries' = 'how often to send again (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
+            '--help' = 'show help'
+        }
+        'jobs' = [ordered]@{
+            '--limit' = 'show only the newest so many'
+            '--state' = 'show only jobs in this state: pending, in_progress, completed, failed, queued, incomplete, cancelled, unknown'
+            '--refresh' = 'look up every job that has not ended'
+            '--prune' = 'forget what is over: failed, expired, saved or answered'
             '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
@@ -932,6 +1001,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video wait --retry' = @('never', 'safe', 'always')
         'video list --state' = @('pending', 'in_progress', 'completed', 'failed', 'unknown')
         'video list --retry' = @('never', 'safe', 'always')
+        'wait --render' = @('auto', 'always', 'never')
+        'wait --retry' = @('never', 'safe', 'always')
+        'jobs --state' = @('pending', 'in_progress', 'completed', 'failed', 'queued', 'incomplete', 'cancelled', 'unknown')
+        'jobs --retry' = @('never', 'safe', 'always')
         'run --retry' = @('never', 'safe', 'always')
         'run worker --retry' = @('never', 'safe', 'always')
         'sandbox --pace' = @('fast', 'real')
@@ -944,7 +1017,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-clean', 'run-worker', 'assets', 'events', 'error', 'manifest')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'run', 'inspect', 'usage', 'init', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'wait', 'jobs', 'run', 'inspect', 'usage', 'init', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -967,6 +1040,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video wait' = 'videos'
         'video wait --profile' = 'profiles'
         'video list --profile' = 'profiles'
+        'wait --profile' = 'profiles'
+        'jobs --profile' = 'profiles'
         'run' = 'assets'
         'run --regenerate' = 'assets'
         'run --profile' = 'profiles'
@@ -1000,7 +1075,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'doctor --profile' = 'profiles'
     }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -130,6 +130,18 @@ export const commandEntries: readonly CommandEntry[] = [
     ],
   },
   {
+    name: 'wait',
+    about: 'Take what is not here yet: videos, responses, images',
+    sends: true,
+    load: async () => (await import('./commands/wait.ts')).registerWait,
+  },
+  {
+    name: 'jobs',
+    about: 'What this machine has started, and what is not fetched',
+    sends: true,
+    load: async () => (await import('./commands/jobs.ts')).registerJobs,
+  },
+  {
     name: 'run',
     about: 'Make the assets that a manifest describes, and keep them as approved',
     sends: true,

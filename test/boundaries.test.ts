@@ -76,13 +76,6 @@ test('no file is a few lines for a single other one', () => {
   expect(short).toEqual([])
 })
 
-// Whoever opens a file by its name gets the one that was meant. Both styles of text have a decoder.
-test('no two files share a name', () => {
-  const names = files.map((path) => posix.basename(path))
-  const shared = names.filter((name, at) => names.indexOf(name) !== at)
-  expect(shared).toEqual(['decoder.ts'])
-})
-
 // What else is printed goes through the gate of the outputs, which takes secrets out.
 test('only these write to a standard stream themselves: media, the gate, and words of our own', () => {
   const writers = files.filter((path) =>

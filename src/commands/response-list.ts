@@ -7,7 +7,8 @@ import { lookUpResponse } from '../gateway/responses/background.ts'
 import { changeOf } from '../operations/background-response.ts'
 import { openResponses, unknownJobDays } from '../operations/jobs.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { registerJobList } from './shared/jobs/job-list.ts'
+import type { ResponseJobs } from '../files/jobs/job-record.ts'
+import { registerJobList, type JobListing } from './shared/jobs/job-list.ts'
 
 const responseListExamples: readonly Example[] = [
   ['modelgate response list'],
@@ -21,11 +22,18 @@ export function registerResponseList(command: Command, context: Context): void {
   addExamples(command, responseListExamples)
   registerJobList(command, context, {
     command: 'response list',
-    states: responseStates,
     pruned: `responses that have ended, or have not been heard of for ${unknownJobDays} days`,
+    listings: [responseListing(context)],
+  })
+}
+
+/** The background responses on record, for lists. */
+export function responseListing(context: Context): JobListing<ResponseJobs> {
+  return {
+    states: responseStates,
     open: (redactor) => openResponses(context, stateFolder(context), redactor),
     isPrunable: ({ state, checked_at, created_at }, now) =>
       isFinal(state) || now - (checked_at ?? created_at) > unknownJobDays * 86_400,
     lookUp: async (gateway, { record }) => changeOf(await lookUpResponse(gateway, record.id!)),
-  })
+  }
 }

@@ -1,10 +1,15 @@
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { explainCommon, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption, pollOption } from './shared/jobs/named-job.ts'
 import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
-import { followUp, refusedByResponses, type ResponseOptions } from './shared/text/response-command.ts'
+import {
+  addAnswerOptions,
+  followUp,
+  refusedByResponses,
+  type ResponseOptions,
+} from './shared/text/response-command.ts'
 
 const responseWaitExamples: readonly Example[] = [
   ['modelgate response wait --last'],
@@ -20,7 +25,6 @@ export function registerResponseWait(command: Command, context: Context): void {
   explainCommon(command, strictMeanings.text)
   command
     .argument('[id]', 'id of a response, or the beginning of it')
-    .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
     .action(async (given: string | undefined, _: unknown, self: Command) => {
       const ids = given === undefined ? [] : [given]
       const { options, words } = await takeLanguage(
@@ -31,10 +35,6 @@ export function registerResponseWait(command: Command, context: Context): void {
       await followUp(context, options, words[0], 'response wait')
     })
   addTextOutputOptions(command)
-  addJobOptions(command, [
-    lastOption('response'),
-    new Option('--stream', 'take the stream of the answer instead of looking whether it is complete'),
-    new Option('--starting-after <number>', 'stream only what follows the event with this number'),
-    pollOption(),
-  ])
+  addJobOptions(command, [lastOption('response'), pollOption()])
+  addAnswerOptions(command)
 }

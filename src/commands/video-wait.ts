@@ -63,7 +63,11 @@ interface FoundJob extends AwaitedJob {
 }
 
 /** @throws AlreadyReported for a failure; UsageError, FileError before anything is sent */
-async function waitForJobs(context: Context, given: WaitOptions, ids: readonly string[]): Promise<void> {
+export async function waitForJobs(
+  context: Context,
+  given: WaitOptions,
+  ids: readonly string[],
+): Promise<void> {
   refuseForSeveral(context, given, ids)
   const gate = createGate(context)
   const names: JobNames = new Map()
@@ -160,7 +164,8 @@ async function findJobs(
   return [...found.values()]
 }
 
-function sharedName(output: string): UsageError {
+/** The error for a name that several results would have. */
+export function sharedName(output: string): UsageError {
   return new UsageError(`-o ${output} names the videos of one job, and there are several.`, {
     code: 'invalid_request',
     hint: 'Name a folder (-o DIR/), or use {id} in the name.',

@@ -33,7 +33,7 @@ const id = text('id of the video or name of the operation')
 const state = oneOf(videoStates, 'state of the job')
 /** The same of events, which a background response has, too. */
 const jobId = text('id of the video or the response, or name of the operation')
-const jobKind = oneOf(['video', 'operation', 'response'], 'what the job is on the gateway')
+const jobKind = oneOf(['video', 'operation', 'response', 'image'], 'what the job is on the gateway')
 const jobStates = [...new Set([...videoStates, ...responseStates])]
 const jobState = oneOf(jobStates, 'state of the job')
 const knownState = oneOf([...videoStates, 'unknown'], 'last known state')
@@ -186,7 +186,7 @@ export const videoDefinitions = [video, videoFailure, job, awaitedVideo] as cons
 export type JobListDocument = Infer<typeof jobListDocument>
 export const jobListDocument = object({
   version,
-  command: text<'video list' | 'response list'>('the command that ran'),
+  command: text<'video list' | 'response list' | 'jobs'>('the command that ran'),
   jobs: list(job.reference, 'jobs that this machine has started'),
   warnings,
 })

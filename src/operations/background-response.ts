@@ -2,7 +2,7 @@ import { leadTo } from '../files/next-command.ts'
 import { responseStateOf } from '../contract/response-object.ts'
 import { Interrupted, asModelgateError, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
-import type { ResponseJobs } from '../files/jobs/job-record.ts'
+import { digestOfKey, type ResponseJobs } from '../files/jobs/job-record.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
 import {
   createBackground,
@@ -224,6 +224,7 @@ async function recordResponse(
       base_url: gateway.baseUrl.href,
       is_sandbox: isSandbox,
       profile,
+      key_digest: digestOfKey(gateway.key),
       request: body,
       idempotency_key: idempotencyKey,
       output: { ...location, cwd: context.cwd },

@@ -9,7 +9,9 @@ import { ContractError, FileError, ModelgateError, UsageError } from '../errors.
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
 import { describeInputFile } from '../files/input-file.ts'
+import type { MadeImages } from '../files/jobs/job-record.ts'
 import { inspectFile } from '../files/media-file.ts'
+import type { NextCommand } from '../files/next-command.ts'
 import { maxPlannedNames, planOutputs, promisedMediaType, type OutputPlan } from '../files/output-plan.ts'
 import type { RequestBody } from '../gateway/exchange.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
@@ -64,28 +66,11 @@ export interface ImagePlan {
   readonly strict: boolean
   /** Whether results are fetched from private addresses, too. */
   readonly allowPrivateUrls: boolean
-  /** Called with the addresses of results before anything is fetched; it goes on when they are on disk. */
-  readonly onMade?: (made: MadeImages) => Promise<void>
-}
-
-/** The results of a request that are at addresses, as they go on record. */
-export interface MadeImages {
-  /** The gateway: the origin of its base URL. */
-  readonly origin: string
-  /** When the addresses expire: Unix time in seconds. */
-  readonly expires_at: number
-  readonly images: readonly RemoteImage[]
-  readonly model: string | null
-  readonly request_id: string | null
-  /** As the gateway sent it. */
-  readonly usage: unknown
-}
-
-/** A result that the gateway returned as a URL. */
-export interface RemoteImage {
-  /** Number of the image, from 1. */
-  readonly index: number
-  readonly url: string
+  /**
+   * Called with the addresses of results before anything is fetched; it goes on when they are on disk.
+   * @returns the command that fetches them later
+   */
+  readonly onMade?: (made: MadeImages) => Promise<NextCommand | void>
 }
 
 interface ImageRequestParts extends Pick<

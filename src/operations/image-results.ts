@@ -4,12 +4,14 @@ import { type FileError, ModelgateError } from '../errors.ts'
 import type { ImageDocument, ImageFailure, ImageLink, ImageUsage, SavedImage } from '../events/image.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile } from '../events/text.ts'
+import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
 import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
 import { type ImageReply, discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import { countOf, objectOf, stringOf } from '../json.ts'
-import type { ImageRequest, ImagePlan, MadeImages, RemoteImage } from './image-request.ts'
+import type { ImageRequest, ImagePlan } from './image-request.ts'
+import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
 import type { Call } from './operation.ts'
 import { imageKind, type ImageFacts } from '../files/image-info.ts'
 import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../files/media-file.ts'
@@ -38,8 +40,9 @@ export interface ImageResults {
   readonly remote: RemoteImage[]
   readonly links: ImageLink[]
   readonly failures: ImageFailure[]
-  /** Whether an image that failed can still be fetched. */
+  /** Whether an image that failed can still be fetched, and the command that does it. */
   hasUnfetched: boolean
+  next: NextCommand | undefined
   /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[]
   readonly warnings: string[]
@@ -70,6 +73,7 @@ export function createImageResults(
     links: [],
     failures: [],
     hasUnfetched: false,
+    next: undefined,
     rescued: [],
     warnings: [],
     doubts: new Set(),

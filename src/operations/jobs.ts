@@ -3,8 +3,14 @@ import type { FileHost } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
-import type { AnyJobs, JobFamily, JobRecord, ResponseJobs } from '../files/jobs/job-record.ts'
-import { openJobStore, openResponseStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
+import type { AnyJobs, ImageJobs, JobFamily, JobRecord, ResponseJobs } from '../files/jobs/job-record.ts'
+import {
+  openImageStore,
+  openJobStore,
+  openResponseStore,
+  type JobStore,
+  type StoredJob,
+} from '../files/jobs/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { responseInBeginning } from '../gateway/responses/background.ts'
@@ -50,6 +56,15 @@ export function openResponses(
     clean: (json) => redactor.document(json),
     readReply: responseInBeginning,
   })
+}
+
+/** Opens the store of images that have not been fetched, as `openJobs` that of jobs. */
+export function openImages(
+  host: FileHost,
+  stateFolder: string | undefined,
+  redactor: Redactor,
+): JobStore<ImageJobs> {
+  return openImageStore(stateFolder, host.clock, { host, clean: (json) => redactor.document(json) })
 }
 
 /**
@@ -125,6 +140,14 @@ export function isPrunable(record: JobRecord, now: number): boolean {
   // `result` is set once all videos have been saved.
   if (state === 'completed') return result !== undefined || files.length >= videoCount(request)
   return now - (checked_at ?? created_at) > unknownJobDays * 86_400
+}
+
+/** Whether the result of a job on record is not here yet, and may still be had. @param now Unix seconds */
+export function isLeftToFetch(record: JobRecord<AnyJobs>, now: number): boolean {
+  const { kind, state, result, files } = record
+  if (!isFinal(state)) return true
+  if (kind === 'response' || state === 'failed' || isExpired(record, now)) return false
+  return kind === 'image' || (result === undefined && files.length === 0)
 }
 
 /** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */

@@ -9,13 +9,8 @@ import {
 import type { ImageDocument } from '../events/image.ts'
 import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { receiveImages, relayReply } from '../gateway/images/receive-images.ts'
-import {
-  imageGatewayRequest,
-  type ImagePlan,
-  type ImageRequest,
-  type MadeImages,
-  type RemoteImage,
-} from './image-request.ts'
+import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
+import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
 import {
   addLink,
   createImageResults,
@@ -34,8 +29,9 @@ import {
   remoteImages,
 } from './image-results.ts'
 import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
+import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { keepDamaged } from '../files/media-file.ts'
-import { download, notFetched } from '../gateway/download/download.ts'
+import { download, hintApplies, notFetched } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 
 /** Generates images (specification, endpoints 4 and 6) and saves every image or URL in the reply. */
@@ -57,7 +53,7 @@ export async function makeImages(
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
     if (!plan.download) listLinks(results)
     else if (results.remote.length > 0) {
-      await plan.onMade?.(remoteImages(results, gateway.baseUrl.origin))
+      results.next = (await plan.onMade?.(remoteImages(results, gateway.baseUrl.origin))) ?? undefined
       await downloadImages(gateway, results, writers, plan)
     }
     reportFiles(results)
@@ -86,14 +82,19 @@ export async function makeImages(
   )
 }
 
-/** Fetches images that an earlier request has made, from the addresses that are on record: nothing is billed. */
+/**
+ * Fetches images that an earlier request has made, from the addresses that are on record: nothing is billed.
+ * @param next the command that does so once more
+ */
 export async function fetchImages(
   call: Call,
   request: ImageRequest,
   plan: ImagePlan,
   made: MadeImages,
+  next?: NextCommand,
 ): Promise<Outcome<ImageDocument>> {
   const results = createImageResults(call, request)
+  results.next = next
   Object.assign(results, { requestId: made.request_id, usage: made.usage, total: made.images.length })
   results.remote.push(...made.images)
   const writers = createImageWriters(call, results, plan, undefined)
@@ -214,12 +215,12 @@ function throwRescued({ rescued, saved, links }: ImageResults): void {
   throw first.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
 }
 
-function someFailed({ failures, request, hasUnfetched }: ImageResults): ModelgateError {
+function someFailed({ failures, request, hasUnfetched, next }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
   const error = someMissing(message, rescued.length === 0 ? {} : { rescued })
   // What can be fetched still outranks what came.
-  return hasUnfetched ? error.amend({ exit: 'running' }) : error
+  return hasUnfetched ? error.amend({ exit: 'running', ...fetchLater(next) }) : error
 }
 
 /** @throws GenerationError for images that were kept with a warning */
@@ -343,6 +344,9 @@ async function downloadImages(
   const [first] = failures
   // Nothing was saved: then the first failure is that of the operation.
   if (first !== undefined && results.saved.size === 0) {
+    if (results.next !== undefined && first.error.exit === 'running') {
+      throw first.error.amend(fetchLater(results.next, first.error.facts.hint))
+    }
     const [address, ...others] = failures.flatMap(({ image }) => addressOf(image) ?? [])
     const hints = [
       [first.error.facts.hint, address].filter((line) => line !== undefined).join(' '),
@@ -352,7 +356,8 @@ async function downloadImages(
     throw isKnown ? first.error : first.error.amend({ hint: hints.join('\n') })
   }
   for (const { image, error } of failures) {
-    const address = addressOf(image)
+    const isLeft = results.next !== undefined && error.exit === 'running'
+    const address = isLeft ? undefined : addressOf(image)
     // One failure of several is reported by its message only.
     const message = address === undefined ? error.message : `${asSentence(error.message)} ${address}`
     failImage(results, image.index, error.amend({ message }))
@@ -370,7 +375,8 @@ function withAddresses(error: unknown, results: ImageResults): unknown {
   if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
   const addresses = left.flatMap((image) => addressOf(image) ?? [])
   const hint = addresses.length === 0 ? undefined : addresses.join('\n')
-  return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', hint })
+  const way = left.length > 0 && results.next !== undefined ? fetchLater(results.next) : { hint }
+  return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', ...way })
 }
 
 /**
@@ -390,9 +396,9 @@ function downloadError(
   return notFetched(known, clock.now() / 1000 >= expiresAt).amend({ hint })
 }
 
-/** Other hints suggest to change the request or to run it again, which does not help here. */
-function hintApplies({ exit, code }: ModelgateError): boolean {
-  return exit === 'io' || exit === 'key' || code === 'url_expired' || code === 'url_refused'
+/** The line that goes on, behind a hint that applies. */
+function fetchLater(next: NextCommand | undefined, hint?: string | null) {
+  return next === undefined ? {} : leadTo(`${hint ? `${hint} ` : ''}To fetch it, free: `, next)
 }
 
 /** A hint with the URL of an image; undefined for a data URL, which has no address to fetch it from. */

@@ -31,7 +31,7 @@ import { unlink } from 'node:fs/promises'
 import { type ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
-import { notFetched } from '../gateway/download/download.ts'
+import { hintApplies, notFetched } from '../gateway/download/download.ts'
 import { createVideoFetcher, type VideoFetcher, videoSources } from '../gateway/videos/fetch-video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob, type Job } from '../gateway/videos/look-up-job.ts'
@@ -281,7 +281,8 @@ async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Pro
 function withResume(error: ModelgateError, id: string, resume: NextCommand): ModelgateError {
   const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
   const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
-  const before = [error.facts.hint, `The video has been made; to fetch it again${expiry}: `].filter(Boolean)
+  const hint = hintApplies(error) ? error.facts.hint : undefined
+  const before = [hint, `The video has been made; to fetch it again${expiry}: `].filter(Boolean)
   const next = isFinal ? {} : leadTo(before.join(' '), resume)
   // A job has been paid for already, for example if its folder was removed.
   const known = error.exit === 'usage' ? error.amend({ exit: 'io' }) : error

@@ -2,6 +2,7 @@ import { leadTo } from '../files/next-command.ts'
 import { formatState } from '../events/format-job.ts'
 import { UsageError, asModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
+import { digestOfKey } from '../files/jobs/job-record.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
 import type { GatewayRequest } from '../gateway/gateway.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
@@ -97,6 +98,7 @@ async function recordJob(
       prompt,
       base_url: gateway.baseUrl.href,
       profile,
+      key_digest: digestOfKey(gateway.key),
       is_sandbox: isSandbox,
       request: body,
       idempotency_key: idempotencyKey,

@@ -40,6 +40,8 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'video status': [[source], [source, '--wait']],
   'video wait': [[source]],
   'video list': [['--refresh'], ['--prune']],
+  wait: [[source], ['--last']],
+  jobs: [['--refresh'], ['--prune']],
   run: [[]],
   'run adopt': [['hero']],
   'run pick': [['hero', '1']],
@@ -88,6 +90,8 @@ const forbidding: Readonly<Record<string, readonly string[]>> = {
   'video status': ['input', 'stdin'],
   'video wait': ['input', 'stdin'],
   'video list': ['input', 'stdin'],
+  wait: ['input', 'stdin'],
+  jobs: ['input', 'stdin'],
   run: ['stdin'],
 }
 
@@ -154,11 +158,11 @@ async function ignoredBy(words: string): Promise<string[]> {
     SHELL: 'bash',
   }
   // So that there is a job to look up.
-  if (words === 'video list') {
+  if (words === 'video list' || words === 'jobs') {
     const context = testContext({ cwd, env })
     await toEnd(main(['video', 'generate', '--sandbox', 'A hill'], context), context.clock)
   }
-  const startsResponse = words.startsWith('response ')
+  const startsResponse = words.startsWith('response ') || words === 'wait'
   if (startsResponse) {
     const context = testContext({ cwd, env })
     await toEnd(main(['respond', '--background', '--sandbox', 'Hi'], context), context.clock)
@@ -171,7 +175,7 @@ async function ignoredBy(words: string): Promise<string[]> {
     const context = testContext({ cwd, env, ...(words === 'chat' && terminal.overrides) })
     const program = createProgram(context)
     const sends = !isLocal(words)
-    const job = startsResponse && words !== 'response list' ? ['--last'] : []
+    const job = startsResponse && words.startsWith('response ') && words !== 'response list' ? ['--last'] : []
     const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)
     const command = leaves(program).find(([name]) => name === words)![1]

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JobListDocument } from '../../src/events/video.ts'
-import type { JobProgress, NewJob } from '../../src/files/jobs/job-record.ts'
+import { digestOfKey, type JobProgress, type NewJob } from '../../src/files/jobs/job-record.ts'
 import { openJobStore } from '../../src/files/jobs/job-store.ts'
 import { newJob } from '../files/jobs/job-samples.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
@@ -238,8 +238,9 @@ test('--refresh finds the gateway of each job, and sends the key to one address 
     reply(response, 200, { id: request.url!.split('/').at(-1)!, status: 'completed' })
   const [newer, older] = await Promise.all([gateway(1, answer), gateway(1, answer)])
   const { add, list } = machine()
-  await add({ id: 'video_old', state: 'pending' }, { base_url: older.url, profile: 'default' })
-  await add({ id: 'video_new', state: 'pending' }, { base_url: newer.url, profile: 'default' })
+  const own = { profile: 'default', key_digest: digestOfKey('key-123') }
+  await add({ id: 'video_old', state: 'pending' }, { base_url: older.url, ...own })
+  await add({ id: 'video_new', state: 'pending' }, { base_url: newer.url, ...own })
   const { code, out } = await list(['--refresh', '--json'], { MODELGATE_API_KEY: 'key-123' })
   const { jobs, warnings } = JSON.parse(out) as JobListDocument
   expect([code, newer.seen, older.seen]).toEqual([0, ['/v1/videos/video_new'], []])

@@ -12,7 +12,7 @@ async function table({ terminal = false, ...options }: Settings): Promise<string
   const rows: string[] = []
   for (const event of Object.values(sampleEvents) as OutputEvent[]) {
     const context = testContext({ terminal, env: { NO_COLOR: '1' } })
-    const resume = (id: string) => `modelgate video wait ${id}`
+    const resume = (id: string) => `modelgate wait ${id}`
     const output = createOutput(context, { quiet: false, usage: false, resume, ...options })
     if (options.mode === 'jsonl' && event.type !== 'start') output.event(sampleEvents.start)
     const before = context.stdout.text.length
@@ -48,7 +48,7 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     image-save ! image 1 of 2: 4x3 png, 8 bytes⏎
     image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
-    job-create ! job started; resume with: modelgate video wait video_1⏎
+    job-create ! job started; resume with: modelgate wait video_1⏎
     job-progress ! job: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress ! video 1: downloading, 50% of 10 B⏎
@@ -70,7 +70,7 @@ test('json: only warnings and the state of a job are printed before the document
     "
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     image-fail ! image 2 failed: It expired.⏎
-    job-create ! job started; resume with: modelgate video wait video_1⏎
+    job-create ! job started; resume with: modelgate wait video_1⏎
     job-progress ! job: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress ! video 1: downloading, 50% of 10 B⏎
@@ -107,7 +107,7 @@ test('jsonl: every event is a line', async () => {
     image-fail > {"type":"image-fail","failure":{"index":2,"code":"url_expired","message":"It expired.","rescued":null}}⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create > {"type":"job-create","id":"video_1","kind":"video"}⏎
-    job-create ! job started; resume with: modelgate video wait video_1⏎
+    job-create ! job started; resume with: modelgate wait video_1⏎
     job-progress > {"type":"job-progress","id":"video_1","state":"in_progress","status":"running","progress":40,"elapsed_s":20,"remaining_s":30}⏎
     poll-fail > {"type":"poll-fail","id":"video_1","attempt":1,"wait_s":3,"http_status":502,"reason":"bad gateway (HTTP 502)"}⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎

@@ -45,16 +45,16 @@ test('at 80 columns the line is below the notices, and is gone at the end', asyn
   expect(await play({ columns: 80 })).toMatchInlineSnapshot(`
     [
       [
-        "job started; resume with: modelgate video wait video_1",
+        "job started; resume with: modelgate wait video_1",
         "████████████░░░░░░░░░░░░░░░░░░   40%  in_progress  m:ss  ~m:ss left",
       ],
       [
-        "job started; resume with: modelgate video wait video_1",
+        "job started; resume with: modelgate wait video_1",
         "look-up failed, next in 3 s: bad gateway (HTTP 502)",
         "███████████████░░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB",
       ],
       [
-        "job started; resume with: modelgate video wait video_1",
+        "job started; resume with: modelgate wait video_1",
         "look-up failed, next in 3 s: bad gateway (HTTP 502)",
         "video 1: 1280x720 mp4, 4 s, 8 bytes",
         "a.mp4",

@@ -71,7 +71,7 @@ test('the same at 20 columns is wrapped, the answer at words, and still readable
 })
 
 test('spaces count in a command to paste: it is left to the terminal', async () => {
-  const message = 'Try: modelgate video wait v1 -o "my boat.mp4"'
+  const message = 'Try: modelgate wait v1 -o "my boat.mp4"'
   const { lines } = await play([{ type: 'warning-add', message }, end], { columns: 30 })
   expect(lines.slice(0, 2)).toEqual(['warning: Try: modelgate video ', 'wait v1 -o "my boat.mp4"'])
 })

@@ -28,7 +28,7 @@ test.each([
     ['vidoe', 'list'],
     ['modelgate', 'video', 'list', '--json'],
   ],
-  [['jobs'], ['modelgate', 'video', 'list', '--json']],
+  [['job'], ['modelgate', 'jobs', '--json']],
   [
     ['video', 'wiat', 'video_1'],
     ['modelgate', 'video', 'wait', 'video_1', '--json'],
@@ -79,7 +79,7 @@ test('a job that runs leads to the command that waits for it, and the hint names
   const argv = ['video', 'remix', '-m', 'm', 'video_1', 'Make it night']
   const { code, hint, next } = await failureOf(argv, { env, cwd: temporaryFolder() })
   expect(code).toBe(2)
-  expect(next).toEqual(['modelgate', 'video', 'wait', 'video_1'])
+  expect(next).toEqual(['modelgate', 'wait', 'video_1'])
   expect(hint).toBe(`Wait for it first: ${next!.join(' ')} (--no-check sends it anyway.)`)
 })
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../support/local-server.ts'
@@ -58,11 +58,15 @@ const kinds = {
     bytes: large,
     type: 'image/png',
     manifest: 'image create: { model: any, prompt: A boat }\n    out: boat.png',
+    command: 'image create -m any -o made/boat.png A-boat',
+    file: 'made/boat.png',
   },
   video: {
     bytes: clip,
     type: 'video/mp4',
     manifest: 'video generate: { model: veo, prompt: A boat }\n    out: boat.mp4',
+    command: 'video generate -m veo -o made/boat.mp4 A-boat',
+    file: 'made/boat.mp4',
   },
 } as const
 
@@ -87,12 +91,18 @@ async function brokenGateway(kind: keyof typeof kinds, fault: ServerReply | 'clo
     MODELGATE_API_KEY: 'a-key-0123456789',
     MODELGATE_STATE_DIR: temporaryFolder(),
   }
-  const run = async (words: string, clock?: FakeClock) => {
-    const program = startProgram(words.split(' '), { env, cwd, ...(clock && { clock }) })
+  const run = async (words: string, clock?: FakeClock, own: Readonly<Record<string, string>> = {}) => {
+    const program = startProgram(words.split(' '), { env: { ...env, ...own }, cwd, ...(clock && { clock }) })
     const code = await program.passWaits()
     return { code, out: program.context.stdout.text, err: program.context.stderr.text }
   }
-  return { cwd, run, created: () => created, mend: () => void (isMended = true) }
+  return {
+    cwd,
+    run,
+    created: () => created,
+    asked: () => server.requests,
+    mend: () => void (isMended = true),
+  }
 }
 
 const rows = (Object.keys(kinds) as (keyof typeof kinds)[]).flatMap((kind) =>
@@ -109,6 +119,102 @@ test.each(rows)('run pays once for a result (%s) whose address gives first %s', 
   mend()
   const last = await run('run')
   expect([last.code, created()]).toEqual([0, 1])
+})
+
+test.each(rows)(
+  'a command pays once for a result (%s) whose address gives first %s',
+  async (kind, _, reply) => {
+    const { bytes, type, command, file } = kinds[kind]
+    const { cwd, run, created, mend } = await brokenGateway(kind, reply(bytes, type))
+    const first = await run(command)
+    expect([first.code, created()]).toEqual([11, 1])
+    expect(first.err).not.toMatch(/running it again|run it again/i)
+    // The line that goes on, as it is printed.
+    const [, line] = /modelgate (wait .+)$/m.exec(first.err) ?? []
+    expect([(await run(line!)).code, created()]).toEqual([11, 1])
+    mend()
+    expect([(await run(line!)).code, created()]).toEqual([0, 1])
+    expect(readFileSync(join(cwd, file)).equals(bytes)).toBe(true)
+  },
+)
+
+test.each(['image', 'video'] as const)(
+  'what is made and cannot be had from a closed port: %s',
+  async (kind) => {
+    const { run, created } = await brokenGateway(kind, 'closed')
+    for (const words of [kinds[kind].command, 'wait --last', 'wait --last']) {
+      const { code, err } = await run(words)
+      expect([code, created()]).toEqual([11, 1])
+      expect(err).toContain('modelgate wait ')
+    }
+  },
+)
+
+test('an image that is gone is told as paid for and gone, also by wait', async () => {
+  const { run, created } = await brokenGateway('image', text('', { status: 410 }))
+  for (const words of [kinds.image.command, 'wait --last']) {
+    const { code, err } = await run(`${words} --json`)
+    expect([code, created()]).toEqual([4, 1])
+    expect(JSON.parse(err.split('\n').at(-2)!)).toMatchObject({
+      error: { code: 'result_expired', billed: 'yes' },
+    })
+  }
+  expect((await run('wait --all')).code).toBe(0)
+})
+
+test('what is not here yet is listed, fetched under another name, and then forgotten', async () => {
+  const { cwd, run, mend } = await brokenGateway('image', text('', { status: 503 }))
+  await run(kinds.image.command)
+  const listed = JSON.parse((await run('jobs --json')).out) as { jobs: { id: string; kind: string }[] }
+  expect(listed.jobs).toMatchObject([{ kind: 'image', prompt: 'A-boat', files: [], state: 'completed' }])
+  mend()
+  const [job] = listed.jobs
+  expect(await run(`wait ${job!.id.slice(0, 10)} -o other.png`)).toMatchObject({
+    code: 0,
+    out: 'other.png\n',
+  })
+  expect(readFileSync(join(cwd, 'other.png')).equals(large)).toBe(true)
+  expect(JSON.parse((await run('jobs --json')).out)).toMatchObject({ jobs: [] })
+  const again = await run(`wait ${job!.id}`)
+  expect([again.code, again.err]).toEqual([2, expect.stringContaining('no image image_')])
+})
+
+test('everything that is not here yet comes with one call', async () => {
+  const { cwd, run, mend, created } = await brokenGateway('image', text('', { status: 503 }))
+  const later = fakeClock({ start: Date.UTC(2026, 0, 1) + 1000 })
+  await run('image create -m any -o a.png A-boat')
+  await run('image create -m any -o b.png A-boat', later)
+  expect((await run('wait --all')).code).toBe(11)
+  mend()
+  expect((await run('wait --all -o c.png')).code).toBe(2)
+  expect((await run('wait --all')).code).toBe(0)
+  expect(readdirSync(cwd).toSorted()).toEqual(['a.png', 'b.png'])
+  const none = await run('wait --all')
+  expect([none.code, none.err]).toEqual([0, 'No job on record is running.\n'])
+  expect(created()).toBe(2)
+})
+
+test('a key is sent only where it started something', async () => {
+  const { run, asked } = await brokenGateway('video', text('', { status: 503 }))
+  await run('video generate -m veo --no-wait A-boat')
+  const before = asked().length
+  const other = { MODELGATE_BASE_URL: '', MODELGATE_API_KEY: 'another-key-9876' }
+  for (const words of [
+    'wait --last',
+    'video wait --last',
+    'video status --last',
+    'wait --all',
+    'video remix -m m --last x',
+  ]) {
+    const { code, err } = await run(words, undefined, other)
+    expect([words, code]).toEqual([words, 2])
+    expect(words + err).toMatch(/started at http:.* with another key.*--base-url/s)
+  }
+  const listed = await run('video list --refresh', undefined, other)
+  expect([listed.code, listed.err]).toEqual([0, expect.stringContaining('with another key')])
+  expect(asked()).toHaveLength(before)
+  const { code } = await run('video status --last', undefined, { MODELGATE_BASE_URL: '' })
+  expect([code, asked().length]).toEqual([0, before + 1])
 })
 
 test.each([

@@ -22,7 +22,7 @@ export type Step =
 
 const context = systemContext()
 const result = (process.argv[3] ?? 'text') as NonNullable<OutputOptions['result']>
-const resume = (id: string) => `modelgate video wait ${id}`
+const resume = (id: string) => `modelgate wait ${id}`
 const jobs = process.argv[4] === undefined ? {} : { jobs: JSON.parse(process.argv[4]) as string[] }
 const markdown = result === 'text' ? await loadMarkdown(context, 'auto') : undefined
 const output = createOutput(context, {

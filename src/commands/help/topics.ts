@@ -219,7 +219,8 @@ const sandbox: Topic = {
     ['modelgate generate --sandbox "hello"'],
     ['modelgate sandbox --port 8080 --faults faults.yaml'],
     ['export MODELGATE_BASE_URL=http://127.0.0.1:8080'],
-    ['MODELGATE_API_KEY=sk-sandbox-0000000000 modelgate generate -m MODEL "hello"'],
+    ['export MODELGATE_API_KEY=sk-sandbox-0000000000'],
+    ['modelgate generate -m MODEL "hello"'],
   ],
 }
 

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { isFinal, type VideoState, videoStates } from '../../contract/video-state.ts'
 import { type ResponseState, responseStates } from '../../contract/response-object.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
@@ -6,7 +7,7 @@ import { isObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 
 /** Incremented when a field is added; fields are never removed. */
-const recordVersion = 3
+const recordVersion = 4
 
 /** What distinguishes video jobs from background responses. The records of each have a folder of their own. */
 export interface JobFamily<Kind extends string = string, State extends string = string> {
@@ -24,8 +25,11 @@ export const responseJobs: ResponseJobs = {
   kinds: ['response'],
   states: responseStates,
 }
+/** Images at addresses that have not been fetched: recorded when they are made, under an id of this machine. */
+export type ImageJobs = JobFamily<'image', VideoState>
+export const imageJobs: ImageJobs = { folder: 'images', kinds: ['image'], states: videoStates }
 /** The families that there are. */
-export type AnyJobs = VideoJobs | ResponseJobs
+export type AnyJobs = VideoJobs | ResponseJobs | ImageJobs
 type KindOf<Family extends JobFamily> = Family['kinds'][number]
 type StateOf<Family extends JobFamily> = Family['states'][number]
 
@@ -51,6 +55,8 @@ export interface NewJob<Family extends JobFamily = VideoJobs> {
   readonly base_url: string
   /** Added in version 3: the profile whose settings led there. */
   readonly profile?: string
+  /** Added in version 4: whose key it was, as `digestOfKey` writes it. */
+  readonly key_digest?: string
   readonly is_sandbox: boolean
   /** The body of the request, without media. */
   readonly request: unknown
@@ -81,6 +87,8 @@ export interface JobProgress<Family extends JobFamily = VideoJobs> {
   readonly error: { readonly code: string; readonly message: string } | null
   /** Added in version 2; set once every video of the job has been saved. */
   readonly result?: JobResult
+  /** Added in version 4: where the images are. */
+  readonly made?: MadeImages
 }
 
 /** The result of a job, so that it can be reported again after the gateway has deleted the job. */
@@ -89,6 +97,26 @@ interface JobResult {
   readonly reply: unknown
   /** In the order of their numbers, with absolute paths. */
   readonly videos: readonly SavedVideo[]
+}
+
+/** The results of a request that are at addresses, as they go on record. */
+export interface MadeImages {
+  /** The gateway: the origin of its base URL. */
+  readonly origin: string
+  /** When the addresses expire: Unix time in seconds. */
+  readonly expires_at: number
+  readonly images: readonly RemoteImage[]
+  readonly model: string | null
+  readonly request_id: string | null
+  /** As the gateway sent it. */
+  readonly usage: unknown
+}
+
+/** A result that the gateway returned as a URL. */
+export interface RemoteImage {
+  /** Number of the image, from 1. */
+  readonly index: number
+  readonly url: string
 }
 
 /** The record of a job. Fields of later versions are preserved. */
@@ -109,6 +137,7 @@ export function newRecord<Family extends JobFamily>(job: NewJob<Family>, now: nu
     prompt: job.prompt,
     base_url: recordedBaseUrl(job.base_url),
     ...(job.profile === undefined ? {} : { profile: job.profile }),
+    ...(job.key_digest === undefined ? {} : { key_digest: job.key_digest }),
     is_sandbox: job.is_sandbox,
     request: withoutMedia(job.request),
     idempotency_key: job.idempotency_key,
@@ -124,6 +153,16 @@ export function newRecord<Family extends JobFamily>(job: NewJob<Family>, now: nu
     request_id: null,
     error: null,
   }
+}
+
+/** A key as records name it: a random salt, and the SHA-256 of both. It tells whether a key is the same, and no more. */
+export function digestOfKey(key: string, salt = randomBytes(8).toString('hex')): string {
+  return `${salt}:${createHash('sha256').update(`${salt}:${key}`).digest('hex')}`
+}
+
+/** Whether the job was started with this key; false also for a record of before version 4, which does not say. */
+export function isStartedWith({ key_digest }: Pick<NewJob, 'key_digest'>, key: string): boolean {
+  return key_digest !== undefined && digestOfKey(key, key_digest.split(':')[0]) === key_digest
 }
 
 /** Converts a report about a job to fields of its record. */
@@ -257,37 +296,44 @@ const isResult = hasFields({
   videos: (value) => Array.isArray(value) && value.length > 0 && value.every(isVideo),
 })
 
-const fields: Readonly<
-  Record<
-    Exclude<keyof JobRecord, 'kind' | 'state' | 'result' | 'checks_schema' | 'profile' | 'completed_at'>,
-    Check
-  >
-> = {
-  version: (value) => Number.isInteger(value) && (value as number) >= 1,
-  id: orNull(isText),
-  command: isText,
-  model: isText,
-  prompt: isText,
-  base_url: isText,
-  is_sandbox: isBoolean,
-  request: (value) => value !== undefined,
-  idempotency_key: isText,
-  created_at: isNumber,
-  checked_at: orNull(isNumber),
-  status: orNull(isText),
-  progress: orNull(isNumber),
-  expires_at: orNull(isNumber),
-  files: (value) => Array.isArray(value) && value.every(isText),
-  output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isBoolean, cwd: isText }),
+const isMade = hasFields({
+  origin: isText,
+  expires_at: isNumber,
+  images: (value) => Array.isArray(value) && value.every(hasFields({ index: isNumber, url: isText })),
+  model: orNull(isText),
   request_id: orNull(isText),
-  error: orNull(hasFields({ code: isText, message: isText })),
-}
+  usage: (value) => value !== undefined,
+})
+
+const fields: Readonly<Record<Exclude<keyof JobRecord, 'kind' | 'state' | keyof typeof laterFields>, Check>> =
+  {
+    version: (value) => Number.isInteger(value) && (value as number) >= 1,
+    id: orNull(isText),
+    command: isText,
+    model: isText,
+    prompt: isText,
+    base_url: isText,
+    is_sandbox: isBoolean,
+    request: (value) => value !== undefined,
+    idempotency_key: isText,
+    created_at: isNumber,
+    checked_at: orNull(isNumber),
+    status: orNull(isText),
+    progress: orNull(isNumber),
+    expires_at: orNull(isNumber),
+    files: (value) => Array.isArray(value) && value.every(isText),
+    output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isBoolean, cwd: isText }),
+    request_id: orNull(isText),
+    error: orNull(hasFields({ code: isText, message: isText })),
+  }
 
 /** Fields that not every record has. */
-const laterFields: Readonly<Record<string, Check>> = {
+const laterFields = {
   result: isResult,
   checks_schema: isBoolean,
   profile: isText,
+  key_digest: isText,
+  made: isMade,
   completed_at: orNull(isNumber),
 }
 

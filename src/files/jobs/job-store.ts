@@ -18,11 +18,13 @@ import {
   type ReplyLog,
 } from './job-folder.ts'
 import {
+  imageJobs,
   mergeRecords,
   newRecord,
   recordedChange,
   responseJobs,
   videoJobs,
+  type ImageJobs,
   type JobFamily,
   type JobRecord,
   type NewJob,
@@ -45,9 +47,10 @@ interface JobList<Family extends JobFamily> {
 export interface JobStore<Family extends JobFamily = VideoJobs> {
   /**
    * Records a job before its request is sent, so that its idempotency key survives a kill.
+   * @param known what is known of it already
    * @throws FileError
    */
-  create(job: NewJob<Family>): Promise<StoredJob<Family>>
+  create(job: NewJob<Family>, known?: Partial<JobProgress<Family>>): Promise<StoredJob<Family>>
   /** @param newest reads no more than so many */
   list(newest?: number): Promise<JobList<Family>>
   /**
@@ -86,6 +89,15 @@ export function openJobStore(
   options: JobStoreOptions<VideoJobs> = {},
 ): JobStore {
   return openStore(videoJobs, stateFolder, clock, options)
+}
+
+/** The images that have not been fetched, as `openJobStore` has the video jobs. */
+export function openImageStore(
+  stateFolder: string | undefined,
+  clock: Pick<Clock, 'now'>,
+  options: JobStoreOptions<ImageJobs> = {},
+): JobStore<ImageJobs> {
+  return openStore(imageJobs, stateFolder, clock, options)
 }
 
 /** The background responses in a state folder, as `openJobStore` has the video jobs. */
@@ -194,11 +206,11 @@ function openStore<Family extends JobFamily>(
   }
 
   return {
-    async create(job) {
+    async create(job, known = {}) {
       if (root === undefined) throw noFolder()
       const name = `${timeName(clock.now())}-${digest(job.idempotency_key)}`
       const folder = join(root, name)
-      const fresh = newRecord(job, seconds(clock))
+      const fresh = { ...newRecord(job, seconds(clock)), ...recordedChange(known) }
       return jobIn(folder, await write(folder, (found) => found ?? fresh))
     },
     list,

@@ -184,3 +184,8 @@ export function notFetched(error: ModelgateError, hasExpired: boolean): Modelgat
   if (hasExpired || isGone(error)) return error.amend({ ...facts, exit: 'rejected', code: 'result_expired' })
   return error.amend({ ...facts, exit: 'running' })
 }
+
+/** Other hints suggest to change the request or to run it again, which does not help here. */
+export function hintApplies({ exit, code }: ModelgateError): boolean {
+  return exit === 'io' || exit === 'key' || code === 'url_expired' || code === 'url_refused'
+}

@@ -1,5 +1,5 @@
 import type { Money } from '../../cost/amount.ts'
-import type { MadeImages } from '../../operations/image-request.ts'
+import type { MadeImages } from '../../files/jobs/job-record.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 

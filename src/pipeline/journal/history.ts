@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { shownPath } from '../../files/file-error.ts'
-import type { MadeImages } from '../../operations/image-request.ts'
+import type { MadeImages } from '../../files/jobs/job-record.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'

@@ -1,4 +1,4 @@
-import type { MadeImages } from '../../operations/image-request.ts'
+import type { MadeImages } from '../../files/jobs/job-record.ts'
 import type { Result } from '../lock/lock-block.ts'
 
 /**

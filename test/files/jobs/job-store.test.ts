@@ -36,7 +36,7 @@ test('a job is recorded before anything is known about it, and everything learne
   const handle = await store.create(job)
   const fresh = {
     ...job,
-    version: 3,
+    version: 4,
     id: null,
     created_at: clock.now() / 1000,
     checked_at: null,
@@ -216,14 +216,14 @@ test('fields of a later version stay, also those with the name of a prototype', 
   await store.create(newJob())
   const [file = ''] = filesIn(jobs)
   const later = readFileSync(file, 'utf8').replace(
-    '"version": 3,',
-    '"version": 4, "new": [1], "__proto__": {"x": 1},',
+    '"version": 4,',
+    '"version": 5, "new": [1], "__proto__": {"x": 1},',
   )
   writeFileSync(file, later)
   const found = (await newStore(folder).store.last())!
   await found.update({ state: 'pending' })
   const written = JSON.parse(readFileSync(filesIn(jobs)[0]!, 'utf8')) as Record<string, unknown>
-  expect(written).toMatchObject({ version: 4, new: [1], state: 'pending' })
+  expect(written).toMatchObject({ version: 5, new: [1], state: 'pending' })
   expect(Object.getOwnPropertyDescriptor(written, '__proto__')?.value).toEqual({ x: 1 })
   expect(({} as { x?: unknown }).x).toBeUndefined()
 })

@@ -16,7 +16,7 @@ import { pollingTime } from './polling-time.ts'
 const id = 'video_1'
 const job: Job = { kind: 'video', id }
 const goOn = {
-  hint: 'Go on with: modelgate video wait video_1',
+  hint: 'Go on with: modelgate wait video_1',
   next: ['modelgate', 'video', 'wait', 'video_1'],
 }
 

@@ -37,7 +37,7 @@ test('the id alone is printed, exit 0, and the response is on record', async () 
   const workspace = workspaceOf(server)
   const { code, out, err } = await workspace.run(start)
   expect([code, out]).toEqual([0, 'resp_1\n'])
-  expect(err).toBe('response started; resume with: modelgate response wait resp_1\n')
+  expect(err).toBe('response started; resume with: modelgate wait resp_1\n')
   const body = JSON.parse(server.requests[0]!.body.toString()) as object
   expect(body).toEqual({ model: 'm', background: true, stream: false, input: 'Say hello.' })
   expect(await recordsOf(workspace)).toMatchObject([
@@ -171,7 +171,7 @@ test.each(['queued', 'in_progress', 'thinking_hard'])('%s means that it is still
   expect((await workspace.run(['response', 'status', 'resp_1'])).code).toBe(0)
   const judged = await workspace.run(['response', 'status', 'resp_1', '--exit-status'])
   expect(judged.code).toBe(11)
-  expect(judged.err).toContain('modelgate response wait resp_1')
+  expect(judged.err).toContain('modelgate wait resp_1')
   expect(judged.err).not.toContain('was billed')
   const waited = await workspace.run(['response', 'wait', 'resp_1'])
   expect([waited.code, waited.out]).toEqual([0, 'Hello.\n'])
@@ -327,7 +327,7 @@ test('the hint for a response on record names no gateway: the record knows it', 
   await workspace.run([...start, '--base-url', server.url], { env })
   const { code, err } = await workspace.run(['response', 'status', 'resp_1', '--exit-status'], { env })
   expect(code).toBe(11)
-  expect(err).toContain('to wait for it: modelgate response wait resp_1\n')
+  expect(err).toContain('to wait for it: modelgate wait resp_1\n')
 })
 
 const event = (sequence_number: number, value: object) =>
@@ -349,7 +349,7 @@ test('a signal while the answer streams tells the command that prints the rest',
   program.context.abort(new Interrupted('interrupt'))
   expect(await program.exitCode).toBe(130)
   const { text: err } = program.context.stderr
-  expect(err).toContain('modelgate response wait --stream --starting-after 1 resp_1')
+  expect(err).toContain('modelgate wait --stream --starting-after 1 resp_1')
   const hint = err.slice(err.indexOf('to wait for it'))
   expect(await workspace.paste(hint)).toMatchObject({ code: 0, out: 'lo.\n' })
   expect(server.requests[1]!.line).toBe('GET /v1/responses/resp_1?stream=true&starting_after=1 HTTP/1.1')

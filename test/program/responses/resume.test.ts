@@ -28,7 +28,7 @@ test('on a terminal, the command that goes on has an unambiguous beginning of th
   const { err } = await workspace.run(['respond', '-m', 'm', '--background', 'Hi'], {
     stderr: memorySink({ isTerminal: true }),
   })
-  expect(err).toContain('response started; resume with: modelgate response wait resp_0123456\n')
+  expect(err).toContain('response started; resume with: modelgate wait resp_0123456\n')
   expect(await workspace.paste(err)).toMatchObject({ code: 0, out: 'Hello.\n' })
 })
 
@@ -42,7 +42,7 @@ test('without a record, the command that goes on names the sandbox and the file'
   const words = ['respond', '--sandbox', '--background', '-o', join(folder, 'a.txt'), 'Hello']
   const { code, out, err } = await runMain(words, overrides)
   expect([code, err]).toEqual([0, expect.stringContaining('not on record')])
-  expect(err).toContain(`modelgate response wait --sandbox -o ${join(folder, 'a.txt')} ${out}`)
+  expect(err).toContain(`modelgate wait --sandbox -o ${join(folder, 'a.txt')} ${out}`)
 })
 
 test('the command that goes on with a wait writes to the same file', async () => {

@@ -33,7 +33,7 @@ test('the job is on record and on standard error before its first look-up is ans
   await program.clock.advance(2000)
   await program.until(() => server.requests[1]?.complete === true)
   expect(program.context.stderr.text).toBe(
-    `job started; resume with: modelgate video wait ${operation}\njob: pending, after 0:00\n`,
+    `job started; resume with: modelgate wait ${operation}\njob: pending, after 0:00\n`,
   )
   expect(await workspace.records()).toMatchObject([
     {
@@ -169,7 +169,7 @@ test('a state folder that cannot be written is told, and the job is started all 
   const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'], { env })
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(err).toContain('not on record')
-  expect(err).toContain(`job started; resume with: modelgate video wait -o x.mp4 ${operation}\n`)
+  expect(err).toContain(`job started; resume with: modelgate wait -o x.mp4 ${operation}\n`)
   expectNoPart(workspace)
 })
 

@@ -52,7 +52,7 @@ test.skipIf(!canMount)(
     expect(err).toMatch(
       /^modelgate: "out\/x\.mp4" cannot be written: there is no space left\. It is kept in "\/.*-x\.mp4" instead\.$/m,
     )
-    expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
+    expect(err).toContain(`to fetch it again: modelgate wait ${operation}`)
     expect(rescuedIn(join(workspace.home, '.local/state/modelgate'))).toEqual(new Map([['x.mp4', huge]]))
   },
 )

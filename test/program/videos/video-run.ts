@@ -52,13 +52,15 @@ export function videoWorkspace(
   const key = canaryKey().replaceAll(/[^\w+/]/g, 'x')
   const clock = fakeClock()
   const env = { HOME: home, MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key }
-  const start = (words: readonly string[], { env: own, ...more }: TestOverrides = {}) =>
-    startProgram([...group, ...words], { home, cwd, clock, ...more, env: { ...env, ...own } })
+  const begin = (words: readonly string[], { env: own, ...more }: TestOverrides = {}) =>
+    startProgram(words, { home, cwd, clock, ...more, env: { ...env, ...own } })
 
-  async function run(words: readonly string[], more: TestOverrides = {}): Promise<VideoRun> {
+  const start = (words: readonly string[], more?: TestOverrides) => begin([...group, ...words], more)
+
+  async function finish(words: readonly string[], more: TestOverrides = {}): Promise<VideoRun> {
     // Two commands of one person are never started at the same moment.
     await clock.advance(1000)
-    const program = start(words, more)
+    const program = begin(words, more)
     const code = await program.passWaits()
     const { stdout, stderr } = program.context
     expectNoKey('standard output', stdout.text, key)
@@ -71,12 +73,11 @@ export function videoWorkspace(
     cwd,
     key,
     start,
-    run,
+    run: (words, more) => finish([...group, ...words], more),
     async paste(text, more) {
-      const [, words] =
-        new RegExp(`modelgate ${group.join(' ')} ?((?:\\w+ )?wait [^\\n"(]*)`).exec(text) ?? []
+      const [, words] = /modelgate (wait [^\n"(]*)/.exec(text) ?? []
       if (words === undefined) throw new Error(`No command in:\n${text}`)
-      return await run(words.trim().split(' '), more)
+      return await finish(words.trim().split(' '), more)
     },
     async records() {
       const { jobs } = await openJobStore(join(home, '.local/state/modelgate'), clock).list()

@@ -26,7 +26,7 @@ test('off a terminal the id is the result, and nothing is waited for', async () 
   const workspace = videoWorkspace(server)
   const { code, out, err } = await workspace.run(generate)
   expect([code, out]).toEqual([0, `${operation}\n`])
-  expect(err).toBe(`job started; resume with: modelgate video wait ${operation}\n`)
+  expect(err).toBe(`job started; resume with: modelgate wait ${operation}\n`)
 })
 
 test('on a terminal the video is waited for and saved', async () => {
@@ -200,7 +200,7 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   expect(await program.exitCode).toBe(11)
   const err = program.context.stderr.text
   expect(err).toContain('The job is still')
-  expect(err).toContain(`hint: To go on waiting: modelgate video wait ${operation}\n`)
+  expect(err).toContain(`hint: To go on waiting: modelgate wait ${operation}\n`)
   const { code, out } = await workspace.paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(workspace.read('x.mp4').equals(clip)).toBe(true)
@@ -246,7 +246,7 @@ test.each([
   expect(await program.exitCode).toBe(exit)
   const { out, err } = { out: program.context.stdout.text, err: program.context.stderr.text }
   expect([out, workspace.files()]).toEqual(['', []])
-  expect(err).toContain(`To go on waiting: modelgate video wait ${operation}\n`)
+  expect(err).toContain(`To go on waiting: modelgate wait ${operation}\n`)
   expect(await workspace.records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
   expect(await workspace.paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })

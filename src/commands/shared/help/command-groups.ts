@@ -10,7 +10,7 @@ interface CommandGroup {
 const table: readonly CommandGroup[] = [
   { heading: 'Make text', names: ['generate', 'respond', 'chat', 'response'] },
   { heading: 'Make images and videos', names: ['image', 'video', 'run'] },
-  { heading: 'Look up', names: ['models', 'log', 'again', 'usage', 'inspect'] },
+  { heading: 'Look up', names: ['wait', 'jobs', 'models', 'log', 'usage', 'inspect'] },
   { heading: 'Set up', names: ['init', 'auth', 'config', 'doctor', 'sandbox'] },
   { heading: 'Describe', names: ['help', 'schema', 'completion'] },
 ]

@@ -7,7 +7,6 @@ import { pathOf } from './help-layout.ts'
 const usualWords: Readonly<Record<string, string>> = {
   '-v': '-V, --version',
   version: '--version',
-  jobs: 'video list',
   ask: 'generate',
   text: 'generate',
   prompt: 'generate',

@@ -26,17 +26,22 @@ interface ListOptions extends CommonOptions {
   prune?: true
 }
 
-export interface JobListing<Family extends AnyJobs> {
-  readonly command: JobListDocument['command']
+/** The jobs of one family, and what a list does with them. */
+export interface JobListing<Family extends AnyJobs = AnyJobs> {
   /** The states that a job can be in. */
   readonly states: readonly string[]
-  /** Which jobs `--prune` forgets. */
-  readonly pruned: string
   open(redactor: Gate): JobStore<Family>
   /** @param now Unix seconds */
   isPrunable(record: JobRecord<Family>, now: number): boolean
-  /** Looks up a job, and resolves with what has changed. */
-  lookUp(gateway: Gateway, job: StoredJob<Family>): Promise<Parameters<StoredJob<Family>['update']>[0]>
+  /** Looks up a job, and resolves with what has changed; left out where all of them have ended. */
+  lookUp?(gateway: Gateway, job: StoredJob<Family>): Promise<Parameters<StoredJob<Family>['update']>[0]>
+}
+
+interface ListPlan {
+  readonly command: JobListDocument['command']
+  /** Which jobs `--prune` forgets. */
+  readonly pruned: string
+  readonly listings: readonly JobListing[]
 }
 
 /** The common options that do not apply to a list. */
@@ -47,63 +52,86 @@ const refused: ReadonlySet<string> = new Set(
 )
 
 /** Makes a command list the jobs that are recorded on this machine. */
-export function registerJobList<Family extends AnyJobs>(
-  command: Command,
-  context: Context,
-  listing: JobListing<Family>,
-): void {
-  const states = [...listing.states, 'unknown']
+export function registerJobList(command: Command, context: Context, plan: ListPlan): void {
+  const states = [...new Set([...plan.listings.flatMap((listing) => listing.states), 'unknown'])]
   addJobOptions(command, [
     new Option('--limit <number>', 'show only the newest so many'),
     suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),
     new Option('--refresh', 'look up every job that has not ended'),
-    new Option('--prune', `forget ${listing.pruned}`),
+    new Option('--prune', `forget ${plan.pruned}`),
   ])
   refuseOptions(command, refused)
   command.action(async (_: unknown, self: Command) =>
-    listJobs(context, self.optsWithGlobals<ListOptions>(), listing),
+    listJobs(context, self.optsWithGlobals<ListOptions>(), plan, states),
   )
 }
 
 /** @throws UsageError; what `refreshJobs` throws */
-async function listJobs<Family extends AnyJobs>(
+async function listJobs(
   context: Context,
   options: ListOptions,
-  listing: JobListing<Family>,
+  { command, listings }: ListPlan,
+  states: readonly string[],
 ): Promise<void> {
   const problems = createProblemList()
   const settings = await problems.check(() => readSettings(context, options))
   const limit = await problems.check(() => parseLimit(options.limit))
-  await problems.check(() => checkState(options.state, listing.states))
+  await problems.check(() => checkState(options.state, states))
   problems.throwIfAny()
   const gate = createGate(context)
-  const store = listing.open(gate)
-  const { jobs, warnings: damaged } = await store.list()
-  const isRefreshed = options.refresh === true && !options.dryRun
-  const failed = isRefreshed ? await refresh(context, options, settings!, gate, { listing, jobs }) : []
+  const warnings: string[] = []
+  const found: {
+    readonly job: StoredJob<AnyJobs>
+    readonly listing: JobListing
+    readonly store: JobStore<AnyJobs>
+  }[] = []
+  for (const listing of listings) {
+    const store = listing.open(gate)
+    const { jobs, warnings: damaged } = await store.list()
+    warnings.push(...damaged)
+    if (options.refresh && !options.dryRun && listing.lookUp !== undefined) {
+      warnings.push(...(await refresh(context, options, settings!, gate, listing.lookUp, jobs)))
+    }
+    found.push(...jobs.map((job) => ({ job, listing, store })))
+  }
   const now = context.clock.now() / 1000
-  const chosen = jobs
-    .filter(({ record }) => options.state === undefined || record.state === options.state)
-    .filter(({ record }) => !options.prune || listing.isPrunable(record, now))
+  const chosen = found
+    .filter(({ job: { record } }) => options.state === undefined || record.state === options.state)
+    .filter(({ job: { record }, listing }) => !options.prune || listing.isPrunable(record, now))
+    .sort(({ job: { record: one } }, { job: { record: other } }) => other.created_at - one.created_at)
     .slice(0, limit)
-  if (options.prune && !options.dryRun) await store.forget(chosen)
-  const summaries = chosen.map(({ record }) => summaryOf(record))
-  const warnings = [...damaged, ...failed]
-  await show(context, options, settings!, gate, { command: listing.command, jobs: summaries, warnings, now })
+  if (options.prune && !options.dryRun) {
+    for (const { store, job } of chosen) await store.forget([job])
+  }
+  const jobs = chosen.map(({ job }) => summaryOf(job.record))
+  await show(context, options, settings!, gate, { command, jobs, warnings, now })
 }
 
 /** Opens a gateway only when there is a job to look up on it. @returns warnings */
-async function refresh<Family extends AnyJobs>(
+async function refresh(
   context: Context,
   options: ListOptions,
   settings: Settings,
   gate: Gate,
-  { listing, jobs: all }: { listing: JobListing<Family>; jobs: readonly StoredJob<Family>[] },
+  lookUp: NonNullable<JobListing['lookUp']>,
+  all: readonly StoredJob<AnyJobs>[],
 ): Promise<string[]> {
   const warnings: string[] = []
   /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
   const own = new Map<string, URL>()
-  for (const [first, ...others] of jobsToRefresh(all)) {
+  const ours: StoredJob<AnyJobs>[] = []
+  for (const job of all) {
+    if (isFinal(job.record.state)) continue
+    const isOurs = optionsForJob(context, options, settings, job.record).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof UsageError)) throw error
+        warnings.push(`Not looked up. ${error.message}`)
+      },
+    )
+    if (await isOurs) ours.push(job)
+  }
+  for (const [first, ...others] of jobsToRefresh(ours)) {
     const jobs = [first, ...others]
     const { record } = first
     const skip = (reason: string) => warnings.push(`${counted(jobs)} ${reason}`)
@@ -124,7 +152,7 @@ async function refresh<Family extends AnyJobs>(
       own.set(profile.value, here)
     }
     const opened = await openGateway(context, itsOptions, itsSettings, false, () => undefined, gate)
-    warnings.push(...(await refreshJobs(opened.gateway, jobs, listing.lookUp).finally(opened.close)))
+    warnings.push(...(await refreshJobs(opened.gateway, jobs, lookUp).finally(opened.close)))
   }
   return warnings
 }
@@ -188,7 +216,6 @@ function parseLimit(text: string | undefined): number | undefined {
 }
 
 function checkState(state: string | undefined, states: readonly string[]): void {
-  const listed = [...states, 'unknown']
-  if (state === undefined || listed.includes(state)) return
-  throw new UsageError(`--state must be one of ${listed.join(', ')}, not ${JSON.stringify(state)}.`)
+  if (state === undefined || states.includes(state)) return
+  throw new UsageError(`--state must be one of ${states.join(', ')}, not ${JSON.stringify(state)}.`)
 }

@@ -2,7 +2,8 @@ import { Option, type Command } from 'commander'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import type { JobFamily, JobRecord } from '../../../files/jobs/job-record.ts'
+import { isStartedWith, type JobFamily, type JobRecord } from '../../../files/jobs/job-record.ts'
+import { shellWord } from '../../../files/file-error.ts'
 import type { JobStore, StoredJob } from '../../../files/jobs/job-store.ts'
 import { pollSeconds } from '../../../limits.ts'
 import { lastJob, namedJob } from '../../../operations/jobs.ts'
@@ -21,16 +22,16 @@ export const pollOption = () =>
   new Option('--poll-interval <seconds>', `the first wait between two look-ups (${pollSeconds.first})`)
 
 /**
- * The options for a job on record, which knows its gateway: nobody has to configure that again. The record was written
- * from the user's own settings, but the key that is configured now may be another one, so its profile has to be the
- * same.
+ * The options for a job on record, which knows its gateway: nobody has to configure that again, with the key that
+ * started the job. Another one may belong to another gateway, and is sent only where the user says.
  * @param settings those that the options lead to
+ * @throws UsageError `other_key`; ConfigError where the key cannot be read
  */
 export async function optionsForJob<Options extends CommonOptions>(
   context: Context,
   given: Options,
   settings: Settings,
-  record: Pick<JobRecord, 'is_sandbox' | 'profile' | 'base_url'> | undefined,
+  record: Pick<JobRecord, 'id' | 'is_sandbox' | 'profile' | 'base_url' | 'key_digest'> | undefined,
 ): Promise<Options> {
   if (given.sandbox || record === undefined) return given
   if (record.is_sandbox) return { ...given, sandbox: true }
@@ -38,9 +39,16 @@ export async function optionsForJob<Options extends CommonOptions>(
   const { base_url: baseUrl, profile } = record
   const isChosen = settings.profile.level !== 'default'
   const options = isChosen || profile === settings.profile.value ? given : { ...given, profile }
-  const { baseUrl: configured, profile: own } =
-    options === given ? settings : await readSettings(context, options)
-  return configured.value === undefined && own.value === profile ? { ...options, baseUrl } : options
+  const own = options === given ? settings : await readSettings(context, options)
+  if (own.baseUrl.value !== undefined || own.profile.value !== profile) return options
+  if (isStartedWith(record, (await own.apiKey()).value)) return { ...options, baseUrl }
+  throw new UsageError(
+    `The job ${record.id ?? ''} was started at ${baseUrl}, with another key than the one that is configured now.`,
+    {
+      code: 'other_key',
+      hint: `Use that key (MODELGATE_API_KEY, --api-key-file), or send this one there: --base-url ${shellWord(baseUrl)}`,
+    },
+  )
 }
 
 /** @throws UsageError for a file that a command would leave unwritten, since it does not wait for the result */

@@ -75,7 +75,6 @@ export function resumeCommand(
   return (...ids: readonly string[]): NextCommand => {
     const isRecorded = ids.every((id) => names.has(id))
     const words = [
-      'video',
       'wait',
       ...gatewayFlags(options, isRecorded),
       ...(isStart && isRecorded ? [] : placeFlags(options)),
@@ -138,7 +137,6 @@ export function resumeResponse(
   return (id: string, after?: number): NextCommand => {
     const isRecorded = names.has(id)
     const words = [
-      'response',
       'wait',
       ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
       ...gatewayFlags(options, isRecorded),

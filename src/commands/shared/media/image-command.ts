@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { rescueFolder } from '../../../config/paths.ts'
+import { rescueFolder, stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
@@ -16,13 +16,17 @@ import {
   type ImageRequest,
 } from '../../../operations/image-request.ts'
 import type { ImageViewer, ShownImage } from '../../../operations/image-results.ts'
+import { idempotencyKeyOf } from '../../../gateway/url.ts'
 import { makeImages, relayImages, takeExistingImages } from '../../../operations/make-images.ts'
+import { openImages } from '../../../operations/jobs.ts'
+import { recordImages } from '../../../operations/image-records.ts'
 import type { Body, Outcome } from '../../../operations/operation.ts'
 import { createGate } from '../../../output/gate.ts'
 import { createPreview } from '../../../output/preview/create-preview.ts'
 import type { PreviewMode } from '../../../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../../../output/raw-output.ts'
 import { buildRequest, promptField, type CommandCall, type RequestParts } from '../request/build-request.ts'
+import { resumeCommand } from '../jobs/resume-command.ts'
 import { explainCommon, strictMeanings, suggestWords, type CommonOptions } from '../options/common-options.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from '../call/run-operation.ts'
 
@@ -99,7 +103,11 @@ export async function buildImageRequest(
   return { settings: settings!, request }
 }
 
-function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
+/** How images are saved, by the flags. */
+export function imagePlan(
+  options: Omit<ImageOptions, 'validate' | 'input' | 'stdin'>,
+  settings: Settings | undefined,
+): ImagePlan {
   const { output, force, skipExisting, download, raw, savePartials, sidecar, strict } = options
   return {
     output,
@@ -191,7 +199,22 @@ export async function sendImages(
       }
       const isShown = !quiet && !options.json && !options.jsonl
       const viewer = isShown ? createViewer(context, options) : undefined
-      const outcome = await makeImages(call, request, imagePlan(options, settings), viewer)
+      // One key for the request and its record.
+      const own = { ...call, gateway: { ...call.gateway, idempotencyKey: idempotencyKeyOf(call.gateway) } }
+      const record = recordImages(own, request, {
+        store: openImages(context, stateFolder(context), gate),
+        isSandbox: options.sandbox === true,
+        profile: settings.profile.value,
+        location: {
+          output: options.output ?? null,
+          folder: settings.outputDir.value ?? null,
+          force: options.force === true,
+        },
+        resume: (id) => resumeCommand(context, options, { names: new Map([[id, id]]), isStart: true })(id),
+      })
+      const plan = { ...imagePlan(options, settings), onMade: record.onMade }
+      const outcome = await makeImages(own, request, plan, viewer)
+      await record.settle(outcome)
       return quiet ? withReasons(outcome) : outcome
     },
   })

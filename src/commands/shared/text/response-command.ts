@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../../../config/paths.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
@@ -22,7 +23,7 @@ import {
 import { createGate } from '../../../output/gate.ts'
 import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from '../options/common-options.ts'
-import { findNamedJob, refuseUnwritten } from '../jobs/named-job.ts'
+import { addJobOptions, findNamedJob, refuseUnwritten } from '../jobs/named-job.ts'
 import { parseJsonFileFlag } from '../request/request-body.ts'
 import { learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -37,6 +38,18 @@ export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   startingAfter?: string
   schema?: string
   pollInterval?: string
+}
+
+/** Adds the options for the answer of a background response. */
+export function addAnswerOptions(command: Command): void {
+  addJobOptions(command, [
+    new Option('--stream', 'take the stream of an answer instead of looking whether it is complete'),
+    new Option('--starting-after <number>', 'stream only what follows the event with this number'),
+    new Option(
+      '--schema <json>',
+      'JSON Schema of an answer: JSON, @file or a file name; the answer is checked',
+    ),
+  ])
 }
 
 type ResponseCommand = 'response status' | 'response wait' | 'response cancel'

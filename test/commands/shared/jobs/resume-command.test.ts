@@ -14,38 +14,38 @@ function command(options: Partial<VideoOptions>, names: Record<string, string>, 
 }
 
 test.each<[string, Partial<VideoOptions>, string]>([
-  ['video_1', {}, 'modelgate video wait video_1'],
-  ['models/m/operations/1', { sandbox: true }, 'modelgate video wait --sandbox models/m/operations/1'],
-  ["it's; rm -rf", { profile: 'at work' }, "modelgate video wait --profile 'at work' 'it'\\''s; rm -rf'"],
-  ['video_1', { baseUrl: 'http://a/' }, 'modelgate video wait --base-url http://a/ video_1'],
+  ['video_1', {}, 'modelgate wait video_1'],
+  ['models/m/operations/1', { sandbox: true }, 'modelgate wait --sandbox models/m/operations/1'],
+  ["it's; rm -rf", { profile: 'at work' }, "modelgate wait --profile 'at work' 'it'\\''s; rm -rf'"],
+  ['video_1', { baseUrl: 'http://a/' }, 'modelgate wait --base-url http://a/ video_1'],
   [
     'video_1',
     { apiKeyFile: 'key', caFile: 'ca.pem', allowHttp: true },
-    'modelgate video wait --api-key-file key --ca-file ca.pem --allow-http video_1',
+    'modelgate wait --api-key-file key --ca-file ca.pem --allow-http video_1',
   ],
   [
     'video_1',
     { output: 'a b.mp4', force: true, allowPrivateUrls: true },
-    "modelgate video wait -o 'a b.mp4' --force --allow-private-urls video_1",
+    "modelgate wait -o 'a b.mp4' --force --allow-private-urls video_1",
   ],
-  ['-abc', {}, 'modelgate video wait -- -abc'],
+  ['-abc', {}, 'modelgate wait -- -abc'],
 ])('the command that resumes %s', (id, options, expected) => {
   expect(command(options, {}, false)(id)).toBe(expected)
 })
 
 test('the words of a command are not quoted', () => {
   const resume = resumeCommand({ program: 'modelgate' }, common, { names: new Map() })
-  expect(resume("it's", '-b').words).toEqual(['modelgate', 'video', 'wait', '--', "it's", '-b'])
+  expect(resume("it's", '-b').words).toEqual(['modelgate', 'wait', '--', "it's", '-b'])
 })
 
 test('a job on record knows more, and several go on together', () => {
   const names = { 'models/m/operations/abc': 'abc', video_123456789: 'video_1234' }
   const options = { sandbox: true, output: 'x.mp4', force: true } as const
-  expect(command(options, names, true)('models/m/operations/abc')).toBe('modelgate video wait abc')
+  expect(command(options, names, true)('models/m/operations/abc')).toBe('modelgate wait abc')
   expect(command(options, names, false)(...Object.keys(names))).toBe(
-    'modelgate video wait -o x.mp4 --force abc video_1234',
+    'modelgate wait -o x.mp4 --force abc video_1234',
   )
   expect(command(options, names, true)('video_123456789', 'video_other')).toBe(
-    'modelgate video wait --sandbox -o x.mp4 --force video_1234 video_other',
+    'modelgate wait --sandbox -o x.mp4 --force video_1234 video_other',
   )
 })

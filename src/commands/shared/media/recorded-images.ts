@@ -1,0 +1,85 @@
+import { resolve } from 'node:path'
+import { stateFolder } from '../../../config/paths.ts'
+import type { Context } from '../../../context.ts'
+import { UsageError } from '../../../errors.ts'
+import { settleImages } from '../../../operations/image-records.ts'
+import { objectOf } from '../../../json.ts'
+import { imageRequest, type ImageRequest } from '../../../operations/image-request.ts'
+import { fetchImages } from '../../../operations/make-images.ts'
+import { openImages } from '../../../operations/jobs.ts'
+import { createGate } from '../../../output/gate.ts'
+import { createProblemList } from '../../../problems.ts'
+import { runOperation } from '../call/run-operation.ts'
+import { findNamedJob } from '../jobs/named-job.ts'
+import { resumeCommand } from '../jobs/resume-command.ts'
+import { isDryRun } from '../options/common-options.ts'
+import type { VideoOptions } from './video-command.ts'
+import { imagePlan } from './image-command.ts'
+
+/**
+ * Fetches images that are on record, into this command's `-o`, otherwise into that of the command that made them.
+ * @param text the id, or the beginning of it; undefined with `--last`
+ * @throws AlreadyReported for a failure; UsageError, FileError before anything is asked for
+ */
+export async function fetchRecordedImages(
+  context: Context,
+  given: VideoOptions,
+  text: string | undefined,
+): Promise<void> {
+  const gate = createGate(context)
+  const store = openImages(context, stateFolder(context), gate)
+  const { named, options, settings } = await findNamedJob(context, store, given, text, {
+    unrecorded: (id): never => {
+      throw new UsageError(`There is no image ${id} on record: it has been fetched, or forgotten.`)
+    },
+    toGive: 'the id of an image',
+  })
+  if (isDryRun(options)) {
+    throw new UsageError('--dry-run and --curl show a request to the gateway, and an image is at an address.')
+  }
+  const { stored, id } = named
+  const { record } = stored
+  const made = record.made!
+  const { cwd, output, folder, force } = record.output
+  const inFolder = (path: string) =>
+    cwd === context.cwd ? path : `${resolve(cwd, path)}${/\/$/.exec(path) ?? ''}`
+  const plan = {
+    ...imagePlan({ ...options, download: true }, settings),
+    output: options.output ?? (output === null || output === '-' ? undefined : inFolder(output)),
+    folder: folder === null ? undefined : inFolder(folder),
+    force: options.force === true || force,
+  }
+  const problems = createProblemList()
+  const request = await imageRequest(
+    context,
+    {
+      command: record.command as ImageRequest['command'],
+      model: record.model,
+      family: undefined,
+      body: objectOf(record.request),
+      images: [],
+      mask: undefined,
+      warnings: [],
+      validate: false,
+    },
+    plan,
+    problems,
+  )
+  problems.throwIfAny()
+  const resume = resumeCommand(context, options, { names: new Map([[id, id]]) })
+  await runOperation(context, options, settings, {
+    streamed: false,
+    gate,
+    logged: { command: 'wait', model: record.model, jobs: [id] },
+    describeRequest: () => {
+      throw new Error('An image at an address has no request to the gateway.')
+    },
+    output: () => ({ result: 'files' }),
+    async operation(call) {
+      const wanted = made.images.map(({ index }) => index)
+      const outcome = await fetchImages(call, { ...request, wanted }, plan, made, resume(id))
+      await settleImages(store, stored, outcome)
+      return outcome
+    },
+  })
+}
