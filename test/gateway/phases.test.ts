@@ -75,19 +75,6 @@ test('a switch of protocols is no answer', async () => {
   expect(await outcomeOf(testGateway(url))).toMatchObject({ exitCode: 7, code: 'outcome_reset' })
 })
 
-test('a connection that never stands ends at the connect limit', async () => {
-  // A handshake that gets no answer.
-  const server = await localServer([[stall]])
-  const gateway = testGateway(server.url.replace('http:', 'https:'), { policy: { mode: 'never' } })
-  const outcome = outcomeOf(gateway)
-  await until(() => server.openSockets === 1)
-  await gateway.clock.advance(9_000)
-  expect(server.openSockets).toBe(1)
-  await gateway.clock.advance(1_001)
-  expect(await outcome).toMatchObject({ exitCode: 6, code: 'not_sent_timeout', facts: { phase: 'connect' } })
-  await until(() => server.openSockets === 0)
-})
-
 test('silence before the headers ends at the first-byte limit, not before', async () => {
   const server = await localServer([[readAll, stall]])
   const gateway = testGateway(server.url)
