@@ -148,20 +148,19 @@ test.for([
   ['upstream saturated\nat line 7', 'upstream saturated'],
   ['{"error":{"message":"cut', '{"error":{"message":"cut'],
   ['<html><head>\n<title>\n502 Bad  Gateway</title>', 'an HTML page, "502 Bad Gateway"'],
-  ['<!doctype html><p>no title', 'an HTML page'],
   ['<TITLE></TITLE>', 'an HTML page'],
 ])('reads a body that is not JSON: %j', ([body, message]) => {
   expect(readErrorBody(body!)).toMatchObject({ message, code: undefined, words: [] })
 })
 
 test.for([
-  ['48s', 48],
+  ['48.25s', 48.25],
   ['0s', 0],
   ['0.25s', 0.25],
   ['-1s', undefined],
   ['1e309s', undefined],
   ['48', undefined],
-  ['soon', undefined],
+  ['5seconds', undefined],
   ['9999999999999999999s', undefined],
 ])('a retryDelay of %s is %s seconds', ([retryDelay, seconds]) => {
   const body = { error: { message: 'No.', details: [{ retryDelay }] } }
@@ -244,15 +243,6 @@ test('of an HTML page no more than its title is told, and of that 200 characters
     `an HTML page, "${'x'.repeat(200)}"`,
   )
   expect(readErrorBody('  <html>').message).toBe('an HTML page')
-})
-
-test.each([
-  [{ details: [{ retryDelay: '48.25s' }] }, 48.25],
-  [{ details: [{ retryDelay: '5seconds' }] }, undefined],
-  [{ message: 'Please retry in 48.25s.' }, 48.25],
-  [{}, undefined],
-])('the wait that %j asks for is %s seconds', (error, seconds) => {
-  expect(readErrorBody(JSON.stringify({ error })).retryAfterS).toBe(seconds)
 })
 
 test.each([

@@ -7,22 +7,18 @@ const now = Date.UTC(2026, 0, 1)
 const error = (status: number, body: unknown = '', headers = {}, kind: RequestKind = 'text') =>
   statusError(status, headers, typeof body === 'string' ? body : JSON.stringify(body), kind, now)
 
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
-
 /** Exit codes of product.md by status; for 500 and its like: what a request that creates and one that reads get. */
 const exits: readonly (readonly [number, number, number])[] = [
-  ...range(300, 308).map((status) => [status, 8, 8] as const),
+  [300, 8, 8],
+  [308, 8, 8],
   [400, 4, 4],
   [401, 3, 3],
   [402, 4, 4],
   [403, 3, 3],
   [404, 4, 4],
-  [405, 4, 4],
   [408, 5, 5],
   [409, 4, 4],
-  [410, 4, 4],
   [413, 4, 4],
-  [415, 4, 4],
   [422, 4, 4],
   [425, 5, 5],
   [429, 5, 5],
@@ -34,11 +30,7 @@ const exits: readonly (readonly [number, number, number])[] = [
   [503, 5, 5],
   [504, 7, 5],
   [505, 7, 5],
-  [520, 7, 5],
-  [521, 7, 5],
   [522, 5, 5],
-  [523, 7, 5],
-  [524, 7, 5],
   [529, 5, 5],
   [599, 7, 5],
   [600, 8, 8],
@@ -70,7 +62,6 @@ test('an unknown outcome may have been billed, a refusal not', () => {
 test.for([
   [400, { error: { message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] } }],
   [400, { error: { message: 'No.', code: 'invalid_api_key' } }],
-  [400, { error: { message: 'No.', details: [{ reason: 'API_KEY_EXPIRED' }] } }],
   [
     400,
     { code: 'invalid-argument', error: 'Incorrect API key provided: xx. You can obtain an API key from…' },
@@ -87,11 +78,8 @@ test.for([
 })
 
 test.for([
-  [429, { error: { message: 'No.', type: 'insufficient_quota', code: 'insufficient_quota' } }],
-  [429, { error: { message: 'No.', code: 'billing_hard_limit_reached' } }],
   [403, { error: { message: 'No.', type: 'new_api_error', code: 'insufficient_user_quota' } }],
   [402, {}],
-  [503, { error: { message: 'No.', type: 'new_api_error', code: 'model_not_found' } }],
   [400, { error: { message: 'The prompt mentions an api key rotation policy.' } }],
 ] as const)('HTTP %i with %j is rejected for good', ([status, body]) => {
   expect(error(status, body).exitCode).toBe(4)
@@ -210,10 +198,8 @@ test.for([
   [401, 'text', 'The gateway refused the key (HTTP 401).'],
   [429, 'text', 'The gateway cannot answer now (HTTP 429).'],
   [400, 'text', 'The gateway rejected the request (HTTP 400).'],
-  [500, 'create', 'The gateway failed, but may have done the work anyway (HTTP 500).'],
   [500, 'text', 'The gateway failed, but may have done the work anyway (HTTP 500).'],
   [500, 'read', 'The gateway cannot answer now (HTTP 500).'],
-  [505, 'read', 'The gateway cannot answer now (HTTP 505).'],
 ] as const)('HTTP %i to a request of the kind %s is told so: %s', ([status, kind, message]) => {
   const { facts, ...rest } = error(status, '', {}, kind)
   expect(error(status, '', {}, kind).message).toBe(message)
@@ -259,10 +245,6 @@ test.for([
     'Check previous_response_id: the gateway does not find what it names.',
   ],
   [
-    { message: "Previous response with id 'x' not found.", code: 'previous_response_not_found' },
-    'Check previous_response_id: the gateway does not find what it names.',
-  ],
-  [
     { message: 'The previous response is unknown.' },
     'Check previous_response_id: the gateway does not find what it names.',
   ],
@@ -290,11 +272,6 @@ test.for([
   ],
   [
     400,
-    { error: { message: 'No.', code: 'content_policy_violation', type: 'invalid_request_error' } },
-    'content_policy_violation',
-  ],
-  [
-    400,
     {
       error: { message: 'No.', code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } },
     },
@@ -311,17 +288,6 @@ test.for([
     'prohibited_content',
   ],
   [400, { error: { message: 'Your request was rejected by the safety system.' } }, 'content_refused'],
-  [
-    400,
-    {
-      error: {
-        code: 400,
-        message: 'It may violate the usage guidelines. Change the prompt.',
-        status: 'INVALID_ARGUMENT',
-      },
-    },
-    'content_refused',
-  ],
   [403, { code: 'x', error: 'Content violates usage guidelines.' }, 'content_refused'],
   [422, { error: { message: 'Flagged as violating our usage policy.' } }, 'content_refused'],
   [

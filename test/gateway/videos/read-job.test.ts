@@ -49,18 +49,13 @@ describe('a Video', () => {
 
   test.for<[unknown, string, boolean]>([
     ['queued', 'pending', true],
-    ['PENDING', 'pending', true],
     ['NOT_START', 'pending', true],
     ['submitted', 'pending', true],
     [' In Progress ', 'in_progress', true],
-    ['processing', 'in_progress', true],
     ['TASK_STATUS_RUNNING', 'in_progress', true],
     ['Succeeded', 'completed', true],
-    ['SUCCESS', 'completed', true],
-    ['done', 'completed', true],
     ['FAILURE', 'failed', true],
     ['cancelled', 'failed', true],
-    ['expired', 'failed', true],
     ['unknown', 'in_progress', false],
     ['halfway-there', 'in_progress', false],
     ['__proto__', 'in_progress', false],
@@ -103,18 +98,13 @@ describe('a Video', () => {
   test.for<[unknown, number | null]>([
     [45, 45],
     [45.9, 45],
-    ['45%', 45],
     [' 45.9 % ', 45],
-    ['100%', 100],
     [101, 100],
     [-1, 0],
-    [1e300, 100],
     ['', null],
     ['%', null],
     ['half', null],
     [null, null],
-    [true, null],
-    [{}, null],
     [[50], null],
     [Number.NaN, null],
   ])('with the progress %o shows %o', ([progress, shown]) => {
@@ -125,13 +115,11 @@ describe('a Video', () => {
     [1764347090, 1764347090],
     [1764347090922, 1764347090],
     ['1764347090', 1764347090],
-    ['1764347090922', 1764347090],
     [1764347090.5, 1764347090],
     ['2025-11-28T16:24:50Z', 1764347090],
     [0, null],
     [-5, null],
     ['soon', null],
-    [null, null],
     [{}, null],
     [Infinity, null],
   ])('created at %o was created at second %o', ([created_at, second]) => {
@@ -140,12 +128,10 @@ describe('a Video', () => {
 
   test.for<[object, string | null, string]>([
     [{ error: { code: 'moderation_blocked', message: 'No.', type: 'x' } }, 'moderation_blocked', 'No.'],
-    [{ error: { code: null, message: null } }, null, 'no reason given'],
     [{ error: null }, null, 'no reason given'],
     [{}, null, 'no reason given'],
     [{ error: 'out of luck' }, null, 'out of luck'],
     [{ fail_reason: 'the source is gone' }, null, 'the source is gone'],
-    [{ error: { message: 'without a code' } }, null, 'without a code'],
     [{ error: { code: 'server_error' } }, 'server_error', 'no reason given (server_error)'],
     [{ error: { code: 3, message: 'bad' } }, 'INVALID_ARGUMENT', 'bad'],
     [{ error: true, message: 'flat' }, null, 'flat'],
@@ -207,12 +193,6 @@ describe('an operation', () => {
     generatedSamples: uris.map((uri) => ({ video: { uri } })),
   })
 
-  test('that is done', () => {
-    const generateVideoResponse = samples('https://cdn.test/files/1:download?alt=media')
-    const value = { name: operationName, done: true, response: { generateVideoResponse } }
-    expect(readOperation(value)).toMatchObject({ state: 'completed', status: null, failure: undefined })
-  })
-
   test('that failed', () => {
     const error = { code: 3, message: 'The prompt is not allowed.', details: [] }
     expect(readOperation({ name: operationName, done: true, error })).toMatchObject({
@@ -221,7 +201,7 @@ describe('an operation', () => {
     })
   })
 
-  test.for([1, '1', 'TRUE', ' true '])('that says that it is done with %j', (done) => {
+  test.for([1, ' TRUE '])('that says that it is done with %j', (done) => {
     const value = { name: operationName, done, response: { generateVideoResponse: samples('/a') } }
     expect(readOperation(value).state).toBe('completed')
   })
@@ -361,7 +341,6 @@ describe('the reply to a request for a job', () => {
   test.for<[string, unknown, string]>([
     ['an error', { error: { code: 'content_policy', message: 'no' } }, '9 content_policy'],
     ['an error of a relay', { code: 'quota_exceeded', message: 'no', data: null }, '9 quota_exceeded'],
-    ['an error of a relay in a shorter word', { code: 'busy', msg: 'no', data: null }, '9 busy'],
     ['an error in place of a name', { error: 'no' }, '9 error_in_reply'],
     ['an error beside a text', { code: 'quota_exceeded', message: 'no', data: 'x' }, '9 quota_exceeded'],
     ['a success of which nobody knows what', { code: 'success', message: 'ok' }, '8 reply_not_understood'],
@@ -369,9 +348,7 @@ describe('the reply to a request for a job', () => {
     ['a state without an id', { status: 'queued' }, '8 no_job_id'],
     ['an empty id', { id: '', status: 'queued' }, '8 no_job_id'],
     ['nothing known', { hello: 'world' }, '8 reply_not_understood'],
-    ['an empty object', {}, '8 reply_not_understood'],
     ['a text', 'ok', '8 reply_not_understood'],
-    ['null', null, '8 reply_not_understood'],
     ['an array', [{ id: 'x' }], '8 reply_not_understood'],
   ])('that is %s', ([, value, problem]) => {
     expect(problemOf(() => created(value))).toBe(problem)
@@ -408,14 +385,11 @@ describe('when to ask again', () => {
     [{ 'openai-poll-after-ms': '5000' }, 5_000],
     [{ 'retry-after-ms': '1500' }, 1_500],
     [{ 'retry-after': '7' }, 7_000],
-    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9_000],
     [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, undefined],
     [{ 'openai-poll-after-ms': '100', 'retry-after': '7' }, 100],
     [{ 'retry-after': '86400' }, 120_000],
     [{ 'openai-poll-after-ms': '999999999999' }, 120_000],
     [{ 'retry-after': '0' }, undefined],
-    [{ 'retry-after': '-3' }, undefined],
-    [{ 'retry-after': 'NaN' }, undefined],
     [{ 'openai-poll-after-ms': 'soon', 'retry-after': '2' }, 2_000],
     [{}, undefined],
   ])('%o', ([headers, nextLookUpMs]) => {
