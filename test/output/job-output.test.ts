@@ -3,7 +3,7 @@ import type { VideoDocument } from '../../src/events/video.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
-import { sampleEvents, sampleJobList, sampleVideoDocument } from '../support/output-samples.ts'
+import { sampleEvents, sampleVideoDocument } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
 // The test clock stands at 2026-01-01T00:00:00Z.
@@ -118,14 +118,6 @@ test('whatever the gateway calls a job, it is one line, and harmless on a termin
   expect(await printed({ id: 'a\n\u001b[2Jb' }, { result: 'job-id' }, true)).toEqual(['a ␛[2Jb', ''])
 })
 
-test('the documents of jobs are printed as they are', async () => {
-  for (const document of [sampleVideoDocument, sampleJobList]) {
-    const context = testContext()
-    await createOutput(context, { mode: 'json', quiet: false, usage: false }).end(document)
-    expect([JSON.parse(context.stdout.text), context.stderr.text]).toEqual([document, ''])
-  }
-})
-
 test("what a gateway's object hides is not shown, nor is one that is nested too deeply", async () => {
   const context = testContext()
   const video = { echo: 'sk-very-secret-key-123456' }
@@ -142,19 +134,6 @@ test("what a gateway's object hides is not shown, nor is one that is nested too 
   await expect(output.end({ ...sampleVideoDocument, operation: deep })).rejects.toThrow('nested more than')
   await output.error(new ModelgateError('bug', 'x', 'x'), { ...sampleVideoDocument, operation: deep })
   expect(JSON.parse(context.stderr.text)).toMatchObject({ partial: { operation: null, id: 'video_1' } })
-})
-
-test('a failure names the job, with all that is known of it', async () => {
-  const context = testContext()
-  const failure = new ModelgateError('running', 'still_running', 'Still running.', { remoteId: 'video_1' })
-  await createOutput(context, { mode: 'json', quiet: false, usage: false }).error(
-    failure,
-    sampleVideoDocument,
-  )
-  expect(JSON.parse(context.stderr.text)).toMatchObject({
-    error: { code: 'still_running', exit_code: 11, remote_id: 'video_1' },
-    partial: sampleVideoDocument,
-  })
 })
 
 test('--jsonl writes what precedes a wait at once, without secrets', () => {

@@ -31,38 +31,6 @@ const steps: readonly Step[] = [
 /** Times go on while the test runs. */
 const timeless = (lines: readonly string[]) => lines.map((line) => line.replaceAll(/\d:\d\d/g, 'm:ss'))
 
-async function play(options: ScreenOptions) {
-  const type = [
-    { when: '40%', keys: ' ' },
-    { when: '50%', keys: ' ' },
-  ]
-  const result = await runOnScreen(player, [JSON.stringify(steps), 'files'], { type, ...options })
-  expect(result.exitCode).toBe(0)
-  return [...result.screens, result.lines].map(timeless)
-}
-
-test('at 80 columns the line is below the notices, and is gone at the end', async () => {
-  expect(await play({ columns: 80 })).toMatchInlineSnapshot(`
-    [
-      [
-        "job started; resume with: modelgate wait video_1",
-        "████████████░░░░░░░░░░░░░░░░░░   40%  in_progress  m:ss  ~m:ss left",
-      ],
-      [
-        "job started; resume with: modelgate wait video_1",
-        "look-up failed, next in 3 s: bad gateway (HTTP 502)",
-        "███████████████░░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB",
-      ],
-      [
-        "job started; resume with: modelgate wait video_1",
-        "look-up failed, next in 3 s: bad gateway (HTTP 502)",
-        "video 1: 1280x720 mp4, 4 s, 8 bytes",
-        "a.mp4",
-      ],
-    ]
-  `)
-})
-
 test('the bar is cyan and the rest dim; NO_COLOR turns both off and the bar stays', async () => {
   const type = [
     { when: '40%', keys: ' ' },

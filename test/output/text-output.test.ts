@@ -136,24 +136,6 @@ test('a reader that has gone is no news; a failure is, even then', async () => {
   expect(context.stderr.text).toContain('modelgate: The generation failed.')
 })
 
-test('a closed standard error stops nothing', async () => {
-  const context = testContext()
-  context.stderr.fail(new OutputClosed())
-  const output = createOutput(context, settings)
-  output.event(sampleEvents['warning-add'])
-  output.event(textDelta('Hello'))
-  await output.end(sampleDocument)
-  expect(context.stdout.text).toBe('Hello\n')
-})
-
-test('an interrupt keeps what has arrived and says no more than that', async () => {
-  const context = testContext()
-  const output = createOutput(context, settings)
-  output.event(textDelta('Hel'))
-  await output.error(new Interrupted('interrupt'), sampleDocument)
-  expect([context.stdout.text, context.stderr.text]).toEqual(['Hel\n', 'modelgate: Stopped.\n'])
-})
-
 test('--usage prints one line of counts, after the text and after an error', async () => {
   for (const end of ['end', 'error']) {
     const context = testContext()
