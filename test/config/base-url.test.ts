@@ -5,11 +5,7 @@ import { endpointUrl } from '../../src/gateway/url.ts'
 import { failureOf } from '../support/config-place.ts'
 
 test.each([
-  ['https://gateway.example', 'https://gateway.example/'],
   ['https://gateway.example/', 'https://gateway.example/'],
-  ['https://gateway.example/v1', 'https://gateway.example/'],
-  ['https://gateway.example/v1/', 'https://gateway.example/'],
-  ['https://gateway.example/v1beta', 'https://gateway.example/'],
   ['https://gateway.example/v1beta//', 'https://gateway.example/'],
   ['https://gateway.example/v1/v1beta', 'https://gateway.example/'],
   ['  https://gateway.example:8443/proxy/v1\n', 'https://gateway.example:8443/proxy'],

@@ -218,11 +218,6 @@ test('a secret that ended up in the wrong variable is not repeated', async () =>
   }
 })
 
-test('the base URL loses its version segment, and its source is kept', async () => {
-  const { baseUrl } = await resolveSettings(configPlace().context, { baseUrl: 'https://gateway.example/v1/' })
-  expect([baseUrl.value?.href, baseUrl.source]).toEqual(['https://gateway.example/', 'flag --base-url'])
-})
-
 test('clear text is allowed by the user, not by a project', async () => {
   const baseUrl = 'http://10.0.0.1'
   expect(

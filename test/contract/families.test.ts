@@ -159,10 +159,6 @@ test('a field that a model lacks may be given as what it is without it', () => {
   ])
 })
 
-test('a single number is named as the only one', () => {
-  expect(problems('image-model-c', { n: 2 })).toEqual(['n must be 1 for image-model-c, not 2'])
-})
-
 test('without a model only the limits of all models hold', () => {
   expect(checkBody(imageCreateEndpoint, { ...create, size: '7x9', style: 'noir' })).toEqual([])
 })
@@ -200,14 +196,5 @@ test('input fidelity is for model A, not for its mini variant', () => {
   expect(edit('gpt-image-1')).toEqual([])
   expect(edit('gpt-image-1-mini')).toEqual([
     'input_fidelity is not for gpt-image-1-mini (image-model-a-mini)',
-  ])
-})
-
-test('each of the models of a family is named in what it does not take', () => {
-  const named = (id: string) => problems(id, { quality: 'low' })
-  expect([named('image-model-b'), named('dall-e-2'), named('image-model-b')]).toEqual([
-    ['quality must be one of auto, standard for image-model-b, not "low"'],
-    ['quality must be one of auto, standard for dall-e-2 (image-model-b), not "low"'],
-    ['quality must be one of auto, standard for image-model-b, not "low"'],
   ])
 })
