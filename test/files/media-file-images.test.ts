@@ -158,13 +158,10 @@ test.each<[string, string | Uint8Array, string]>([
   ['JSON', '{"error":{"message":"expired"}}', 'a JSON document'],
   ['a JSON list', '[1]', 'a JSON document'],
   ['words', 'not found, sorry, try again', 'text/plain'],
-  ['few letters', 'no', 'text/plain'],
   ['words in Latin-1', Buffer.from('Bild nicht mehr verfügbar, leider gelöscht', 'latin1'), 'text/plain'],
   ['a page in Shift JIS', Buffer.from(`<html>${'\x83\x70\x83\x93'.repeat(200)}`, 'latin1'), 'an HTML'],
-  ['a document', '%PDF-1.7\n%âãÏÓ\n1 0 obj', 'application/pdf'],
   ['a few bytes', Buffer.alloc(31, 3), 'data of an unknown type'],
   ['a video', Buffer.from('1A45DFA39F428681014282847765626D', 'hex'), 'video/webm'],
-  ['base64 that was not decoded', pngBytes().toString('base64'), 'text/plain'],
 ])('%s in place of an image is refused by name', async (_, content, found) => {
   const folder = temporaryFolder()
   const error = { exitCode: 8, message: expect.stringContaining(found) }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changeContent, isContentRefusal } from '../../src/gateway/content-refusal.ts'
+import { isContentRefusal } from '../../src/gateway/content-refusal.ts'
 
 test.each([
   'blocklist',
@@ -69,10 +69,4 @@ test.each([
 test('an error that says nothing refuses no content', () => {
   expect(isContentRefusal({ words: [] })).toBe(false)
   expect(isContentRefusal({ words: ['safety_identifier', '', '400'] })).toBe(false)
-})
-
-test('the hint is to change what was refused', () => {
-  expect(changeContent).toBe(
-    'Change the prompt, or what is attached to it: the same again would be refused again.',
-  )
 })

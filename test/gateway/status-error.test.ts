@@ -300,7 +300,9 @@ test.for([
   for (const kind of ['text', 'create'] as const) {
     const refused = error(status, body, {}, kind)
     expect(refused).toMatchObject({ exitCode: 9, code, facts: { billed: 'no', httpStatus: status } })
-    expect(refused.facts.hint).toContain('Change the prompt')
+    expect(refused.facts.hint).toBe(
+      'Change the prompt, or what is attached to it: the same again would be refused again.',
+    )
     expect(refused.message).toContain(`The gateway refused the content (HTTP ${status}):`)
   }
   // A look-up sends no content.

@@ -68,13 +68,6 @@ describe('a conversation in a file', () => {
     expect(masked(newConversationText(false).update(two))).toBe(twoText)
   })
 
-  test('is read as it was written', () => {
-    const text = newConversationText(false).update(two)
-    const { conversation: read, notes } = readConversationText('talk.yaml', text, yaml)
-    expect(read).toEqual(two)
-    expect(notes).toEqual([])
-  })
-
   test('keeps comments, and turns as they are written by hand', () => {
     const text = `# mine
 turns:
@@ -279,12 +272,6 @@ describe('a file that is no conversation is refused with the place', () => {
       yaml,
     )
     expect(read.turns.map(({ text }) => text)).toEqual(['42', 'yes', ''])
-  })
-
-  test('deep nesting ends', () => {
-    expect(() => readConversationText('t', `turns: ${'['.repeat(20_000)}`, yaml)).toThrow(UsageError)
-    const deep = `turns: []\nsettings: {a: ${'['.repeat(200)}${']'.repeat(200)}}`
-    expect(() => readConversationText('t', deep, yaml)).toThrow('nested more than 128 levels deep')
   })
 
   test('nothing else than a refusal comes of any text', () => {
