@@ -117,13 +117,6 @@ describe('the key', () => {
 })
 
 describe('where a video may be', () => {
-  test('on this machine, when the gateway is', async () => {
-    const server = await localServer([video, video])
-    const gateway = testGateway(server.url)
-    expect(await fetchInto(gateway, sample(content))).toMatchObject(whole)
-    expect(await fetchInto(gateway, sample(url('/files/a.mp4')))).toMatchObject(whole)
-  })
-
   test.for([
     'http://10.0.0.1/a.mp4',
     'http://169.254.169.254/latest',
