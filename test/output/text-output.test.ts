@@ -58,14 +58,6 @@ test('plain: after a failure the output is a prefix of the text and one newline'
   )
 })
 
-test('a character cut in two by the failure is left out', async () => {
-  const context = testContext()
-  const output = createOutput(context, settings)
-  output.event(textDelta('ab\ud83d'))
-  await output.error(failure)
-  expect(context.stdout.text).toBe('ab\n')
-})
-
 test('all events of one network chunk are one write', async () => {
   const context = testContext()
   const output = createOutput(context, settings)
@@ -92,12 +84,6 @@ test('other candidates follow the first, by index, each on a new line', async ()
   expect(context.stdout.text).toBe('zero')
   await output.end(sampleDocument)
   expect(context.stdout.text).toBe('zero\none\ntwo words\n')
-})
-
-test('no text at all prints no empty line', async () => {
-  const context = testContext()
-  await createOutput(context, settings).end(sampleDocument)
-  expect(context.stdout.bytes).toHaveLength(0)
 })
 
 test('a slow reader holds back the flush, and nothing is lost', async () => {
