@@ -261,13 +261,6 @@ describe('by manifest and lock alone', () => {
     expect(await keys(reference('other'))).toBeUndefined()
     expect(await keys(reference('hero', 1))).toBeUndefined()
   })
-
-  test('files of the manifest have their own digests', async () => {
-    const instance = { ...base, fields: { image: files(file('a.png')) } }
-    expect(await keysByLock(instance, null, lock, inputs().fileDigest)).toEqual([
-      await keyOf({ image: files(file('a.png')) }),
-    ])
-  })
 })
 
 test('a text without a form in UTF-8 is refused', async () => {

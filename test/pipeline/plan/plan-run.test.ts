@@ -22,11 +22,6 @@ async function statesOf(world: SampleWorld): Promise<Record<string, string>> {
 }
 
 describe('what another instance is made from', () => {
-  test('is as it is locked', async () => {
-    const world = await createChain()
-    expect(await statesOf(world)).toEqual({ hero: 'fresh', banner: 'fresh' })
-  })
-
   test('is to be made first', async () => {
     const world = await createChain()
     world.define('hero', { fields: textFields({ prompt: 'Another picture' }) })
@@ -183,7 +178,7 @@ describe('names and places', () => {
     expect(assessments.get('logo')).toMatchObject({ state: 'restorable', moves: [] })
   })
 
-  test('two jobs exchange their places', async () => {
+  test('two jobs exchange their places, and the run may be killed after the first', async () => {
     const world = createSampleWorld()
     world.define('hero', { output: 'one.png' })
     world.define('logo', { output: 'two.png' })
@@ -200,40 +195,9 @@ describe('names and places', () => {
       moves: [],
     })
     expect(assessments.get('logo')).toMatchObject({ state: 'restorable' })
-  })
-
-  test('two jobs exchange their places, and the run is killed after the first', async () => {
-    const world = createSampleWorld()
-    world.define('hero', { output: 'one.png' })
-    world.define('logo', { output: 'two.png' })
-    await world.make('hero', 'one')
-    await world.make('logo', 'two')
-    world.define('hero', { output: 'two.png' })
-    world.define('logo', { output: 'one.png' })
     world.keep('two')
     world.write({ 'two.png': 'one' })
     expect(await statesOf(world)).toEqual({ hero: 'restorable', logo: 'restorable' })
-  })
-
-  test('an output that is moved leaves its old place', async () => {
-    const world = createSampleWorld()
-    world.define('hero')
-    await world.make('hero', 'one')
-    world.define('hero', { output: 'new/hero.png' })
-    expect(await world.assess('hero')).toMatchObject({
-      moves: [{ from: 'assets/hero.png', to: 'new/hero.png' }],
-    })
-  })
-
-  test('rows in another order are the same instances', async () => {
-    const world = createSampleWorld()
-    for (const id of ['photos[b]', 'photos[a]']) {
-      world.define(id, { output: `${id}.png`, fields: textFields({ prompt: id }) })
-      await world.make(id, id)
-    }
-    world.undefine('photos[b]')
-    world.define('photos[b]', { output: 'photos[b].png', fields: textFields({ prompt: 'photos[b]' }) })
-    expect(await statesOf(world)).toEqual({ 'photos[a]': 'fresh', 'photos[b]': 'fresh' })
   })
 
   test('the same request under another name is copied, and its own stays', async () => {
