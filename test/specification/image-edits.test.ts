@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pngBytes } from '../support/image-bytes.ts'
 import { edit, part, pixelsOf, type FilePart } from '../support/image-calls.ts'
-import { eventsOf, runningSandbox, type Json } from '../support/running-sandbox.ts'
+import { runningSandbox, type Json } from '../support/running-sandbox.ts'
 import { sample } from '../support/sample.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { largestDifference, maskPng, paddedPng, testImages, testPicture } from '../support/test-images.ts'
@@ -199,17 +199,6 @@ describe('endpoint 6, POST /v1/images/edits', async () => {
     expect(answer.usage.input_tokens_details.image_tokens).toBeGreaterThan(0)
     const legacy = await edit(sandbox, { model: modelB, prompt: 'x' }, [part(png)])
     expect(Object.keys(legacy.json).toSorted()).toEqual(['created', 'data'])
-  })
-
-  test.each([0, 1, 2, 3])('partial_images %i precede the image of a stream', async (partials) => {
-    const fields = { prompt: 'x', model: modelA, stream: true, partial_images: partials }
-    const answer = await edit(await runningSandbox(), fields, [part(png)])
-    expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/)
-    const types = eventsOf(answer).map(({ type }) => type)
-    expect(types).toEqual([
-      ...Array<string>(partials).fill('image_edit.partial_image'),
-      'image_edit.completed',
-    ])
   })
 
   test('the request is multipart/form-data with the fields of the specification', async () => {
