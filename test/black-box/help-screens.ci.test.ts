@@ -27,19 +27,6 @@ test.each(calls.map((argv) => [argv.join(' '), argv] as const))('modelgate %s', 
   expect(plainBytes).not.toContain('\u001b[')
 })
 
-test('headings are bold, flags cyan, what explains an example dim', async () => {
-  const { bytes } = await show(['response', 'cancel', '--help'], 80)
-  expect(bytes).toContain('\u001b[1mUsage:\u001b[22m modelgate response cancel')
-  expect(bytes).toContain('  \u001b[36m--last\u001b[39m ')
-  expect(bytes).toContain('  \u001b[2m$\u001b[22m modelgate response cancel')
-})
-
-test('the overview is one screen of 24 lines', async () => {
-  const { lines } = await show([], 80)
-  expect(lines.length).toBeLessThanOrEqual(24)
-  expect(lines[0]).toBe('One program for a gateway to hosted generative models.')
-})
-
 /** What the parser's own tree says, which the build has written down. */
 async function ownHelp(overrides: TestOverrides = {}): Promise<string> {
   const context = testContext(overrides)

@@ -11,33 +11,22 @@ import { spawnProgram } from './spawn-program.ts'
 import { amount } from '../support/sample.ts'
 
 const { delta, end } = textStyles.generate
-const streaming = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
+const streamed = { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' }
+const streaming = head(200, streamed)
 const call = (url: string) => ['generate', '-m', 'some-model', '--base-url', url]
 
-test('`| head -1` ends quietly and stops the request', async () => {
+test.each([
+  ['', streaming],
+  [', of a gateway that gives ids', head(200, { ...streamed, 'x-request-id': 'req_1' })],
+])('`| head -1` ends quietly and stops the request%s', async (_, reply) => {
   const server = await localServer([
-    [readAll, write(streaming), write(chunk(delta('one\n'))), flood(chunk(delta('and so on\n')))],
+    [readAll, write(reply), write(chunk(delta('one\n'))), flood(chunk(delta('and so on\n')))],
   ])
   const program = spawnProgram([...call(server.url), 'x'], {
     shell: 'modelgate "$@" | head -1; exit ${PIPESTATUS[0]}',
   })
   expect(await program.ended).toEqual({ exit: 0, stdout: Buffer.from('one\n'), stderr: '' })
   await until(() => server.openSockets === 0)
-})
-
-test('`| head -1` ends quietly when the gateway has given the request an id', async () => {
-  const named = head(200, {
-    'content-type': 'text/event-stream',
-    'transfer-encoding': 'chunked',
-    'x-request-id': 'req_1',
-  })
-  const server = await localServer([
-    [readAll, write(named), write(chunk(delta('one\n'))), flood(chunk(delta('and so on\n')))],
-  ])
-  const program = spawnProgram([...call(server.url), 'x'], {
-    shell: 'modelgate "$@" | head -1; exit ${PIPESTATUS[0]}',
-  })
-  expect(await program.ended).toEqual({ exit: 0, stdout: Buffer.from('one\n'), stderr: '' })
 })
 
 test

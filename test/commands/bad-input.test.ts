@@ -80,12 +80,6 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     ['--contents: contents.0.parts is required.'],
   ],
   ['no message', 'generate', ['--contents', '[]'], ['--contents must have at least 1 entry, not 0.']],
-  [
-    'a history that is none',
-    'generate',
-    ['--history', '{}', 'hi'],
-    ['--history: must be an array of messages, or an object with one under "contents" or "messages".'],
-  ],
   ...['-', '@n.txt', '@-'].map((word): [string, TextCommand, string[], string[]] => [
     `${word} among other words`,
     'respond',
@@ -168,6 +162,7 @@ test.each<[TextCommand, readonly string[], string]>([
   ['generate', ['--schema', 'nope', 'hi'], '--schema'],
   ['generate', ['--tool', '@nope', 'hi'], '--tool'],
   ['generate', ['--tools', '@nope', 'hi'], '--tools'],
+  ['respond', ['--previous-response-id', 'r', '--tool-output', 'c1=@nope'], '--tool-output'],
 ])('%s %j: a missing file is exit 10', async (command, argv, flag) => {
   expect(await refusalOf(command, argv, { cwd: folder() })).toMatchObject({
     exit: 10,

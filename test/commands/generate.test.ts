@@ -4,7 +4,6 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { bodyOf, refusalOf, textCall } from '../support/text-call.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
-const pdf = Buffer.from('%PDF-1.7\n')
 const user = (...parts: unknown[]) => ({ role: 'user', parts })
 const hi = user({ text: 'hi' })
 const schema = { type: 'object', properties: { age: { type: 'integer' } } }
@@ -13,8 +12,6 @@ function folder(): string {
   const cwd = temporaryFolder()
   writeFiles(cwd, {
     'photo.jpg': png,
-    'paper.pdf': pdf,
-    'notes.txt': 'some notes',
     'data.bin': Uint8Array.of(0, 1, 2, 255),
     'system.txt': 'Be brief.\n',
     'prompt.txt': 'from a file',
@@ -57,22 +54,6 @@ test.each<[string, readonly string[], unknown]>([
       contents: [
         user({ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'hi' }),
       ],
-    },
-  ],
-  [
-    'a PDF',
-    ['-a', 'paper.pdf', 'hi'],
-    {
-      contents: [
-        user({ inlineData: { mimeType: 'application/pdf', data: pdf.toString('base64') } }, { text: 'hi' }),
-      ],
-    },
-  ],
-  [
-    'a text',
-    ['-a', 'notes.txt', 'hi'],
-    {
-      contents: [user({ inlineData: { mimeType: 'text/plain', data: 'c29tZSBub3Rlcw==' } }, { text: 'hi' })],
     },
   ],
   [
@@ -218,15 +199,6 @@ test.each(['..', '.', 'models/..', '%2e%2e', 'models/', 'models/../x', 'a/../b',
     expect(refusal.lines[0]).toContain(`-m ${JSON.stringify(model)} cannot be the model`)
   },
 )
-
-test('piped text stands before the prompt', async () => {
-  const text = async (argv: readonly string[], stdin: string) =>
-    (await bodyOf('generate', argv, { stdin }))['contents']
-  expect(await text(['Summarise'], 'piped\n')).toEqual([user({ text: 'piped\n\nSummarise' })])
-  expect(await text([], 'piped\n')).toEqual([user({ text: 'piped\n' })])
-  expect(await text(['-'], 'piped')).toEqual([user({ text: 'piped' })])
-  expect(await text(['--no-stdin', 'hi'], 'piped')).toEqual([hi])
-})
 
 test.each([
   ['--tools @-', ['--tools', '@-', 'hi'], '[{"own":1}]', { tools: [{ own: 1 }], contents: [hi] }],

@@ -12,7 +12,6 @@ function folder(): string {
   writeFiles(cwd, {
     'photo.jpg': png,
     'notes.txt': 'some notes',
-    'data.bin': Uint8Array.of(0, 1, 2, 255),
     'paper.pdf': '%PDF-1.7\n',
     'system.txt': 'Be brief.',
     'schema.json': JSON.stringify(schema),
@@ -71,38 +70,6 @@ test.each<[string, readonly string[], Record<string, unknown>]>([
             type: 'input_file',
             filename: 'paper.pdf',
             file_data: 'data:application/pdf;base64,JVBERi0xLjcK',
-          },
-          text('hi'),
-        ),
-      ],
-    },
-  ],
-  [
-    'a text',
-    ['-a', 'notes.txt', 'hi'],
-    {
-      input: [
-        message(
-          {
-            type: 'input_file',
-            filename: 'notes.txt',
-            file_data: 'data:text/plain;base64,c29tZSBub3Rlcw==',
-          },
-          text('hi'),
-        ),
-      ],
-    },
-  ],
-  [
-    'unknown bytes',
-    ['-a', 'data.bin', 'hi'],
-    {
-      input: [
-        message(
-          {
-            type: 'input_file',
-            filename: 'data.bin',
-            file_data: 'data:application/octet-stream;base64,AAEC/w==',
           },
           text('hi'),
         ),

@@ -95,14 +95,6 @@ test('--no-validate sends an output for a call that is not in the input', async 
   expect(await inputOf('--no-validate', '--tool-output', 'c1=a')).toEqual([output('c1', 'a')])
 })
 
-test('a file that is missing is told by its flag', async () => {
-  const argv = [...previous, '--tool-output', 'c1=@nope']
-  expect(await refusalOf('respond', argv)).toMatchObject({
-    exit: 10,
-    lines: ['--tool-output: "nope" cannot be read: it does not exist.'],
-  })
-})
-
 const call = (name: string, id?: string) => ({
   functionCall: { ...(id === undefined ? {} : { id }), name, args: {} },
   thoughtSignature: 'sig',

@@ -219,7 +219,6 @@ describe('several instances', () => {
 })
 
 test.each<[string, readonly string[], RegExp]>([
-  ['half a sample', ['--sample-count', '1.5'], /--sample-count/],
   ['half a second', ['--duration-seconds', '4.5'], /--duration-seconds/],
   ['a duration in words', ['--duration-seconds', 'long'], /--duration-seconds/],
   ['a name with a word in braces that means nothing', ['-o', '{what}.mp4'], /-o.*\{what\}/],
@@ -228,13 +227,6 @@ test.each<[string, readonly string[], RegExp]>([
 ])('%s is refused', async (_, argv, says) => {
   const { exit, lines } = await refused([...argv, 'A boat'])
   expect([exit, lines.join('\n')]).toEqual([2, expect.stringMatching(says)])
-})
-
-test('a missing file is all that is reported', async () => {
-  expect(await refused(['--instances', '@none.json'])).toMatchObject({
-    exit: 10,
-    lines: ['--instances: "none.json" cannot be read: it does not exist.'],
-  })
 })
 
 test('a file that exists is found before anything is sent', async () => {
