@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { registerSandbox, runSandbox, type SandboxSettings, readFaults } from '../../src/commands/sandbox.ts'
 import { Interrupted } from '../../src/errors.ts'
 import { errorDocument } from '../../src/output/json-output.ts'
-import { testContext } from '../support/test-context.ts'
+import { testContext, type TestOverrides } from '../support/test-context.ts'
 import { until } from '../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
@@ -14,6 +14,26 @@ const plain: SandboxSettings = { port: 0, seed: 1, latency: 'none', faults: unde
 /** What a run ends with. */
 function endOf(run: Promise<never>): Promise<unknown> {
   return run.catch((error: unknown) => error)
+}
+
+/** A sandbox that runs, once it has told its address. */
+async function serving(overrides: TestOverrides = {}, settings: Partial<SandboxSettings> = {}) {
+  const context = testContext(overrides)
+  const ended = endOf(runSandbox(context, { ...plain, ...settings }))
+  await until(
+    () => context.stdout.text !== '' && (settings.isQuiet || context.stderr.text.includes('Ctrl-C')),
+  )
+  const url = context.stdout.text.trim()
+  const ask = (path: string, body?: string) =>
+    fetch(url + path, {
+      headers: { authorization: 'Bearer x' },
+      ...(body !== undefined && { method: 'POST', body }),
+    })
+  const end = (signal: 'interrupt' | 'terminate' | 'hangup' = 'interrupt') => {
+    context.abort(new Interrupted(signal))
+    return ended
+  }
+  return { url, ask, end, out: () => context.stdout.text, err: () => context.stderr.text }
 }
 
 async function parsed(...argv: string[]): Promise<SandboxSettings | undefined> {
@@ -48,82 +68,52 @@ test('all that is wrong with the flags is told at once', async () => {
 })
 
 test('on Windows it says in the words of PowerShell how it is used', async () => {
-  const context = testContext({ platform: 'win32', home: '' })
-  const ended = endOf(runSandbox(context, plain))
-  await until(() => context.stderr.text.includes('Ctrl-C'))
-  const url = context.stdout.text.trim()
-  expect(context.stderr.text).toContain(
+  const { url, err, end } = await serving({ platform: 'win32', home: '' })
+  expect(err()).toContain(
     `another shell: $env:MODELGATE_BASE_URL='${url}'; $env:MODELGATE_API_KEY='sandbox-key'\n`,
   )
-  context.abort(new Interrupted('interrupt'))
-  await ended
+  await end()
 })
 
 test('prints its address first, serves, logs, and ends with the reason of the signal', async () => {
-  const context = testContext()
-  const ended = endOf(runSandbox(context, plain))
-  await until(() => context.stderr.text.includes('Ctrl-C'))
-  expect(context.stdout.text).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/)
-  const url = context.stdout.text.trim()
-  expect(context.stderr.text).toContain(`export MODELGATE_BASE_URL=${url} MODELGATE_API_KEY=sandbox-key`)
-  const body = '{"input":"hi","model":"\\u001b[31mred"}'
-  const reply = await fetch(`${url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer x' },
-    body,
-  })
-  expect(reply.status).toBe(200)
-  await until(() => context.stderr.text.includes('POST /v1/responses 200'))
-  expect(context.stderr.text).not.toContain('\u001b')
-  context.abort(new Interrupted('interrupt'))
-  const interrupted = (await ended) as Interrupted
+  const { url, ask, out, err, end } = await serving()
+  expect(out()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/)
+  expect(err()).toContain(`export MODELGATE_BASE_URL=${url} MODELGATE_API_KEY=sandbox-key`)
+  const { status } = await ask('/v1/responses', '{"input":"hi","model":"\\u001b[31mred"}')
+  expect(status).toBe(200)
+  await until(() => err().includes('POST /v1/responses 200'))
+  expect(err()).not.toContain('\u001b')
+  const interrupted = (await end()) as Interrupted
   expect([interrupted.exitCode, errorDocument(interrupted).error.billed]).toEqual([130, 'no'])
   await expect(fetch(url)).rejects.toThrow('fetch failed')
 })
 
 test('says nothing on standard error when quiet', async () => {
-  const context = testContext()
-  const ended = endOf(runSandbox(context, { ...plain, isQuiet: true }))
-  await until(() => context.stdout.text !== '')
-  await fetch(`${context.stdout.text.trim()}/v1/models`, { headers: { authorization: 'Bearer x' } })
-  context.abort(new Interrupted('terminate'))
-  expect(await ended).toMatchObject({ exitCode: 143 })
-  expect(context.stderr.text).toBe('')
+  const { ask, err, end } = await serving({}, { isQuiet: true })
+  await ask('/v1/models')
+  expect(await end('terminate')).toMatchObject({ exitCode: 143 })
+  expect(err()).toBe('')
 })
 
 test('has the families of the configuration', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { fast: image-model-b }\n' })
-  const context = testContext({ cwd })
-  const ended = endOf(runSandbox(context, plain))
-  await until(() => context.stdout.text !== '')
-  const reply = await fetch(`${context.stdout.text.trim()}/v1/images/generations`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer x' },
-    body: '{"model":"fast","prompt":"a dot","size":"640x480"}',
-  })
+  const { ask, end } = await serving({ cwd })
+  const body = '{"model":"fast","prompt":"a dot","size":"640x480"}'
+  const reply = await ask('/v1/images/generations', body)
   expect([reply.status, await reply.text()]).toEqual([
     400,
     expect.stringContaining('for fast (image-model-b)'),
   ])
-  context.abort(new Interrupted('terminate'))
-  await ended
+  await end()
 })
 
 test('keeps video jobs in the state folder', async () => {
   const folder = temporaryFolder()
-  const context = testContext({ env: { MODELGATE_STATE_DIR: folder } })
-  const ended = endOf(runSandbox(context, plain))
-  await until(() => context.stdout.text !== '')
-  const reply = await fetch(`${context.stdout.text.trim()}/v1/videos`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer x' },
-    body: '{"prompt":"a paper boat"}',
-  })
-  const { id } = (await reply.json()) as { id: string }
+  const { ask, end } = await serving({ env: { MODELGATE_STATE_DIR: folder } })
+  const { id } = (await (await ask('/v1/videos', '{"prompt":"a paper boat"}')).json()) as { id: string }
   expect(await readdir(join(folder, 'sandbox'))).toEqual([`${id}.json`])
-  context.abort(new Interrupted('interrupt'))
-  await ended
+  await end()
 })
 
 test('plays the faults of a YAML file', async () => {
@@ -131,15 +121,10 @@ test('plays the faults of a YAML file', async () => {
   const rules =
     '# busy once\nfaults:\n  - { id: busy, nth: 1, action: status, status: 429, headers: { retry-after: 1 } }\n'
   await writeFile(join(cwd, 'faults.yaml'), rules)
-  const context = testContext({ cwd })
-  const ended = endOf(runSandbox(context, { ...plain, faults: 'faults.yaml' }))
-  await until(() => context.stdout.text !== '')
-  const url = `${context.stdout.text.trim()}/v1/models`
-  const ask = async () => (await fetch(url, { headers: { authorization: 'Bearer x' } })).status
-  expect([await ask(), await ask()]).toEqual([429, 200])
-  expect(context.stderr.text).toContain('GET /v1/models 429, fault busy')
-  context.abort(new Interrupted('hangup'))
-  expect(await ended).toMatchObject({ exitCode: 129 })
+  const { ask, err, end } = await serving({ cwd }, { faults: 'faults.yaml' })
+  expect([(await ask('/v1/models')).status, (await ask('/v1/models')).status]).toEqual([429, 200])
+  expect(err()).toContain('GET /v1/models 429, fault busy')
+  expect(await end('hangup')).toMatchObject({ exitCode: 129 })
 })
 
 test.for<readonly [string, string | undefined, RegExp]>([

@@ -53,29 +53,9 @@ test('a text stream has every event in order, numbered from 0, LF, without [DONE
   expect(response.usage.output_tokens).toBe(deltas.length)
 })
 
-test('reasoning comes first, with a summary and encrypted content on request, and is counted', async () => {
-  const sandbox = await runningSandbox()
-  const events = await streamed(
-    respond(sandbox, 'Think', {
-      stream: true,
-      reasoning: { effort: 'low', summary: 'auto' },
-      include: ['reasoning.encrypted_content'],
-    }),
-  )
-  expect(typesOf(events)).toEqual(
-    expect.arrayContaining([
-      'response.reasoning_summary_part.added',
-      'response.reasoning_summary_text.delta',
-      'response.reasoning_summary_text.done',
-      'response.reasoning_summary_part.done',
-    ]),
-  )
-  const { output, usage } = events.at(-1).response
-  expect(output.map((item: Json) => item.type)).toEqual(['reasoning', 'message'])
-  expect(output[0].encrypted_content).toBeTypeOf('string')
-  expect(usage.output_tokens_details.reasoning_tokens).toBeGreaterThan(0)
-  const quiet = await respond(sandbox, 'Think', { reasoning: { effort: 'low' } })
-  expect(quiet.json.output[0]).toEqual({ id: expect.any(String), type: 'reasoning', summary: [] })
+test('reasoning is an item without a summary, unless one is asked for', async () => {
+  const { json } = await respond(await runningSandbox(), 'Think', { reasoning: { effort: 'low' } })
+  expect(json.output[0]).toEqual({ id: expect.any(String), type: 'reasoning', summary: [] })
 })
 
 test('a function is called with arguments that satisfy its parameters', async () => {

@@ -100,11 +100,6 @@ describe.each(endpoints)('faults of %s', (_, endpoint, ask) => {
     }
   })
 
-  test('a rule for another endpoint leaves it alone', async () => {
-    const { answer } = await withFault({ action: 'status', endpoint: 'responses' })
-    expect(answer).toMatchObject({ status: 200 })
-  })
-
   test('events are cut, broken, left out and interrupted', async () => {
     const stream = { stream: true, partial_images: 2 }
     const cut = await withFault({ action: 'cut', at: 'mid-event', event: 2 }, stream)

@@ -48,20 +48,12 @@ const server = { type: 'mcp', server_label: 'files', server_url: 'https://exampl
 const weather = { type: 'function', name: 'get_weather', parameters: null, strict: false } satisfies Tool
 const note = { type: 'custom', name: 'take_note' } satisfies Tool
 
+// What the others are: `specification/response-replies.test.ts` and `scenarios-of-tools.test.ts`.
 test.for<[tool: Tool, types: string[]]>([
-  [webSearch, ['web_search_call', 'message']],
   [{ type: 'web_search_preview' }, ['web_search_call', 'message']],
   [{ type: 'web_search_2025_08_26' }, ['web_search_call', 'message']],
-  [fileSearch, ['file_search_call', 'message']],
-  [interpreter, ['code_interpreter_call', 'message']],
-  [image, ['image_generation_call', 'message']],
-  [computer, ['computer_call']],
-  [localShell, ['local_shell_call']],
   [{ type: 'shell' }, ['shell_call']],
-  [server, ['mcp_list_tools', 'mcp_approval_request']],
-  [{ ...server, require_approval: 'never' }, ['mcp_list_tools', 'mcp_call', 'message']],
   [weather, ['function_call']],
-  [note, ['custom_tool_call']],
 ])('tool_choice required calls what is offered: %o', async ([tool, types]) => {
   const response = await create({ input: 'Rivers', tools: [tool], tool_choice: 'required' })
   expect(typesOf(response)).toEqual(types)
@@ -70,7 +62,6 @@ test.for<[tool: Tool, types: string[]]>([
 
 test.for([
   [{ type: 'web_search_preview' }, 'web_search_call'],
-  [{ type: 'web_search' }, 'web_search_call'],
   [{ type: 'file_search' }, 'file_search_call'],
   [{ type: 'code_interpreter' }, 'code_interpreter_call'],
   [{ type: 'image_generation' }, 'image_generation_call'],

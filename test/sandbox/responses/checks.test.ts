@@ -7,9 +7,7 @@ const user = (...content: Json[]) => ({ role: 'user', content })
 const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' }
 
 const accepted: readonly (readonly [what: string, input: Json])[] = [
-  ['text', 'hi'],
   ['no item', []],
-  ['a message without a type', [{ role: 'user', content: 'hi' }]],
   ['a message with a type', [{ type: 'message', role: 'developer', content: 'hi' }]],
   [
     'parts',
@@ -40,13 +38,6 @@ const accepted: readonly (readonly [what: string, input: Json])[] = [
   ],
   ['an earlier refusal', [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] }]],
   ['a call with its output', [call, { type: 'function_call_output', call_id: 'call_1', output: '1' }]],
-  [
-    'reasoning',
-    [
-      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
-      { role: 'user', content: 'hi' },
-    ],
-  ],
   ['fields that are not known', [{ role: 'user', content: 'hi', phase: 'final_answer' }]],
 ]
 

@@ -63,10 +63,6 @@ test.for<readonly [string, object]>([
     },
   ],
   ['a base beside anyOf', { ...node, anyOf: [{ required: ['b'], properties: { b: { type: 'boolean' } } }] }],
-  [
-    '$defs',
-    { $defs: { n: node }, type: 'object', properties: { n: { $ref: '#/$defs/n' } }, required: ['n'] },
-  ],
   ['definitions with escapes', { definitions: { 'a/b': { type: 'integer' } }, $ref: '#/definitions/a~1b' }],
   [
     'a list that refers to itself',
