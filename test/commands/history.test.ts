@@ -163,88 +163,73 @@ test('messages of the style itself pass as they are, also among chat messages', 
   ])
 })
 
-const json = (value: unknown) => JSON.stringify(value)
+const ofUser = (content: unknown) => [{ role: 'user', content }]
+const calls = (call: object) => [{ role: 'assistant', tool_calls: [call] }]
+const twice = (flag: string) =>
+  `--history has a system message and ${flag} gives another: use only one of them.`
 
-test.each<[string, TextCommand, readonly string[], string]>([
+test.each<[string, TextCommand, history: unknown, line: string, more?: readonly string[]]>([
   [
     'no list',
     'generate',
-    ['--history', '{}', 'x'],
+    {},
     '--history: must be an array of messages, or an object with one under "contents" or "messages".',
   ],
-  [
-    'a content without parts',
-    'generate',
-    ['--history', json([{ role: 'user' }]), 'x'],
-    '--history: contents.0.parts is required.',
-  ],
-  [
-    'no message at all',
-    'generate',
-    ['--history', '[]', '--no-stdin'],
-    '--history must have at least 1 entry, not 0.',
-  ],
+  ['a content without parts', 'generate', [{ role: 'user' }], '--history: contents.0.parts is required.'],
+  ['no message at all', 'generate', [], '--history must have at least 1 entry, not 0.', ['--no-stdin']],
   [
     'an unknown role',
     'generate',
-    ['--history', json([{ role: 'bot', content: 'x' }]), 'x'],
+    [{ role: 'bot', content: 'x' }],
     '--history: message 1 has the role "bot"; it must be one of user, assistant, system, tool.',
   ],
   [
     'content that is none',
     'respond',
-    ['--history', json([{ role: 'user', content: 5 }]), 'x'],
+    ofUser(5),
     '--history: message 1: its content must be text or an array of parts.',
   ],
   [
     'a part of another kind',
     'generate',
-    ['--history', json([{ role: 'user', content: [{ type: 'x' }] }]), 'x'],
+    ofUser([{ type: 'x' }]),
     '--history: message 1: a part of the type "x" has no counterpart in this style.',
   ],
   [
     'a call of a custom tool',
     'generate',
-    ['--history', json([{ role: 'assistant', tool_calls: [customCall] }]), 'x'],
+    calls(customCall),
     '--history: message 1: a call of a custom tool has no counterpart in this style.',
   ],
   [
     'a call of nothing',
     'respond',
-    ['--history', json([{ role: 'assistant', tool_calls: [{ id: 'c1', type: 'function' }] }]), 'x'],
+    calls({ id: 'c1', type: 'function' }),
     '--history: message 1 has a tool call without a name.',
   ],
   [
     'an answer to no call',
     'generate',
-    ['--history', json([{ role: 'tool', tool_call_id: 'c', content: 'x' }]), 'x'],
+    [{ role: 'tool', tool_call_id: 'c', content: 'x' }],
     '--history: message 1 answers no call of a message before it.',
   ],
   [
     'an answer to no call',
     'respond',
-    ['--history', json([{ role: 'tool', content: 'x' }]), 'x'],
+    [{ role: 'tool', content: 'x' }],
     '--history: message 1 answers no call: it has no tool_call_id.',
   ],
-  [
-    'a second system message',
-    'generate',
-    ['--history', json(chat), '--system', 'No.', 'x'],
-    '--history has a system message and --system gives another: use only one of them.',
-  ],
-  [
-    'a second system message',
-    'respond',
-    ['--history', json(chat), '--instructions', 'No.', 'x'],
-    '--history has a system message and --instructions gives another: use only one of them.',
-  ],
-  [
-    '--input as well',
-    'respond',
-    ['--history', json(chat), '--input', 'x'],
-    '--history and --input cannot be used together.',
-  ],
-  ['a tool without a type', 'respond', ['--tool', '{"a":1}', 'x'], '--tool: tools.0.type is required.'],
-])('%s (%s) is told under the flag that was given', async (_, command, argv, line) => {
+  ['a second system message', 'generate', chat, twice('--system'), ['--system', 'No.', 'x']],
+  ['a second system message', 'respond', chat, twice('--instructions'), ['--instructions', 'No.', 'x']],
+  ['--input as well', 'respond', chat, '--history and --input cannot be used together.', ['--input', 'x']],
+])('%s (%s) is told under the flag that was given', async (_, command, history, line, more = ['x']) => {
+  const argv = ['--history', JSON.stringify(history), ...more]
   expect(await refusalOf(command, argv)).toMatchObject({ exit: 2, lines: [line] })
+})
+
+test('a tool without a type is told under the flag that was given', async () => {
+  expect(await refusalOf('respond', ['--tool', '{"a":1}', 'x'])).toMatchObject({
+    exit: 2,
+    lines: ['--tool: tools.0.type is required.'],
+  })
 })

@@ -5,30 +5,27 @@ import { runCall } from '../../support/run-call.ts'
 import { sampleRunChange } from '../../support/run-samples.ts'
 import { testContext } from '../../support/test-context.ts'
 
+const report = {
+  jobs: [],
+  files: [{ path: 'report.html', format: 'html' }],
+  isForced: false,
+  embeds: false,
+  currency: null,
+}
+
 test.each<[string, string, unknown]>([
   ['adopt hero photos*', 'adopt', [['hero', 'photos*']]],
   ['pick hero 2', 'pick', ['hero', 2]],
   ['pick photos[shoe] 1', 'pick', ['photos[shoe]', 1]],
   ['clean', 'clean', [{ isRemoving: false, outputs: false }]],
   ['clean --yes --outputs', 'clean', [{ isRemoving: true, outputs: true }]],
-  [
-    'report',
-    'report',
-    [
-      {
-        jobs: [],
-        files: [{ path: 'report.html', format: 'html' }],
-        isForced: false,
-        embeds: false,
-        currency: null,
-      },
-    ],
-  ],
+  ['report', 'report', [report]],
   [
     'report hero --embed --format markdown,html -o out/ --force',
     'report',
     [
       {
+        ...report,
         jobs: ['hero'],
         files: [
           { path: 'out/report.md', format: 'markdown' },
@@ -36,23 +33,10 @@ test.each<[string, string, unknown]>([
         ],
         isForced: true,
         embeds: true,
-        currency: null,
       },
     ],
   ],
-  [
-    'report --format json -o a.json',
-    'report',
-    [
-      {
-        jobs: [],
-        files: [{ path: 'a.json', format: 'json' }],
-        isForced: false,
-        embeds: false,
-        currency: null,
-      },
-    ],
-  ],
+  ['report --format json -o a.json', 'report', [{ ...report, files: [{ path: 'a.json', format: 'json' }] }]],
   ['merge parts/1-of-2 parts/2-of-2', 'merge', [['parts/1-of-2', 'parts/2-of-2']]],
   ['merge --resolve', 'resolve', []],
 ])('run %s', async (words, what, options) => {

@@ -9,55 +9,102 @@ import {
   askYesNo,
 } from '../../../../src/commands/shared/input/questions.ts'
 import { questionTerminal } from '../../../support/question-terminal.ts'
-import { testContext } from '../../../support/test-context.ts'
+import { testContext, type TestContext } from '../../../support/test-context.ts'
 
 function terminal() {
   const { overrides, ...rest } = questionTerminal()
   return { ...rest, context: testContext(overrides) }
 }
 
-test('Enter takes the present answer', async () => {
-  const { context, until, press } = terminal()
-  const answer = askLine(context, 'Model?', { present: 'some-model' })
-  await until('(some-model)')
-  press('\r')
-  expect(await answer).toBe('some-model')
-})
+const choices = ['one', 'two', 'three'].map((value) => ({ value, name: value }))
+let checks = 0
 
-test('without a present answer, Enter leaves a question open', async () => {
+/** What is asked, what is typed once a text is shown, and the answer. */
+test.each<
+  [
+    what: string,
+    ask: (context: TestContext) => Promise<unknown>,
+    steps: readonly (readonly [shown: string, keys: string])[],
+    answer: unknown,
+  ]
+>([
+  [
+    'Enter takes the present answer',
+    (context) => askLine(context, 'Model?', { present: 'some-model' }),
+    [['(some-model)', '\r']],
+    'some-model',
+  ],
+  [
+    'without a present answer, Enter leaves a question open',
+    (context) => askLine(context, 'Model?', {}),
+    [['Model?', '\r']],
+    '',
+  ],
+  [
+    'a refused answer is corrected where it stands',
+    (context) =>
+      askLine(context, 'Port?', {
+        check: async (value) => (value === '8080' ? undefined : 'Nothing answers there.'),
+      }),
+    [
+      ['Port?', '808\r'],
+      ['Nothing answers there.', '0\r'],
+    ],
+    '8080',
+  ],
+  [
+    'a check that fails is told, and the question goes on',
+    (context) =>
+      askLine(context, 'Port?', {
+        async check() {
+          if (checks++ === 0) throw new Error('The check failed.')
+          return undefined
+        },
+      }),
+    [
+      ['Port?', '1\r'],
+      ['The check failed.', '\r'],
+    ],
+    '1',
+  ],
+  ['yes', (context) => askYesNo(context, 'Go on?', false), [['Go on?', 'y\r']], true],
+  ['no', (context) => askYesNo(context, 'Go on?', true), [['Go on?', 'n\r']], false],
+  ['neither', (context) => askYesNo(context, 'Go on?', true), [['Go on?', '\r']], true],
+  [
+    'one of a few',
+    (context) => askChoice(context, 'Which?', choices, 'two'),
+    [['three', '\x1b[B\r']],
+    'three',
+  ],
+  [
+    'behind the last of a few comes nothing',
+    (context) => askChoice(context, 'Which?', choices, 'three'),
+    [['three', '\x1b[B\r']],
+    'three',
+  ],
+  [
+    'of many, the one that is marked',
+    (context) => askSearch(context, 'Which?', () => choices),
+    [['three', '\x1b[B\r']],
+    'two',
+  ],
+  [
+    'one of many, by a part of it',
+    (context) => askSearch(context, 'Which?', (typed) => choices.filter(({ name }) => name.includes(typed))),
+    [
+      ['three', 'hr'],
+      ['Which? hr', '\r'],
+    ],
+    'three',
+  ],
+])('%s', async (_, ask, steps, expected) => {
   const { context, until, press } = terminal()
-  const answer = askLine(context, 'Model?', {})
-  await until('Model?')
-  press('\r')
-  expect(await answer).toBe('')
-})
-
-test('a refused answer is corrected where it stands', async () => {
-  const { context, until, press } = terminal()
-  const answer = askLine(context, 'Port?', {
-    check: async (value) => (value === '8080' ? undefined : 'Nothing answers there.'),
-  })
-  await until('Port?')
-  press('808\r')
-  await until('Nothing answers there.')
-  press('0\r')
-  expect(await answer).toBe('8080')
-})
-
-test('a check that fails is told, and the question goes on', async () => {
-  const { context, until, press } = terminal()
-  let isFirst = true
-  const answer = askLine(context, 'Port?', {
-    async check() {
-      if (isFirst) throw new Error('The check failed.', { cause: (isFirst = false) })
-      return undefined
-    },
-  })
-  await until('Port?')
-  press('1\r')
-  await until('The check failed.')
-  press('\r')
-  expect(await answer).toBe('1')
+  const answer = ask(context)
+  for (const [shown, keys] of steps) {
+    await until(shown)
+    press(keys)
+  }
+  expect(await answer).toBe(expected)
 })
 
 test('Ctrl-C during a check stops the check', async () => {
@@ -117,54 +164,6 @@ test('a secret is neither shown nor counted', async () => {
   press('sk-secret-1234\x14\r')
   expect(await answer).toBe('sk-secret-1234')
   expect(stripVTControlCharacters(shown())).not.toMatch(/sk-|\*{2}|14|toggle/)
-})
-
-test.each([
-  ['y\r', true],
-  ['n\r', false],
-  ['\r', true],
-])('yes or no: %j', async (keys, expected) => {
-  const { context, until, press } = terminal()
-  const answer = askYesNo(context, 'Go on?', true)
-  await until('Go on?')
-  press(keys)
-  expect(await answer).toBe(expected)
-})
-
-const choices = ['one', 'two', 'three'].map((value) => ({ value, name: value }))
-
-test('one of a few', async () => {
-  const { context, until, press } = terminal()
-  const answer = askChoice(context, 'Which?', choices, 'two')
-  await until('three')
-  press('\x1b[B\r')
-  expect(await answer).toBe('three')
-})
-
-test('behind the last of a few comes nothing', async () => {
-  const { context, until, press } = terminal()
-  const answer = askChoice(context, 'Which?', choices, 'three')
-  await until('three')
-  press('\x1b[B\r')
-  expect(await answer).toBe('three')
-})
-
-test('of many, the one that is marked', async () => {
-  const { context, until, press } = terminal()
-  const answer = askSearch(context, 'Which?', () => choices)
-  await until('three')
-  press('\x1b[B\r')
-  expect(await answer).toBe('two')
-})
-
-test('one of many, by a part of it', async () => {
-  const { context, until, press } = terminal()
-  const answer = askSearch(context, 'Which?', (typed) => choices.filter(({ name }) => name.includes(typed)))
-  await until('three')
-  press('hr')
-  await until('Which? hr')
-  press('\r')
-  expect(await answer).toBe('three')
 })
 
 test.each(['\x03', '\x04'])('%j ends any question', async (key) => {
