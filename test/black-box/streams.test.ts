@@ -49,11 +49,6 @@ test.runIf(process.platform === 'linux')('standard output is closed: no version 
   expect([exit, stderr]).toEqual([10, expect.stringContaining('Standard output is closed')])
 })
 
-test('the version is discarded', async () => {
-  const { exit, stderr } = await spawnProgram([], { shell: 'modelgate --version >/dev/null' }).ended
-  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
-})
-
 /** A program that starts the one under test and discards its output. */
 const spawning = `
   const { spawn } = require('node:child_process')

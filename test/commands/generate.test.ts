@@ -6,6 +6,7 @@ import { bodyOf, refusalOf, textCall } from '../support/text-call.ts'
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const user = (...parts: unknown[]) => ({ role: 'user', parts })
 const hi = user({ text: 'hi' })
+const attached = (...parts: unknown[]) => ({ contents: [user(...parts, { text: 'hi' })] })
 const schema = { type: 'object', properties: { age: { type: 'integer' } } }
 
 function folder(): string {
@@ -50,33 +51,20 @@ test.each<[string, readonly string[], unknown]>([
   [
     'a picture by its bytes, before the text',
     ['-a', 'photo.jpg', 'hi'],
-    {
-      contents: [
-        user({ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'hi' }),
-      ],
-    },
+    attached({ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }),
   ],
   [
     'unknown bytes',
     ['-a', 'data.bin', 'hi'],
-    {
-      contents: [
-        user({ inlineData: { mimeType: 'application/octet-stream', data: 'AAEC/w==' } }, { text: 'hi' }),
-      ],
-    },
+    attached({ inlineData: { mimeType: 'application/octet-stream', data: 'AAEC/w==' } }),
   ],
   [
     'URLs, in order',
     ['-a', 'https://example.com/a.png', '-a', 'gs://bucket/thing', 'hi'],
-    {
-      contents: [
-        user(
-          { fileData: { mimeType: 'image/png', fileUri: 'https://example.com/a.png' } },
-          { fileData: { fileUri: 'gs://bucket/thing' } },
-          { text: 'hi' },
-        ),
-      ],
-    },
+    attached(
+      { fileData: { mimeType: 'image/png', fileUri: 'https://example.com/a.png' } },
+      { fileData: { fileUri: 'gs://bucket/thing' } },
+    ),
   ],
   [
     'a history from a file, then the prompt',

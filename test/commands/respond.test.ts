@@ -6,6 +6,7 @@ const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const schema = { title: 'A person!', type: 'object' }
 const message = (...content: unknown[]) => ({ role: 'user', content })
 const text = (words: string) => ({ type: 'input_text', text: words })
+const attached = (...parts: unknown[]) => ({ input: [message(...parts, text('hi'))] })
 
 function folder(): string {
   const cwd = temporaryFolder()
@@ -51,52 +52,25 @@ test.each<[string, readonly string[], Record<string, unknown>]>([
   [
     'a picture by its bytes',
     ['-a', 'photo.jpg', 'hi'],
-    {
-      input: [
-        message(
-          { type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` },
-          text('hi'),
-        ),
-      ],
-    },
+    attached({ type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` }),
   ],
   [
     'a PDF',
     ['-a', 'paper.pdf', 'hi'],
-    {
-      input: [
-        message(
-          {
-            type: 'input_file',
-            filename: 'paper.pdf',
-            file_data: 'data:application/pdf;base64,JVBERi0xLjcK',
-          },
-          text('hi'),
-        ),
-      ],
-    },
+    attached({
+      type: 'input_file',
+      filename: 'paper.pdf',
+      file_data: 'data:application/pdf;base64,JVBERi0xLjcK',
+    }),
   ],
   [
     'URLs',
-    [
-      '-a',
-      'https://example.com/a.webp',
-      '-a',
-      'https://example.com/a.pdf',
-      '-a',
-      'https://example.com/',
-      'hi',
-    ],
-    {
-      input: [
-        message(
-          { type: 'input_image', image_url: 'https://example.com/a.webp' },
-          { type: 'input_file', file_url: 'https://example.com/a.pdf' },
-          { type: 'input_file', file_url: 'https://example.com/' },
-          text('hi'),
-        ),
-      ],
-    },
+    ['a.webp', 'a.pdf', ''].flatMap((name) => ['-a', `https://example.com/${name}`]).concat('hi'),
+    attached(
+      { type: 'input_image', image_url: 'https://example.com/a.webp' },
+      { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+      { type: 'input_file', file_url: 'https://example.com/' },
+    ),
   ],
   ['a whole body', ['--body', '@request.json'], { input: 'hello', model: 'b', store: false }],
   ['-m over the body', ['--body', '@request.json', '-m', 'c'], { model: 'c' }],

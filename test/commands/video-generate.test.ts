@@ -32,7 +32,6 @@ beforeEach(() => {
     'orders.json': JSON.stringify(orders),
     'half.json': JSON.stringify([{ prompt: 'One' }, {}]),
     'broken.json': '[{"prompt": ',
-    'words.txt': 'from a file\n',
   })
 })
 
@@ -55,9 +54,6 @@ test.each(fields)('parameters.%s has a flag', async (name, field) => {
 describe('the prompt', () => {
   test.each<[string, readonly string[], TestOverrides, string]>([
     ['is the words of the call', ['A', 'boat'], {}, 'A boat'],
-    ['is a file', ['@words.txt'], {}, 'from a file\n'],
-    ['is standard input', ['-'], { stdin: 'piped' }, 'piped'],
-    ['is a pipe', [], { stdin: 'A boat' }, 'A boat'],
     ['is the words alone beside a pipe', ['In', 'blue'], { stdin: 'A boat' }, 'In blue'],
     ['is of --body', ['--body', '{"instances":[{"prompt":"body"}]}'], {}, 'body'],
     ['of words fills the instance of --body', ['--body', '{"instances":[{"seed":1}]}', 'words'], {}, 'words'],

@@ -83,12 +83,8 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   test('attached files are sent again from where they are, unless they have changed', async () => {
     const { run, folder } = await conversationMachine()
     writeFiles(folder, { 'a.txt': 'x'.repeat(400) })
-    const other = command === 'generate' ? 'generate' : 'respond'
-    await run(
-      [other, '--no-store', '-a', 'a.txt', 'First'].filter(
-        (word) => command === 'respond' || word !== '--no-store',
-      ),
-    )
+    const unstored = command === 'respond' ? ['--no-store'] : []
+    await run([command, ...unstored, '-a', 'a.txt', 'First'])
     const next = await run([command, '-c', recall])
     expect(next).toMatchObject({ code: 0, out: expect.stringContaining('“First”') as string })
     writeFiles(folder, { 'a.txt': 'y'.repeat(400) })

@@ -29,13 +29,16 @@ async function init(argv: readonly string[], content: ConfigPlaceContent = {}) {
   }
 }
 
+/** The flags that a call without questions needs. */
+const answers = (url: string, ...more: string[]) => ['--base-url', url, '--api-key-file', '-', ...more]
+
 const comment =
   '# yaml-language-server: $schema=./config.schema.json\n# Settings of modelgate. All there are: modelgate config list --all\n'
 
 test('address, key and models go where later calls find them', async () => {
   const sandbox = await runningSandbox()
   const key = canaryKey()
-  const argv = ['--base-url', `${sandbox.url}/v1/`, '--api-key-file', '-', '--text-model', 'sandbox-text']
+  const argv = answers(`${sandbox.url}/v1/`, '--text-model', 'sandbox-text')
   const { code, out, err, config, credentials, folder } = await init(argv, { stdin: ` ${key}\n` })
   expect(code).toBe(0)
   expect(config).toBe(`${comment}base_url: ${sandbox.url}\ntext_model: sandbox-text\n`)
@@ -121,7 +124,7 @@ test('a gateway that says nothing is waited for 15 seconds', async () => {
 test('a gateway without a list of models is taken', async () => {
   const missing = text('{"error":{"message":"no such path"}}', { status: 404 })
   const server = await localServer([missing, missing, missing, missing])
-  const argv = ['--base-url', server.url, '--api-key-file', '-', '--json']
+  const argv = answers(server.url, '--json')
   const { code, out, err, config } = await init(argv, { stdin: 'some-key' })
   expect({ code, err }).toEqual({
     code: 0,
@@ -165,15 +168,7 @@ test('--no-check writes what nobody has tried', async () => {
 })
 
 test('--dry-run shows what would be written; nothing is sent', async () => {
-  const argv = [
-    '--dry-run',
-    '--base-url',
-    'https://gateway.invalid',
-    '--api-key-file',
-    '-',
-    '--video-model',
-    'film',
-  ]
+  const argv = answers('https://gateway.invalid', '--dry-run', '--video-model', 'film')
   const { code, out, folder } = await init(argv, { stdin: 'some-key' })
   expect(code).toBe(0)
   expect(out).toContain('Would be written:\n  ~/.config/modelgate/config.yaml       base_url, video_model\n')
@@ -182,16 +177,7 @@ test('--dry-run shows what would be written; nothing is sent', async () => {
 
 test('the document is described by its schema', async () => {
   const sandbox = await runningSandbox()
-  const argv = [
-    '--json',
-    '--base-url',
-    sandbox.url,
-    '--api-key-file',
-    '-',
-    '--image-model',
-    'gpt-image-2',
-    '--test',
-  ]
+  const argv = answers(sandbox.url, '--json', '--image-model', 'gpt-image-2', '--test')
   const { code, out } = await init(argv, { stdin: 'key-with-1234', env: { SHELL: '/bin/zsh' } })
   expect(code).toBe(0)
   const document: unknown = JSON.parse(out)
@@ -212,7 +198,7 @@ test('the document is described by its schema', async () => {
 
 test('a test call is made only when it is asked for, and its exit code is that of init', async () => {
   const sandbox = await runningSandbox()
-  const argv = ['--base-url', sandbox.url, '--api-key-file', '-', '--text-model', 'sandbox-text']
+  const argv = answers(sandbox.url, '--text-model', 'sandbox-text')
   await init(argv, { stdin: 'some-key' })
   const stats = (await call(sandbox, '/sandbox/stats')).json
   expect(stats.creations.total).toBe(0)
@@ -264,7 +250,7 @@ test('a profile is changed, or made, beside the others', async () => {
   expect(changed.config).toBe(
     written.replace('https://work.example', sandbox.url).replace('    text_model: work-model\n', ''),
   )
-  const made = await init(['--base-url', sandbox.url, '--profile', 'new', '--api-key-file', '-'], {
+  const made = await init(answers(sandbox.url, '--profile', 'new'), {
     user: written,
     stdin: 'some-key',
   })
@@ -285,7 +271,7 @@ test('a stored key takes the place of a file and of a command', async () => {
 
 test('what goes before the answers is told', async () => {
   const sandbox = await runningSandbox()
-  const argv = ['--base-url', sandbox.url, '--api-key-file', '-', '--text-model', 'mine']
+  const argv = answers(sandbox.url, '--text-model', 'mine')
   const env = {
     MODELGATE_BASE_URL: 'https://other.example',
     MODELGATE_API_KEY: 'other-key',
