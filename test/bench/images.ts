@@ -5,7 +5,7 @@ import type { Measurement } from './measurement.ts'
 import { atLeast, atMost } from './ratio.ts'
 import { memory } from './memory.ts'
 import { hasCurl } from './peers.ts'
-import { run, type Pair } from './timing.ts'
+import { run, timeInTurns } from './timing.ts'
 import { baseline, modelgate, type Workbench } from './workbench.ts'
 
 const runs = 5
@@ -54,27 +54,17 @@ export function measureImages(workbench: Workbench): Measurement[] {
     `prompt=${prompt}`,
     ...paths.flatMap((path) => ['-F', `image[]=@${path};type=image/png`]),
   ]
+  // They print paths or nothing.
+  const inTurns = (words: readonly string[], other: readonly string[]) =>
+    timeInTurns(workbench, { words }, { words: other }, runs)
   return [
-    atLeast('reply of 100 MB / openai', inTurns(workbench, create, officialCreate), 2.5),
+    atLeast('reply of 100 MB / openai', inTurns(create, officialCreate), 2.5),
     memory(workbench, 'reply of 100 MB, most memory', create, 140),
-    atLeast('upload of 16 x 49 MB / openai', inTurns(workbench, edit, officialEdit), 1),
-    ...(hasCurl(workbench)
-      ? [atMost('upload of 16 x 49 MB / curl', inTurns(workbench, edit, curl), 1.4)]
-      : []),
+    atLeast('upload of 16 x 49 MB / openai', inTurns(edit, officialEdit), 1),
+    ...(hasCurl(workbench) ? [atMost('upload of 16 x 49 MB / curl', inTurns(edit, curl), 1.4)] : []),
     memory(workbench, 'upload of 16 x 49 MB, most memory', edit, 130),
     works(workbench),
   ]
-}
-
-/** The same two commands in turns, which print paths or nothing: that they end well is all that is looked at. */
-function inTurns(workbench: Workbench, words: readonly string[], other: readonly string[]): Pair {
-  const turns = { ours: [] as number[], baseline: [] as number[] }
-  for (const command of [words, other]) run(workbench, command, 'ignore')
-  for (let turn = 0; turn < runs; turn++) {
-    turns.ours.push(run(workbench, words, 'ignore').ms)
-    turns.baseline.push(run(workbench, other, 'ignore').ms)
-  }
-  return turns
 }
 
 /** One reply of 700 MB: more than fits into a string. */

@@ -28,16 +28,19 @@ export function runWithPeak(
 
 /** The middle of several peaks in MB, against a bar. */
 export function memoryWithin(name: string, peaks: readonly number[], bar: number): Measurement {
-  const ours = median(peaks)
-  return {
-    name,
-    unit: 'MB',
-    ours,
-    figure: `${ours.toFixed(0)} MB`,
-    bar: `<= ${bar} MB`,
-    isMet: ours <= bar,
-    runs: { ours: peaks },
-  }
+  return within(name, peaks, bar, 'MB')
+}
+
+/** The middle of several values, against a bar. */
+export function within(
+  name: string,
+  values: readonly number[],
+  bar: number,
+  unit: Measurement['unit'],
+): Measurement {
+  const ours = median(values)
+  const figure = `${ours.toFixed(0)} ${unit}`
+  return { name, unit, ours, figure, bar: `<= ${bar} ${unit}`, isMet: ours <= bar, runs: { ours: values } }
 }
 
 /** What a process holds now, in MB; 0 once it has ended. */

@@ -29,7 +29,8 @@ describe('Content-generation chunk', () => {
     },
     modelVersion: 'm-001',
   }
-  const shown = () => documentOf(['generate', 'hi'], sse([`data: ${JSON.stringify(chunk)}\r\n\r\n`]))
+  const shown = (one: Json = chunk) =>
+    documentOf(['generate', 'hi'], sse([`data: ${JSON.stringify(one)}\r\n\r\n`]))
 
   test('candidates: content with parts and role, finishReason, index', async () => {
     const events = eventsOf(await generate(await runningSandbox(), 'hi'))
@@ -45,14 +46,8 @@ describe('Content-generation chunk', () => {
 
   test('finishReason FINISH_REASON_UNSPECIFIED at a clean end is a result', async () => {
     const [candidate] = chunk.candidates
-    const unspecified = {
-      ...chunk,
-      candidates: [{ ...candidate, finishReason: 'FINISH_REASON_UNSPECIFIED' }],
-    }
-    const { code, document, err } = await documentOf(
-      ['generate', 'hi'],
-      sse([`data: ${JSON.stringify(unspecified)}\r\n\r\n`]),
-    )
+    const candidates = [{ ...candidate, finishReason: 'FINISH_REASON_UNSPECIFIED' }]
+    const { code, document, err } = await shown({ ...chunk, candidates })
     expect([code, document.text, err]).toEqual([
       0,
       'Hello',
@@ -92,8 +87,7 @@ describe('Content-generation chunk', () => {
     const events = eventsOf(await generate(await runningSandbox(), 'sandbox:block hi'))
     expect(events[0].promptFeedback).toMatchObject({ blockReason: expect.any(String) })
     const blocked = { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [] } }
-    const reply = sse([`data: ${JSON.stringify(blocked)}\r\n\r\n`])
-    const { code, document } = await documentOf(['generate', 'hi'], reply)
+    const { code, document } = await shown(blocked)
     // Whether a refused prompt costs anything is not known.
     expect([code, document.error.billed]).toEqual([9, 'maybe'])
   })
@@ -101,8 +95,7 @@ describe('Content-generation chunk', () => {
   test.each(['BLOCK_REASON_UNSPECIFIED', 'OF_2030'])(
     'promptFeedback: blockReason %s',
     async (blockReason) => {
-      const reply = sse([`data: ${JSON.stringify({ promptFeedback: { blockReason } })}\r\n\r\n`])
-      const { code, err } = await documentOf(['generate', 'hi'], reply)
+      const { code, err } = await shown({ promptFeedback: { blockReason } })
       expect([code, err]).toEqual([9, expect.stringContaining(blockReason)])
     },
   )
@@ -115,10 +108,7 @@ describe('Content-generation chunk', () => {
       blocked: true,
     })
     const rated = { ...chunk, promptFeedback: { safetyRatings: chunk.candidates[0]!.safetyRatings } }
-    const { code, document } = await documentOf(
-      ['generate', 'hi'],
-      sse([`data: ${JSON.stringify(rated)}\r\n\r\n`]),
-    )
+    const { code, document } = await shown(rated)
     expect([code, document.text]).toEqual([0, 'Hello'])
     expect(document.response.promptFeedback).toEqual(rated.promptFeedback)
   })
@@ -129,10 +119,7 @@ describe('Content-generation chunk', () => {
       return { category: 'HARM_CATEGORY_HARASSMENT', probability, blocked: false }
     })
     const open = { ...candidate, finishReason: 'OF_2030', safetyRatings: ratings }
-    const { code, document, err } = await documentOf(
-      ['generate', 'hi'],
-      sse([`data: ${JSON.stringify({ ...chunk, candidates: [open] })}\r\n\r\n`]),
-    )
+    const { code, document, err } = await shown({ ...chunk, candidates: [open] })
     expect([code, document.text, err]).toEqual([0, 'Hello', expect.stringContaining('OF_2030')])
     expect(document.response.candidates[0].safetyRatings).toEqual(ratings)
   })

@@ -116,33 +116,31 @@ const textEdits = fc
     return explained(job!, `\`${field}\` changed.`)
   })
 
-/** Another value. */
-const valueEdits = fc
-  .constantFrom(
-    ['hero', 'size', '1536x1024'],
-    ['hero', 'quality', 'low'],
-    ['photos', 'background', 'transparent'],
-    ['captions', 'seed', 8],
-    ['note', 'temperature', 0.7],
-    ['note', 'temperature', 1],
-  )
-  .map(([job, field, value]): Edit => (edited) => {
-    fieldsOf(edited, String(job))[String(field)] = value
-    return explained(String(job), `\`${field}\` changed.`)
+/** A value in a field, which had another one or none. */
+const settings = (what: string, ...cases: (readonly [job: string, field: string, value: unknown])[]) =>
+  fc.constantFrom(...cases).map(([job, field, value]): Edit => (edited) => {
+    fieldsOf(edited, job)[field] = value
+    return explained(job, `\`${field}\` ${what}.`)
   })
 
-const additions = fc
-  .constantFrom(
-    ['banner', 'size', '1024x1024'],
-    ['banner', 'quality', 'low'],
-    ['photos', 'size', '1024x1024'],
-    ['captions', 'temperature', 0.2],
-    ['note', 'instructions', 'Be brief.'],
-  )
-  .map(([job, field, value]): Edit => (edited) => {
-    fieldsOf(edited, String(job))[String(field)] = value
-    return explained(String(job), `\`${field}\` was added.`)
-  })
+const valueEdits = settings(
+  'changed',
+  ['hero', 'size', '1536x1024'],
+  ['hero', 'quality', 'low'],
+  ['photos', 'background', 'transparent'],
+  ['captions', 'seed', 8],
+  ['note', 'temperature', 0.7],
+  ['note', 'temperature', 1],
+)
+
+const additions = settings(
+  'was added',
+  ['banner', 'size', '1024x1024'],
+  ['banner', 'quality', 'low'],
+  ['photos', 'size', '1024x1024'],
+  ['captions', 'temperature', 0.2],
+  ['note', 'instructions', 'Be brief.'],
+)
 
 const removals = fc
   .constantFrom(
@@ -217,39 +215,28 @@ const sharedEdits = fc.constantFrom<Edit>(
 )
 
 /** What no key depends on. */
-const neutralEdits = fc.constantFrom<Edit>(
-  ({ source }) => {
-    source.jobs['hero']!.alt = 'Another harbour'
+const neutralEdits = fc
+  .constantFrom<(edited: Edited) => unknown>(
+    ({ source }) => (source.jobs['hero']!.alt = 'Another harbour'),
+    ({ source }) => (source.jobs['banner']!.assert = { max_bytes: 100_000 }),
+    ({ source }) => (source.jobs = Object.fromEntries(Object.entries(source.jobs).toReversed())),
+    ({ files }) =>
+      (files['data/products.csv'] = 'id,name,lang,stock\r\nhat,Blue hat,de,3\r\nshoe,Red shoe,en,4\r\n'),
+    (edited) => {
+      edited.files['prompts/wide.txt'] = '\ufeffWide'
+      fieldsOf(edited, 'banner')['prompt'] = { file: 'prompts/wide.txt' }
+    },
+    (edited) => (fieldsOf(edited, 'hero')['prompt'] = 'A harbour at dawn'),
+    ({ source }) => {
+      const { hero, ...others } = source.jobs
+      const { alt: _, ...same } = hero!
+      source.jobs = { ...others, hero: same as Job }
+    },
+  )
+  .map((edit): Edit => (edited) => {
+    edit(edited)
     return {}
-  },
-  ({ source }) => {
-    source.jobs['banner']!.assert = { max_bytes: 100_000 }
-    return {}
-  },
-  ({ source }) => {
-    source.jobs = Object.fromEntries(Object.entries(source.jobs).toReversed())
-    return {}
-  },
-  ({ files }) => {
-    files['data/products.csv'] = 'id,name,lang,stock\r\nhat,Blue hat,de,3\r\nshoe,Red shoe,en,4\r\n'
-    return {}
-  },
-  (edited) => {
-    edited.files['prompts/wide.txt'] = '\ufeffWide'
-    fieldsOf(edited, 'banner')['prompt'] = { file: 'prompts/wide.txt' }
-    return {}
-  },
-  (edited) => {
-    fieldsOf(edited, 'hero')['prompt'] = 'A harbour at dawn'
-    return {}
-  },
-  ({ source }) => {
-    const { hero, ...others } = source.jobs
-    const { alt: _, ...same } = hero!
-    source.jobs = { ...others, hero: same as Job }
-    return {}
-  },
-)
+  })
 
 const edits = fc.oneof(
   textEdits,

@@ -70,12 +70,6 @@ test('a model of no known family answers with addresses and has no usage', async
   expect(json.usage).toBeUndefined()
 })
 
-test('moderation and user are taken', async () => {
-  const sandbox = await runningSandbox()
-  const { status } = await create(sandbox, { ...modelA, moderation: 'low', user: 'u-1' })
-  expect(status).toBe(200)
-})
-
 const streams: readonly (readonly [string, (body: Json) => Promise<Answer>])[] = [
   ['image_generation', async (body) => create(await runningSandbox(), { ...modelA, stream: true, ...body })],
   [

@@ -191,22 +191,6 @@ test('a recording can be read and edited', async () => {
   expect(textIn(recording.folder)).not.toContain(new URL(gateway.url).host)
 })
 
-test('faults and latency apply on top, when recording and when replaying', async () => {
-  const faults = [{ endpoint: 'responses', action: 'status', status: 503, nth: 1 }] as const
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url, { faults })
-  const ask = async (sandbox: Sandbox) => await call(sandbox, '/v1/responses', { input: 'Hi', stream: true })
-  expect((await ask(recording)).status).toBe(503)
-  const live = await ask(recording)
-  expect(recordingsIn(recording.folder)).toHaveLength(1)
-  const cut = [{ action: 'drop-terminal', model: 'sandbox-x' }, { action: 'drop-terminal' }] as const
-  const replaying = await replayer(recording.folder, { faults: [...cut], latency: 1 })
-  const replay = await ask(replaying)
-  expect(live.text).toContain('event: response.completed')
-  expect(replay.text).not.toContain('event: response.completed')
-  expect(live.text.startsWith(replay.text.trim())).toBe(true)
-})
-
 test('with the real pace each event waits as long as when it was recorded', async () => {
   const gateway = await runningSandbox()
   const recording = await recorder(gateway.url)
