@@ -29,7 +29,6 @@ test.for<readonly [string, object]>([
   ],
   ['enum', { enum: ['a', 2, null] }],
   ['const', { const: { a: [1] } }],
-  ['array', { type: 'array', items: { type: 'boolean' }, minItems: 3, maxItems: 3 }],
   ['empty array', { type: 'array', maxItems: 0 }],
   ['unique items', { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 3, uniqueItems: true }],
   [
@@ -39,7 +38,6 @@ test.for<readonly [string, object]>([
   ['contains', { type: 'array', contains: { const: 7 } }],
   ['integer range', { type: 'integer', minimum: 3, maximum: 4 }],
   ['negative integers', { type: 'integer', maximum: -5 }],
-  ['open integer range', { type: 'integer', exclusiveMinimum: 3, exclusiveMaximum: 5 }],
   ['multiples', { type: 'integer', minimum: 1, maximum: 99, multipleOf: 7 }],
   ['number range', { type: 'number', minimum: 0, maximum: 1 }],
   ['narrow open range', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 0.001 }],
