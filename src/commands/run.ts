@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander'
-import { rescueFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import type { CostEstimate } from '../events/cost.ts'
@@ -109,7 +108,7 @@ async function runJobs(
         idempotencyHonoured: settings!.idempotencyHonoured.value,
         async connect() {
           opened = await connect(context, flags, settings!, gate, output)
-          return sharedOf(context, settings!, opened)
+          return sharedOf(settings!, opened)
         },
       }
       return run(whole, { ...options!, confirm })
@@ -145,7 +144,7 @@ async function connect(
   return await openGateway(context, own, settings, false, () => output, gate)
 }
 
-function sharedOf(context: Context, settings: Settings, { gateway, newSpending }: OpenGateway) {
+function sharedOf(settings: Settings, { gateway, newSpending }: OpenGateway) {
   return {
     gateway,
     newSpending,
@@ -153,6 +152,5 @@ function sharedOf(context: Context, settings: Settings, { gateway, newSpending }
     families: settings.families.value,
     profile: settings.profile.value,
     pollIntervalS: settings.pollInterval.value,
-    rescueFolder: rescueFolder(context),
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../support/local-server.ts'
@@ -243,4 +243,45 @@ test('a damaged image that came in the reply itself is paid for once', async () 
   for (const exit of [12, 13]) {
     expect(await startProgram(['run'], { env, cwd }).passWaits()).toBe(exit)
   }
+})
+
+const answer = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [] as unknown[] }
+answer.output.push({
+  type: 'message',
+  id: 'm',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: 'Two rivers', annotations: [] }],
+})
+
+test.each([
+  ['image create: { model: any, prompt: A boat }\n    out: boat.png', images(large), 'boat.png', large],
+  [
+    'respond: { model: m, input: Name a river }\n    out: a.txt',
+    json(answer),
+    'a.txt',
+    Buffer.from('Two rivers'),
+  ],
+])('what run rescued is taken by the next one: %s', async (manifest, reply, file, bytes) => {
+  const cwd = temporaryFolder()
+  const work = join(cwd, '.modelgate/work')
+  const server = await localServer(() => {
+    // The place of the result is lost while it is made.
+    const [key] = readdirSync(work)
+    rmSync(join(work, key!), { recursive: true })
+    writeFileSync(join(work, key!), '')
+    return reply
+  })
+  writeFileSync(join(cwd, 'modelgate.yaml'), `version: 1\njobs:\n  boat:\n    ${manifest}\n`)
+  const state = temporaryFolder()
+  const env = {
+    MODELGATE_BASE_URL: server.url,
+    MODELGATE_API_KEY: 'a-key-0123456789',
+    MODELGATE_STATE_DIR: state,
+  }
+  const run = () => startProgram(['run'], { env, cwd }).passWaits()
+  expect(await run()).toBe(10)
+  rmSync(work, { recursive: true })
+  expect([await run(), server.requests.length]).toEqual([0, 1])
+  expect(readFileSync(join(cwd, file)).equals(bytes)).toBe(true)
+  expect(readdirSync(join(state, 'rescued/run'))).toEqual([])
 })

@@ -1,3 +1,4 @@
+import { rescueFolder } from '../../config/paths.ts'
 import { Option, type Command } from 'commander'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
@@ -58,6 +59,7 @@ export function manifestCall(
     file,
     isSandbox: sandbox === true,
     next: (...words) => [program, 'run', ...words, ...same],
+    rescueFolder: rescueFolder(context),
     generating: isCiSet(env) ? ['--generate'] : [],
   }
 }

@@ -14,6 +14,7 @@ import { creationOf } from '../manifest/instance-body.ts'
 import type { StartedJob } from './started-jobs.ts'
 import { refuseChanged } from './task-inputs.ts'
 import type { Task, TaskResult } from './task.ts'
+import { recordRescue } from './rescued-result.ts'
 import { recordName, recoverResult, writeRecord } from './task-record.ts'
 import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
 
@@ -71,7 +72,12 @@ async function makeResult(
   const { context, gateway, project } = shared
   const began = context.clock.monotonic()
   await prepareFolder(context, task)
-  const made = await make(beginRun(shared, task))
+  const run = beginRun(shared, task)
+  const made = await make(run).catch(async (error: unknown) => {
+    if (error instanceof ModelgateError)
+      await recordRescue(task, shared.rescueFolder, error.facts.rescued ?? [])
+    throw error
+  })
   const { outputs } = made
   const seconds = Math.round(context.clock.monotonic() - began) / 1000
   const done: TaskResult = {

@@ -49,23 +49,26 @@ export async function removeTaskFolder(folder: string, { files }: Pick<TaskResul
  * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
  * whole. An image or a video has its final name only when it is; so it counts without the record, too, which a killed
  * process may not have come to write. Then it is not known how the result came about.
+ * @param rescued names of files that are whole by the digest of their rescue
  * @returns undefined where anything is missing, damaged or of another request
  */
 export async function recoverResult(
   context: FileContext,
   task: Pick<Task, 'instance' | 'key' | 'folder'>,
+  rescued: readonly string[] = [],
 ): Promise<TaskResult | undefined> {
   const { instance, folder } = task
   const inFolder = { ...context, cwd: folder }
   const record = await readRecord(inFolder, task)
-  const names = record?.result.outputs.map(({ path }) => path) ?? (await finalNames(task))
+  const found = await finalNames(task)
+  const names = record?.result.outputs.map(({ path }) => path) ?? (found.length > 0 ? found : rescued)
   try {
     const outputs: OutputFacts[] = []
     for (const [at, name] of names.entries()) {
       const facts = await factsOf(inFolder, instance, name)
       const isWhole =
         record === undefined
-          ? await isVerified(inFolder, instance, name)
+          ? rescued.includes(name) || (await isVerified(inFolder, instance, name))
           : facts?.sha256 === record.result.outputs[at]!.sha256
       if (facts === undefined || !isWhole) return undefined
       outputs.push(facts)

@@ -9,6 +9,7 @@ import type { Call, OperationContext, Outcome, Redactor } from '../../operations
 import type { Spending } from '../../operations/spending.ts'
 import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
+import { rescueFolderOf } from './rescued-result.ts'
 import type { Task } from './task.ts'
 
 export interface ExecuteCall {
@@ -82,7 +83,7 @@ export function beginRun(shared: ExecuteCall, task: Task): TaskRun {
     gateway,
     listener: { event: (event) => listen(event), async flush() {} },
     redactor,
-    rescueFolder,
+    rescueFolder: rescueFolder && rescueFolderOf(rescueFolder, task),
     spending,
     hasSent: () => hasSent,
   }

@@ -30,6 +30,7 @@ export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
         project: project.manifest.project,
         inputDigest: world.inputDigest,
         redactor: call.redactor,
+        rescueFolder: call.rescueFolder,
         timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
       }
     },

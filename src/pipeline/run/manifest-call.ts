@@ -14,6 +14,8 @@ export interface ManifestCall {
   readonly file: string | undefined
   /** Whether results come from the sandbox, and are kept apart. */
   readonly isSandbox: boolean
+  /** The folder for results that were paid for but cannot be written to their target. */
+  readonly rescueFolder: string | undefined
   /** The words of a command for the same manifest: `next('pick', 'hero', '2')` is `modelgate run pick hero 2`. */
   next(...words: string[]): readonly string[]
   /** What makes such a command generate where it would not by itself: `--generate` in CI. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { startedJobs } from '../execute/started-jobs.ts'
+import { takeRescued } from '../execute/rescued-result.ts'
 import { recoverResult } from '../execute/task-record.ts'
 import type { RecordedResult } from '../journal/history.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
@@ -8,6 +8,7 @@ import { placeOutputs } from '../plan/output-places.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { keepResult, workFolder, type Keeping } from './keep-result.ts'
 import type { OpenProject } from './open-project.ts'
+import type { RunCall } from './run-call.ts'
 
 /**
  * The lock with what an unfinished run has put in place, but did not get to lock.
@@ -66,7 +67,7 @@ async function isThere(
  */
 export async function takeUpReplies(
   keeping: Keeping,
-  { context, redactor }: { readonly context: OperationContext; readonly redactor: Redactor },
+  { context, redactor, rescueFolder }: Pick<RunCall, 'context' | 'redactor' | 'rescueFolder'>,
 ): Promise<void> {
   const { history, manifest } = keeping.project
   const open = [...history.intents.values()].filter(
@@ -83,7 +84,8 @@ export async function takeUpReplies(
     const instance = manifest.instances.get(id)
     if (instance === undefined) continue
     const request = { instance, key, variant, folder: workFolder(manifest.project.stateFolder, key) }
-    const left = await recoverResult(context, request)
+    const left =
+      (await recoverResult(context, request)) ?? (await takeRescued(context, request, rescueFolder))
     if (left !== undefined) await keepResult(keeping, request, left)
   }
 }

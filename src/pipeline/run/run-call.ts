@@ -32,7 +32,7 @@ export interface RunCall extends ManifestCall {
   /** Where the requests are made by workers; undefined for a run that makes them itself. */
   readonly queue: QueueCall | undefined
   /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
-  connect(): Promise<Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>>
+  connect(): Promise<Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs' | 'rescueFolder'>>
 }
 
 /** A queue, and the store that all of its machines share. */

@@ -28,6 +28,7 @@ function callIn(files: Readonly<Record<string, string>>): { folder: string; call
     file: undefined,
     isSandbox: false,
     next: (...words) => ['modelgate', 'run', ...words],
+    rescueFolder: undefined,
     generating: [],
   }
   return { folder, call }

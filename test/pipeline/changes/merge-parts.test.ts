@@ -52,6 +52,7 @@ async function merge({ context }: Bench, folders: readonly string[] = ['parts'])
     file: undefined,
     isSandbox: false,
     next: (...words) => ['modelgate', 'run', ...words],
+    rescueFolder: undefined,
     generating: [],
   }
   const outcome = await mergeParts(call, folders)

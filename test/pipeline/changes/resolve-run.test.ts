@@ -25,6 +25,7 @@ async function resolve({ context }: Bench) {
     file: undefined,
     isSandbox: false,
     next: (...words) => ['modelgate', 'run', ...words],
+    rescueFolder: undefined,
     generating: [],
     listener: { event: (event) => void events.push(event), async flush() {} },
   })

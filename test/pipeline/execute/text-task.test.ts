@@ -270,6 +270,6 @@ test('an answer that cannot be written is rescued', async () => {
   const error = await executeTask({ ...shared, gateway: stop }, task).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ exit: 'io', facts: { billed: 'yes' } })
   const [path] = (error as ModelgateError).facts.rescued!
-  expect(dirname(path!)).toBe(join(folder, 'rescued'))
+  expect(dirname(path!)).toBe(join(folder, 'rescued/run', task.key))
   expect(readFileSync(path!, 'utf8')).toMatch(/\w/)
 })

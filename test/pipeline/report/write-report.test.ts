@@ -37,6 +37,7 @@ async function report(
     file: undefined,
     isSandbox: false,
     next: (...words) => ['modelgate', 'run', ...words],
+    rescueFolder: undefined,
     generating: [],
     ...changes,
   }

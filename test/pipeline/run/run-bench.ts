@@ -58,6 +58,7 @@ export async function runBench(
       file: undefined,
       isSandbox: false,
       next: (...words) => ['modelgate', 'run', ...words],
+      rescueFolder: undefined,
       generating: [],
       listener: { event: (event) => void events.push(event), async flush() {} },
       prices,
