@@ -1,7 +1,7 @@
 import { fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomHex, type Clock } from '../context.ts'
-import { FileError } from '../errors.ts'
+import { FileError, ModelgateError } from '../errors.ts'
 import { countOf, isObject, stringOf, type JsonObject } from '../json.ts'
 import { closeAfterReading, readError, shownPath, systemCode } from './file-error.ts'
 import { appendLine, monthFile, monthFiles } from './month-files.ts'
@@ -41,7 +41,8 @@ export interface Ledger {
   /**
    * What was created since a time, and stands before an entry; all of it without one.
    * @param since milliseconds since 1970
-   * @throws FileError also when the entry is not there
+   * @throws FileError also when the entry is not there; ModelgateError `ledger_damaged` (exit 15) for a line that says
+   *   nothing: it could be a creation of any number
    */
   createdBefore(since: number, id?: string): readonly LedgerEntry[]
 }
@@ -134,6 +135,8 @@ function createReader(folder: string, since: number): LedgerReader {
         const start = text.lastIndexOf(lineStart)
         const record = start === -1 ? undefined : parse(text.slice(start))
         const key = `${file}:${line}`
+        const rest = start > 0 ? text.slice(0, start) : record === undefined ? text : ''
+        if (!isCut(rest)) throw damaged(join(folder, file), line + 1)
         // What a crash has torn was a creation, as far as anybody knows.
         if (record === undefined || start > 0) entries.set(key, { entry: torn, file, line })
         else entries.delete(key)
@@ -204,6 +207,24 @@ function createLineReader(path: string, from: string): LineReader {
       }
     },
   }
+}
+
+/**
+ * Whether a line that is no record, or what stands before a record in it, is at most cut, as a kill or a full disk leaves it.
+ */
+function isCut(text: string): boolean {
+  if (text === '' || lineStart.startsWith(text)) return true
+  if (!text.startsWith(lineStart) || /[^ -~]/.test(text)) return false
+  return !text.endsWith('}') || parse(text) !== undefined
+}
+
+function damaged(path: string, line: number): ModelgateError {
+  const message = `Line ${line} of ${shownPath(path)} is damaged: what was created cannot be counted.`
+  return new ModelgateError('limit', 'ledger_damaged', message, {
+    phase: 'config',
+    billed: 'no',
+    hint: 'Remove that line, or count from a later time with MODELGATE_COUNT_SINCE.',
+  })
 }
 
 const torn: LedgerEntry = { id: '', count: 1, amount: null, currency: null }

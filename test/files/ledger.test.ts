@@ -105,13 +105,30 @@ test('what a crash has torn is counted as one, and the lines around it as they a
   await ledger.add(some(3), false)
   appendFileSync(file, '{"time":"2026-11-22T12:00:00.000Z","id":"torn","cou')
   await ledger.add(some(5), false)
-  appendFileSync(file, '\0\0\0\0\n{"time":"2026-11-22T12:00:00.000Z"\n')
+  appendFileSync(file, '{"time":"2026-11-22T12:00:00.000Z"\n')
   const own = await ledger.add(some(1), false)
-  expect(total(ledger, own)).toBe(3 + 1 + 5 + 2)
+  expect(total(ledger, own)).toBe(3 + 1 + 5 + 1)
   const glued = readFileSync(file, 'utf8').replace('"cou\n', '"cou')
   writeFileSync(file, glued)
   // Nobody has read it before.
-  expect(total(openLedger(state, clock), own)).toBe(3 + 1 + 5 + 2)
+  expect(total(openLedger(state, clock), own)).toBe(3 + 1 + 5 + 1)
+})
+
+test.each([
+  ['NULs', '\0\0\0\0'],
+  ['noise', '\u009d\u0012#+'],
+  ['NULs in place of the end of a line', '{"time":"2026-11-22T12:00:00.000Z","id":"a","count":9}\0'],
+  ['a record of which a bracket has flipped', '{"time":"2026-11-22T12:00:00.000Z","id":"a","count":9[}'],
+])('damage refuses whatever is to be counted, with the line: %s', async (_, damage) => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  appendFileSync(file, damage)
+  const own = await ledger.add(some(1), false)
+  const error = await Promise.resolve()
+    .then(() => ledger.createdBefore(noon, own))
+    .catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ exitCode: 15, code: 'ledger_damaged', facts: { billed: 'no' } })
+  expect((error as Error).message).toMatch(/^Line 2 of .*2026-11\.jsonl" is damaged/)
 })
 
 test('of a line that follows on a single character both count', async () => {
@@ -290,11 +307,7 @@ test('processes together never exceed a limit, however they are interleaved', as
 
 // A run asks again and again, and reads only what has been added.
 test('who asks again is told the same as who asks for the first time', async () => {
-  const torn = [
-    '{"time":"2026-11-22T12:00',
-    '{"time":"2026-11-22T12:00:00.000Z","id":"torn","count":2}',
-    '\0\0',
-  ]
+  const torn = ['{"time":"2026-11-22T12:00', '{"time":"2026-11-22T12:00:00.000Z","id":"torn","count":2}']
   const step = fc.oneof(
     fc.record({ does: fc.constant('add'), count: fc.integer({ min: 1, max: 4 }) }),
     fc.record({ does: fc.constantFrom('giveBack', 'correct'), at: fc.nat() }),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../support/local-server.ts'
@@ -99,6 +99,7 @@ async function brokenGateway(kind: keyof typeof kinds, fault: ServerReply | 'clo
   return {
     cwd,
     run,
+    state: env.MODELGATE_STATE_DIR,
     created: () => created,
     asked: () => server.requests,
     mend: () => void (isMended = true),
@@ -284,4 +285,31 @@ test.each([
   expect([await run(), server.requests.length]).toEqual([0, 1])
   expect(readFileSync(join(cwd, file)).equals(bytes)).toBe(true)
   expect(readdirSync(join(state, 'rescued/run'))).toEqual([])
+})
+
+test.each([
+  [
+    'a folder that leads out of the project',
+    (cwd: string) => symlinkSync(temporaryFolder(), join(cwd, 'art')),
+  ],
+  ['a folder that leads nowhere', (cwd: string) => symlinkSync(join(cwd, 'gone'), join(cwd, 'art'))],
+  ['a file in place of a folder', (cwd: string) => writeFileSync(join(cwd, 'art'), '')],
+])('%s is found before anything is paid for', async (_, prepare) => {
+  const { cwd, run, created } = await brokenGateway('image', text(''))
+  prepare(cwd)
+  const manifest = kinds.image.manifest.replace('out: ', 'out: art/')
+  writeFileSync(join(cwd, 'modelgate.yaml'), `version: 1\njobs:\n  boat:\n    ${manifest}\n`)
+  const { code, err } = await run('run')
+  expect([code, created()]).toEqual([10, 0])
+  expect(err).toContain('"art/boat.png" cannot be')
+})
+
+test('a damaged ledger refuses what a limit would have to count', async () => {
+  const { run, created, state } = await brokenGateway('image', whole(large, 'image/png'))
+  const limit = { MODELGATE_MAX_CREATES: '5' }
+  expect((await run(kinds.image.command, undefined, limit)).code).toBe(0)
+  appendFileSync(join(state, 'ledger/2026-01.jsonl'), '\0\0\0\n')
+  const { code, err } = await run(`${kinds.image.command} --force`, undefined, limit)
+  expect([code, created()]).toEqual([15, 1])
+  expect(err).toMatch(/Line 2 of .* is damaged.*\n {2}hint: Remove that line/)
 })

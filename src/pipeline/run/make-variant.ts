@@ -1,5 +1,7 @@
 import { asModelgateError } from '../../errors.ts'
 import type { Assessment, Variant } from '../plan/assessment.ts'
+import { possiblePaths } from '../plan/output-places.ts'
+import { checkPlace } from '../store/place-output.ts'
 import { keepResult } from './keep-result.ts'
 import { folderOf } from './request-records.ts'
 import type { MadeVariant, Run } from './run-call.ts'
@@ -23,6 +25,8 @@ const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, 
 /** Has it made, and stores the result and its record. */
 async function make(run: Run, { instance }: Assessment, { key, number }: Variant): Promise<MadeVariant> {
   const request = { instance, key, variant: number }
+  const { manifest } = run.project
+  for (const path of possiblePaths(instance, run.world.now).flat()) await checkPlace(manifest.project, path)
   const { task, error, created } = await run.maker.make(run, request)
   if (task === null) return { ...nothing, error, created }
   try {

@@ -141,16 +141,25 @@ interface Place {
   readonly name: string
 }
 
+/**
+ * Whether an output can be placed, before it is paid for: no link on the way leads out of the project, or nowhere.
+ * @throws FileError
+ */
+export async function checkPlace(project: Project, path: string): Promise<void> {
+  // Nothing leads out of a folder that is not there yet.
+  if ((await look(project.outputFolder)) !== undefined) await findPlace(project, path, false)
+}
+
 /** Finds where an output is to be written, through links that stay in the output folder, and makes its folders. */
-async function findPlace(project: Project, path: string): Promise<Place> {
+async function findPlace(project: Project, path: string, makes = true): Promise<Place> {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
   try {
-    if (project.isSandbox) await makeFolder(project.outputFolder)
+    if (project.isSandbox && makes) await makeFolder(project.outputFolder)
     const root = await realpath(project.outputFolder)
     const names = path.split('/')
     const name = names.pop()!
     let folder = root
-    for (const each of names) folder = await enterFolder(root, join(folder, each), path)
+    for (const each of names) folder = await enterFolder(root, join(folder, each), path, makes)
     const final = join(folder, name)
     if (!(await look(final))?.isSymbolicLink()) return { folder, name }
     // The file that it leads to is the output; one that leads nowhere is in the way.
@@ -163,8 +172,9 @@ async function findPlace(project: Project, path: string): Promise<Place> {
   }
 }
 
-async function enterFolder(root: string, folder: string, path: string): Promise<string> {
-  if ((await look(folder))?.isDirectory()) return folder
+async function enterFolder(root: string, folder: string, path: string, makes: boolean): Promise<string> {
+  const found = await look(folder)
+  if (found?.isDirectory() || (found === undefined && !makes)) return folder
   await mkdir(folder).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })
