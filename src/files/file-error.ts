@@ -108,7 +108,8 @@ const withHint = (hint: string | undefined, cause: unknown) =>
 
 /** Quotes a word for a POSIX shell, if necessary. */
 export function shellWord(text: string): string {
-  return /^[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+  // A shell takes a tilde at the start for a home folder.
+  return /^(?!~)[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** Closes a file that was only read: what the system says of that changes nothing about what has been read. */

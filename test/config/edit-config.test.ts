@@ -172,6 +172,15 @@ test('nothing is written that would not be read', async () => {
       HOME/.config/modelgate/config.yaml: profiles.a cannot be changed without changing other settings.
       hint: The file uses anchors and aliases there: change it in an editor."
     `)
+  const bomb = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    .map(
+      (level) =>
+        `  p${level}: &p${level} [${Array(9)
+          .fill(level === 1 ? 'x' : `*p${level - 1}`)
+          .join(', ')}]`,
+    )
+    .join('\n')
+  expect(await failure({ user: `profiles:\n${bomb}\n` }, set('quiet', true))).toMatch(/^2 config_/)
   const homeless = { ...configPlace().context, home: '' }
   expect(await failureOf(() => editUserFile(homeless, [set('quiet', true)]))).toMatchInlineSnapshot(`
     "2 config_invalid (config)

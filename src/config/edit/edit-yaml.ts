@@ -17,12 +17,19 @@ type Entry = Pair<ParsedNode, ParsedNode | null>
  */
 export async function editYaml(text: string, given: Change): Promise<string | undefined> {
   const yaml = await import('yaml')
-  const read = (source: string): unknown => yaml.parse(source, { maxAliasCount: -1 }) ?? {}
+  // More aliases than that, counted as they unfold, are an attack.
+  const read = (source: string): unknown => yaml.parse(source, { maxAliasCount: 100 }) ?? {}
   // Data that was read as YAML has mappings without a prototype, which would be another value.
   const { path, value } = given
   const change: Change = { path, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
-  const expected = changedData(read(text), change)
-  if (isDeepStrictEqual(read(text), expected)) return text
+  let expected: unknown
+  try {
+    const before = read(text)
+    expected = changedData(before, change)
+    if (isDeepStrictEqual(before, expected)) return text
+  } catch {
+    return undefined
+  }
   for (const edit of [editLines, editDocument]) {
     try {
       const edited = edit(yaml, text, change)

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import { resultOf } from '../lock/block-shape.ts'
 import { lanes as laneNames } from '../manifest/manifest.ts'
 import type { LanesDocument } from './queue-lanes.ts'
@@ -101,9 +102,24 @@ export function queueDocument<Kind extends keyof Kinds>(kind: Kind, value: unkno
   if (value === undefined) return undefined
   const found = v.safeParse(shapes[kind], value)
   if (found.success) return found.output as Kinds[Kind]
-  throw new UsageError(`The queue holds a ${kind} document that this version of modelgate cannot read.`, {
+  throw unreadable(`a ${kind} document`)
+}
+
+/** The JSON of a document as a server keeps it. @throws UsageError `queue_document` for one that is spoilt */
+export function parseDocument(name: string, json: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (isObject(value)) return value
+  } catch {
+    // Told below.
+  }
+  throw unreadable(`the document ${JSON.stringify(name.slice(0, 100))}`)
+}
+
+function unreadable(what: string): UsageError {
+  return new UsageError(`The queue holds ${what}, which this version of modelgate cannot read.`, {
     code: 'queue_document',
     phase: 'config',
-    hint: 'Use the same version of modelgate for a run and all of its workers.',
+    hint: 'Use the same version of modelgate for a run and all of its workers; a spoilt queue needs another name.',
   })
 }

@@ -1,3 +1,4 @@
+import { parseDocument } from './document-shapes.ts'
 import { Client, type Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Clock } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -268,7 +269,7 @@ function readRows(names: readonly string[], rows: readonly ReadRow[]): Snapshot 
   for (const { name, version, value } of rows) {
     if (name === null) continue
     versions.set(name, version)
-    if (value !== null) documents.set(name, JSON.parse(value) as JsonObject)
+    if (value !== null) documents.set(name, parseDocument(name, value))
   }
   return { names, documents, versions, now: Number(rows[0]!.now) }
 }

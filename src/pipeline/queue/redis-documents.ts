@@ -1,3 +1,4 @@
+import { parseDocument } from './document-shapes.ts'
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Clock } from '../../context.ts'
@@ -228,7 +229,7 @@ function snapshotOf(names: readonly string[], now: number, values: ReadReply[3])
     if (value === null || value === undefined) continue
     const end = value.indexOf('\n')
     versions.set(name, value.slice(0, end))
-    documents.set(name, JSON.parse(value.slice(end + 1)) as JsonObject)
+    documents.set(name, parseDocument(name, value.slice(end + 1)))
   }
   return { names, documents, versions, now }
 }

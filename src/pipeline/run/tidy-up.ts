@@ -75,8 +75,10 @@ async function removeIncomplete(
     await removeFrom(join(outputFolder, folder), (name) => names.has(name))
   }
   await removeFrom(join(stateFolder, 'store'), () => true)
-  for (const key of await namesIn(join(stateFolder, 'candidates'))) {
-    await removeFrom(join(stateFolder, 'candidates', key), () => true)
+  for (const name of ['candidates', 'work']) {
+    for (const key of await namesIn(join(stateFolder, name))) {
+      await removeFrom(join(stateFolder, name, key), () => true)
+    }
   }
   for (const name of await namesIn(join(stateFolder, 'jobs'))) {
     const folder = join(stateFolder, 'jobs', name)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { sleep } from '../../context.ts'
 import { changeFrames } from '../faults/change-reply.ts'
 import {
@@ -53,6 +54,9 @@ async function play(connection: ClientConnection, reply: Reply, fault: FaultRule
 
 type WritePiece = (bytes: Uint8Array) => Promise<void>
 
+/** How many frames without a pause are sent in a turn of the event loop. */
+const framesPerTurn = 100
+
 /** Returns true when the fault has ended the connection. */
 async function send(
   connection: ClientConnection,
@@ -63,9 +67,12 @@ async function send(
   const { pace, clock, signal } = connection
   const breaksAt = interruption && breakingPoint(interruption.at, interruption.event)
   let isDue = true
+  let count = 0
   for await (const frame of frames) {
     const wait = pace(frame.pause)
     if (wait > 0) await sleep(clock, wait, signal)
+    // Others have their turn, and so has a signal that ends the sandbox.
+    else if (++count % framesPerTurn === 0) await setImmediate()
     if (signal.aborted) return true
     const bytes = frameBytes(frame)
     const offset = isDue ? breaksAt?.(bytes, frame.role) : undefined

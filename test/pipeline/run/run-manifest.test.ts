@@ -515,6 +515,7 @@ describe('what a killed run has left', () => {
       `.modelgate/jobs/20261122T120000000-0123456789abcdef/.record.${part}`,
       `.modelgate/work/${key}/1.png`,
       `.modelgate/work/${'0'.repeat(64)}/1.png`,
+      `.modelgate/work/${'0'.repeat(64)}/.1.png.${part}`,
     ]) {
       bench.write(path, '')
     }
@@ -531,6 +532,7 @@ describe('what a killed run has left', () => {
     expect(bench.list('.').filter((name) => name.endsWith('.mgpart'))).toEqual([])
     expect(bench.list('.modelgate/store').filter((name) => name.endsWith('.mgpart'))).toEqual([])
     expect([bench.list('.modelgate/jobs'), bench.list('.modelgate/work')]).toEqual([[], ['0'.repeat(64)]])
+    expect(bench.list(`.modelgate/work/${'0'.repeat(64)}`)).toEqual(['1.png'])
   })
 
   test('stays while another manifest of the folder is being run', async () => {

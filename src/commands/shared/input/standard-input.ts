@@ -36,7 +36,11 @@ export async function readPrompt(context: Context, source: PromptSource): Promis
   if (noStdin || isStandardInputClaimed(context)) return argument
   const { kind, consumed } = context.stdin
   if (kind === 'terminal' || kind === 'empty') return argument
-  if (argument === undefined) return await readStandardInputText(context, 'the piped prompt')
+  if (argument === undefined) {
+    const act = () => notice('Waiting for the prompt on standard input, an open pipe.')
+    const steps = kind === 'pipe' ? [{ afterMs: noticeAfterMs, act }] : []
+    return await readStandardInputText(context, 'the piped prompt', steps)
+  }
   if (!joins) return argument
   if (consumed !== 'none') {
     if (consumed === 'some') notice(leftAlone)

@@ -204,7 +204,10 @@ test('without a prompt, with "-", or from a file there is no time-out', async ()
     stdin.send('late')
     stdin.end()
     expect(await reading).toContain('late')
-    expect(notices.filter((line) => line.startsWith('Waiting'))).toEqual([])
+    const isToldOf = kind === 'pipe' && argument === undefined
+    expect(notices.filter((line) => line.startsWith('Waiting'))).toEqual(
+      isToldOf ? ['Waiting for the prompt on standard input, an open pipe.'] : [],
+    )
   }
 })
 
