@@ -144,7 +144,9 @@ export class ModelgateError extends Error {
 
   constructor(exit: ExitName, code: string, message: string, facts: ErrorFacts = {}) {
     super(message, { cause: facts.cause })
-    this.exit = exit
+    // Of 5 and 6 a script may believe that nothing was paid.
+    const isPaid = facts.billed === 'yes' && (exit === 'later' || exit === 'notSent')
+    this.exit = isPaid ? 'running' : exit
     this.code = code
     this.facts = withoutUndefined(facts)
   }

@@ -68,10 +68,18 @@ describe('amend', () => {
     ['later', 'ModelgateError', ModelgateError],
   ])('gives an error that comes to end in %s the class %s', (exit, name, constructor) => {
     const error = new ModelgateError('notSent', 'not_sent_dns', 'No such host.', { phase: 'connect' })
-    const amended = error.amend({ exit, code: 'unreachable', billed: 'yes' })
+    const amended = error.amend({ exit, code: 'unreachable', billed: 'maybe' })
     expect(amended).toBeInstanceOf(constructor)
     expect(amended).toMatchObject({ name, exit, code: 'unreachable', message: 'No such host.' })
-    expect(amended.facts).toEqual({ phase: 'connect', billed: 'yes' })
+    expect(amended.facts).toEqual({ phase: 'connect', billed: 'maybe' })
+  })
+
+  // A script repeats the call after 5 and 6.
+  test.each(['later', 'notSent'] as const)('of what was billed never ends in %s', (exit) => {
+    const error = new ModelgateError(exit, 'gateway_busy', 'Busy.')
+    expect(error.amend({ billed: 'yes' }).exitCode).toBe(11)
+    expect(new ModelgateError(exit, 'gateway_busy', 'Busy.', { billed: 'yes' }).exitCode).toBe(11)
+    expect(new ModelgateError('io', 'no_space', 'Full.', { billed: 'yes' }).amend({ exit }).exitCode).toBe(11)
   })
 
   test('leaves out a hint that is given as null', () => {

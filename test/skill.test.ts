@@ -31,7 +31,7 @@ describe('each command line of SKILL.md is accepted', () => {
     const dry = ['--sandbox', '--dry-run'].filter((flag) => !words.includes(flag))
     const stdin = line.includes(' < ') ? { stdin: 'some notes' } : {}
     // A look-up needs a job, which a dry run does not.
-    const argv = isCall || words[0] === 'video' ? [...words, ...dry] : words
+    const argv = isCall || words[0] === 'video' || words[0] === 'wait' ? [...words, ...dry] : words
     const env = { MODELGATE_STATE_DIR: temporaryFolder() }
     const { code, out, err } = await runMain(argv, { cwd, env, ...stdin })
     expect([code, err.replaceAll(/^.*joined.*\n/gm, '')]).toEqual([0, expect.any(String)])

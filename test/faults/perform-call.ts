@@ -138,6 +138,9 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   expectNoKey('standard error', stderr.bytes, key)
   expectNoKeyBelow(home, key)
   expectOneCreation(server.requests.slice(done), trouble)
+  // Whoever repeats the call after 5 and 6 pays for nothing twice.
+  const isPaid = /was billed|"billed":"yes"/.test(stderr.text)
+  expect([5, 6].includes(exit) && isPaid, `exit ${exit}, and billed`).toBe(false)
   return {
     exit,
     stdout: stdout.text,

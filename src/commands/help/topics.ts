@@ -108,7 +108,7 @@ const exitCodesTopic: Topic = {
     },
   ],
   examples: [
-    ['modelgate video wait --last; test $? -eq 11 && echo "not yet"'],
+    ['modelgate wait --last; test $? -eq 11 && echo "not yet"'],
     ['modelgate generate --json -m MODEL "Hi" 2>error.json || jq -r .error.code error.json'],
   ],
 }
@@ -185,13 +185,13 @@ const money: Topic = {
     },
     {
       heading: 'Never paid for twice:',
-      text: 'A job is on record before waiting begins: video wait and response wait go on in any shell. What a full disk refuses is kept in the rescue folder, with its path told.',
+      text: 'A job is on record before waiting begins: modelgate wait goes on in any shell, and fetches what is made and could not be fetched, free; modelgate jobs lists it. What a full disk refuses is kept in the rescue folder, with its path told.',
     },
   ],
   examples: [
     ['modelgate image create -m MODEL --dry-run "A hill"'],
     ['modelgate generate -m MODEL --retry never "Hi"'],
-    ['modelgate video wait --last', 'go on waiting for a job that is paid for'],
+    ['modelgate wait --last', 'fetch what is paid for'],
   ],
 }
 
@@ -266,7 +266,7 @@ const pipelines: Topic = {
     ['modelgate run --check', 'is everything as it was approved?'],
     ['modelgate image create -m MODEL --skip-existing -o art/hill.png "A hill"'],
     ['modelgate video generate -m MODEL --no-wait "A boat"'],
-    ['modelgate video wait --all -o clips/'],
+    ['modelgate wait --all -o clips/'],
   ],
 }
 
