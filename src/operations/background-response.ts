@@ -83,7 +83,7 @@ export async function startBackground(
     }
     if (hasText(run)) await run.finish()
   }
-  return run.settle(work, (error) => withResume(followed, plan, error))
+  return run.settle(work, (error) => withResume(followed, plan, error, call.hasSent()))
 }
 
 /** The reply to a request that was not streamed: usually that the response is queued. */
@@ -138,7 +138,7 @@ export async function follow(
 
 /** How look-ups are made and reported. */
 export function waitOptions(
-  { context, listener }: Call,
+  { context, listener, hasSent }: Call,
   run: TextRun,
   followed: FollowedResponse,
   { pollIntervalS, deadlineMs }: Pick<BackgroundPlan, 'pollIntervalS' | 'deadlineMs'>,
@@ -151,6 +151,7 @@ export function waitOptions(
     deadlineMs,
     isNew: isNew(stored, context),
     isUnverified: stored === undefined,
+    isOwn: hasSent(),
     onReport(report, { elapsedMs }) {
       const { state, status, progress } = report
       const elapsed_s = Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10
@@ -192,6 +193,7 @@ export function withResume(
   { place }: FollowedResponse,
   { resume }: Pick<BackgroundPlan, 'resume'>,
   error: ModelgateError,
+  isOwn: boolean,
 ): ModelgateError {
   const { id, after } = place
   if (id === undefined || resume === undefined) return error
@@ -200,8 +202,8 @@ export function withResume(
   const command = resume(id, after < 0 ? undefined : after)
   const next = leadTo('The response goes on at the gateway; to wait for it: ', command)
   const phase = error instanceof Interrupted ? 'wait' : undefined
-  // What runs has not been paid for yet.
-  const billed = error.exit === 'running' ? 'maybe' : 'yes'
+  // What runs has not been paid for yet, and who only looks pays nothing.
+  const billed = error.exit === 'running' ? 'maybe' : isOwn ? 'yes' : 'no'
   const known = error.amend({ remoteId: id, billed, ...next, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known

@@ -74,7 +74,7 @@ function withResumeIfSent(
 ): ModelgateError {
   return error.exit === 'notSent'
     ? error.amend({ remoteId: followed.place.id })
-    : withResume(followed, plan, error)
+    : withResume(followed, plan, error, false)
 }
 
 async function takeWhole(
@@ -115,7 +115,7 @@ export async function lookUpState(
     // The look-up succeeded whatever the state is: the document is complete.
     const verdict = hasEnded(report) ? run.decoder.verdict(false) : stillRunning(report)
     if (verdict === undefined) await run.finish()
-    return verdict && withResume(followed, plan, verdict)
+    return verdict && withResume(followed, plan, verdict, false)
   })
 }
 

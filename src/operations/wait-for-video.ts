@@ -28,6 +28,8 @@ export interface WaitPlan extends SavePlan {
   readonly pollIntervalS: number | undefined
   /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
   readonly deadlineMs: number | undefined
+  /** Whether the job is paid for by whoever waits; by default if this call has started it. */
+  readonly isOwn?: boolean
   /** Runs the saving of the videos when it is its turn, if several jobs are waited for; by default at once. */
   readonly takeTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
@@ -81,6 +83,7 @@ export async function waitAndSave(
     first,
     isNew: isNew(stored, context),
     isUnverified: stored === undefined && first === undefined,
+    isOwn: plan.isOwn ?? call.hasSent(),
     goOn: leadTo('To go on waiting: ', plan.resume(job.id)),
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found

@@ -173,7 +173,7 @@ test('a manifest runs, once, and its assets are shown on a page', async () => {
   expect([first.exit, first.stdout.toString().trim().split('\n').length]).toEqual([0, 8])
   const second = await call(cwd, ['run', '--sandbox']).ended
   expect([second.exit, second.stderr]).toEqual([0, '8 instances: 8 fresh\n'])
-  const report = await call(cwd, ['run', 'report', '--sandbox']).ended
+  const report = await call(cwd, ['run', 'report', '--embed', '--sandbox']).ended
   expect([report.exit, report.stdout.toString()]).toEqual([0, 'report.html\n'])
   const page = readFileSync(join(cwd, 'report.html'), 'utf8')
   expect(page).toMatch(/^<!doctype html>/i)

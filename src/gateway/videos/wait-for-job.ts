@@ -55,6 +55,8 @@ export interface WaitOptions<Report extends PolledReport = JobReport> {
   readonly isNew?: boolean | undefined
   /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
+  /** Whether this call has started the job, and pays for it; a look-up alone bills nothing. */
+  readonly isOwn?: boolean | undefined
   /** How to resume the wait, as a sentence or a command: the hint of every error. */
   readonly goOn?: Pick<ErrorFacts, 'hint' | 'next'> | undefined
   /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
@@ -95,14 +97,15 @@ export async function waitForEnd<Report extends PolledReport>(
     return await pollUntilEnd(gateway, job, options)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
-    const { goOn, isUnverified } = options
-    if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, goOn)
+    const { goOn, isUnverified, isOwn } = options
+    if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, options)
     const mayNotExist = isUnverified === true && (error.exit === 'usage' || isUnknownJob(error))
+    const looksInVain = error.exit === 'later' || error.exit === 'notSent'
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw error.amend({
       remoteId: job.id,
       // The job exists, even if the look-up failed.
-      billed: mayNotExist ? undefined : 'yes',
+      billed: mayNotExist ? undefined : looksInVain && !isOwn ? 'no' : 'yes',
       phase: error instanceof Interrupted ? 'wait' : undefined,
       ...(goesOn ? goOn : {}),
     })
@@ -113,10 +116,10 @@ export async function waitForEnd<Report extends PolledReport>(
 function notReached(
   error: ModelgateError,
   { id }: { readonly id: string },
-  goOn?: Pick<ErrorFacts, 'hint' | 'next'>,
+  { goOn, isOwn }: Pick<WaitOptions, 'goOn' | 'isOwn'>,
 ): ModelgateError {
   const hint = [error.facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ')
-  return error.amend({ exit: 'later', remoteId: id, billed: 'yes', ...goOn, hint })
+  return error.amend({ exit: 'later', remoteId: id, billed: isOwn ? 'yes' : 'no', ...goOn, hint })
 }
 
 async function pollUntilEnd<Report extends PolledReport>(

@@ -111,16 +111,16 @@ export const localSide: readonly FaultRow[] = [
   },
   {
     id: 'G7',
-    fault: 'the folder of an output is missing',
-    happens: 'said before anything is sent',
+    fault: 'the folder of an output is missing, or is a file',
+    happens: 'made; or said before anything is sent',
     tried: [
       {
-        name: 'no folder',
+        name: 'a device in its place',
         where: hasFile,
-        trouble: (_, { leaves }) => ({ more: ['-o', `missing/${Object.keys(leaves.files)[0]}`] }),
+        trouble: (_, { leaves }) => ({ more: ['-o', `/dev/null/${Object.keys(leaves.files)[0]}`] }),
         expects: every({
           exit: 10,
-          says: /the folder "missing" does not exist/,
+          says: /not a folder/,
           attempts: 0,
           leaves: 'nothing',
         }),

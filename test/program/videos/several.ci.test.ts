@@ -176,7 +176,6 @@ test.each<[string, readonly string[], number, string]>([
   ['ids and --all', ['wait', 'a_job', '--all'], 2, 'Give ids, --last or --all'],
   ['ids and --last', ['wait', 'a_job', 'b_job', '--last'], 2, 'Give either ids or --last'],
   ['a dry run', ['wait', 'a_job', 'b_job', '--dry-run'], 2, 'show one request: give one id.'],
-  ['a missing folder', ['wait', 'a_job', 'b_job', '-o', 'none/'], 10, 'mkdir -p'],
 ])('%s is refused before anything is asked', async (_, words, exit, says) => {
   const { workspace, gateway } = await withJobs([])
   const { code, err } = await workspace.run(words)
