@@ -28,7 +28,7 @@ export interface WaitPlan extends SavePlan {
   readonly pollIntervalS: number | undefined
   /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
   readonly deadlineMs: number | undefined
-  /** Whether the job is paid for by whoever waits; by default if this call has started it. */
+  /** Whether an error is to say that the job is paid for; by default if this call has started it. */
   readonly isOwn?: boolean
   /** Runs the saving of the videos when it is its turn, if several jobs are waited for; by default at once. */
   readonly takeTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>

@@ -38,7 +38,7 @@ export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobRepor
   const stored = await store.find(job.id)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
   const named = { ...job, stored }
-  const outcome = await waitForVideo(call, 'video wait', named, { ...plan, deadlineMs, isOwn: true }, first)
+  const outcome = await waitForVideo(call, 'video wait', named, { ...plan, deadlineMs, isOwn: false }, first)
   // Nobody will look it up again.
   const isOver = outcome.kind === 'failed' ? outcome.error.exit === 'failed' : outcome.failure === undefined
   if (isOver && stored !== undefined) await store.forget([stored])

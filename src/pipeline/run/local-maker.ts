@@ -104,8 +104,9 @@ async function make(making: Making, request: Request): Promise<Attempted> {
     return { task, error: null, created }
   } catch (thrown) {
     const error = realError(asModelgateError(thrown, false))
-    const isEarlierBilled = mayBeBilled && billedOf(error) === 'no'
-    return { task: null, error: isEarlierBilled ? error.amend({ billed: 'maybe' }) : error, created }
+    // The look-up that failed bills nothing; what it looked for is made, or being made.
+    const earlier = isStarted() ? 'yes' : mayBeBilled ? 'maybe' : 'no'
+    return { task: null, error: billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error, created }
   }
 }
 

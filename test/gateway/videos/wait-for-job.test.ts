@@ -137,9 +137,11 @@ describe('a look-up that fails does not fail the job', () => {
       exitCode: 5,
       code: 'look_ups_failed',
       message: expect.stringContaining('Looking up the job failed 10 times in a row') as string,
-      facts: { remoteId: id, billed: 'yes', ...goOn, httpStatus: 503 },
+      facts: { remoteId: id, billed: 'no', ...goOn, httpStatus: 503 },
     })
     expect(failed).toHaveLength(9)
+    const own = await waited(Array<ServerReply>(10).fill(busy), { isOwn: true })
+    expect(own.outcome).toMatchObject({ exitCode: 11, code: 'look_ups_failed', facts: { billed: 'yes' } })
   })
 
   test('one that is not answered is over after a minute', async () => {
@@ -163,7 +165,7 @@ test('a certificate that nobody trusts ends the wait at once (needs openssl)', w
     code: 'not_sent_certificate',
     facts: {
       remoteId: id,
-      billed: 'yes',
+      billed: 'no',
       hint: expect.stringContaining(goOn.hint) as string,
       next: goOn.next,
     },
