@@ -20,14 +20,11 @@ const program = `#!/bin/sh\necho ${version}\n`
 const archiveName = `modelgate-${version}-linux-x64.tar.gz`
 
 const installed = [
-  '.local/bin/modelgate',
-  '.local/share/bash-completion/completions/modelgate',
-  '.local/share/doc/modelgate/LICENSE',
-  '.local/share/doc/modelgate/THIRD-PARTY-NOTICES',
-  '.local/share/fish/vendor_completions.d/modelgate.fish',
-  '.local/share/man/man1/modelgate.1',
+  '.local/bin/modelgate .local/share/bash-completion/completions/modelgate',
+  '.local/share/doc/modelgate/LICENSE .local/share/doc/modelgate/THIRD-PARTY-NOTICES',
+  '.local/share/fish/vendor_completions.d/modelgate.fish .local/share/man/man1/modelgate.1',
   '.local/share/zsh/site-functions/_modelgate',
-]
+].flatMap((words) => words.split(' '))
 
 /** The paths of a release that has the archive for this platform. */
 function release(archive = packProgram(program, 'linux-x64'), sums = checksumLine(archive)): ReleaseFiles {

@@ -32,26 +32,14 @@ export function plantTraps(folders: readonly string[], evidence: string): Traps 
       `import { writeFileSync } from 'node:fs'\nwriteFileSync(${marker(name)}, '')\nexport default {}\n`
     const shell = (name: string) => `#!/bin/sh\n: > ${marker(name)}\n`
     const scripts = [
-      '.config/config.js',
-      '.config/config.cjs',
-      '.config/modelgaterc.js',
-      '.config/modelgaterc.cjs',
-      '.modelgaterc.js',
-      '.modelgaterc.cjs',
-      'modelgate.config.js',
-      'modelgate.config.cjs',
-    ]
+      '.config/config.js .config/config.cjs .config/modelgaterc.js .config/modelgaterc.cjs',
+      '.modelgaterc.js .modelgaterc.cjs modelgate.config.js modelgate.config.cjs',
+    ].flatMap((words) => words.split(' '))
     const modules = [
-      '.config/config.mjs',
-      '.config/config.ts',
-      '.config/modelgaterc.mjs',
-      '.config/modelgaterc.ts',
-      '.modelgaterc.mjs',
-      '.modelgaterc.ts',
-      'modelgate.config.mjs',
-      'modelgate.config.ts',
+      '.config/config.mjs .config/config.ts .config/modelgaterc.mjs .config/modelgaterc.ts',
+      '.modelgaterc.mjs .modelgaterc.ts modelgate.config.mjs modelgate.config.ts',
       'node_modules/js-yaml/index.mjs',
-    ]
+    ].flatMap((words) => words.split(' '))
     const programs = ['sh', 'node', 'cat', 'get-key', 'modelgate'].map((name) => `node_modules/.bin/${name}`)
     writeFiles(folder, {
       ...Object.fromEntries(scripts.map((name) => [name, commonJs(name)])),

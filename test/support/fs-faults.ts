@@ -135,57 +135,16 @@ async function install(): Promise<void> {
   syncBuiltinESMExports()
 }
 
-const handleMethods = [
-  'read',
-  'readv',
-  'readFile',
-  'write',
-  'writev',
-  'writeFile',
-  'appendFile',
-  'truncate',
-  'datasync',
-  'sync',
-  'chmod',
-  'utimes',
-  'stat',
-]
+const handleMethods =
+  'read readv readFile write writev writeFile appendFile truncate datasync sync chmod utimes stat'.split(' ')
 
 /** What is there as a promise, as a call with `Sync`, and begins with a path. */
 const pathCalls = [
-  'access',
-  'chmod',
-  'copyFile',
-  'link',
-  'lstat',
-  'mkdir',
-  'mkdtemp',
-  'opendir',
-  'readdir',
-  'readlink',
-  'realpath',
-  'rename',
-  'rm',
-  'rmdir',
-  'stat',
-  'statfs',
-  'symlink',
-  'truncate',
-  'unlink',
-  'utimes',
-]
+  'access chmod copyFile link lstat mkdir mkdtemp opendir readdir readlink realpath rename rm rmdir',
+  'stat statfs symlink truncate unlink utimes',
+].flatMap((words) => words.split(' '))
 
-const descriptorCalls = [
-  'fstat',
-  'read',
-  'readv',
-  'write',
-  'writev',
-  'ftruncate',
-  'fdatasync',
-  'fsync',
-  'fchmod',
-]
+const descriptorCalls = 'fstat read readv write writev ftruncate fdatasync fsync fchmod'.split(' ')
 
 function wrapPromised(target: object, names: readonly string[], prefix: string): void {
   const functions = target as Record<string, AnyFunction>

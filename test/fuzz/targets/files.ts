@@ -144,25 +144,9 @@ const manifest = target({
 const digest = (digit: string) => digit.repeat(64)
 const lockText = formatLock(new Map(['hero', 'row[a]', '10'].map((id) => [id, sampleBlock])))
 const jsonWords = [
-  '{',
-  '}',
-  '[',
-  ']',
-  '"',
-  ',',
-  ':',
-  '\\',
-  '\n',
-  '0',
-  '<<<<<<<',
-  '|',
-  '=',
-  '>',
-  '_',
-  '$',
-  'null',
-  '"__proto__":{}',
-]
+  ['{', '}', '[', ']', '"', ',', ':', '\\', '\n', '0', '<<<<<<<', '|', '=', '>', '_', '$', 'null'],
+  ['"__proto__":{}'],
+].flat()
 
 const lock = target({
   name: 'lock',

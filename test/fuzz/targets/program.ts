@@ -26,43 +26,15 @@ const tree = await programTree()
 const commands = leaves(tree)
 
 /** No absolute path is among them, and none that leads further up than the home of the run. */
-const files = [
-  'a.png',
-  'a.yaml',
-  'data.csv',
-  'deep/a.txt',
-  '../a.txt',
-  'gone.json',
-  '-',
-  '.',
-  '@a.txt',
-  '@gone',
-]
+const files = 'a.png a.yaml data.csv deep/a.txt ../a.txt gone.json - . @a.txt @gone'.split(' ')
 const values = [
   ['', ' ', '0', '-1', '1', '2', '1e9', '1e999', 'NaN', '1.5', '0x10', 'true', 'null', '9'.repeat(400)],
-  [
-    '{}',
-    '[]',
-    '{',
-    '"',
-    '{"a":1}',
-    '{"__proto__":{"polluted":1}}',
-    '[[[[',
-    '{"type":"object"}',
-    'a=b',
-    'a.b=1',
-  ],
+  ['{}', '[]', '{', '"', '{"a":1}', '{"__proto__":{"polluted":1}}', '[[[[', '{"type":"object"}'],
+  ['a=b', 'a.b=1'],
   ['__proto__', 'constructor', '__proto__.polluted=1', 'constructor.prototype.polluted=1', 'toString'],
   ['\u0000', '\u001b[2J', '\u202e', '\ud800', '😀', 'x'.repeat(5_000), '%s%n', '${id}', '$(id)', '`id`'],
-  [
-    'http://127.0.0.1:1',
-    'https://user:pass@host',
-    'data:,x',
-    'gpt-image-2',
-    'models/x',
-    'models/../x',
-    '1024x1024',
-  ],
+  ['http://127.0.0.1:1', 'https://user:pass@host', 'data:,x', 'gpt-image-2', 'models/x'],
+  ['models/../x', '1024x1024'],
   ['--', '-', '---', '-o', '--json', '--help', '--version', '--sandbox', 'sandbox:fewer', 'sandbox:refuse'],
 ].flat()
 const value = fc.oneof(
@@ -189,50 +161,14 @@ function impatientClock() {
 }
 
 const replyWords = [
-  [
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    ',',
-    ':',
-    '\\',
-    '\n',
-    '\n\n',
-    'data: ',
-    'data: [DONE]\n\n',
-    'event: error\n',
-    '<html>',
-  ],
-  [
-    '"__proto__":{"polluted":1},',
-    '"constructor":{"prototype":{"polluted":1}},',
-    '"error":{"message":"No."},',
-  ],
-  [
-    'null',
-    'true',
-    '-1',
-    '0',
-    '1e999',
-    '"x"',
-    '[]',
-    '{}',
-    '\u0000',
-    '\u001b]0;x\u0007',
-    '\u202e',
-    '\\ud800',
-    '😀',
-    'é',
-  ],
-  [
-    '"status":"failed",',
-    '"status":"what",',
-    '"type":"error",',
-    '"url":"http://10.0.0.1/a",',
-    '"url":"file:///a",',
-  ],
+  ['{', '}', '[', ']', '"', ',', ':', '\\', '\n', '\n\n', 'data: ', 'data: [DONE]\n\n'],
+  ['event: error\n', '<html>'],
+  ['"__proto__":{"polluted":1},', '"constructor":{"prototype":{"polluted":1}},'],
+  ['"error":{"message":"No."},'],
+  ['null', 'true', '-1', '0', '1e999', '"x"', '[]', '{}', '\u0000', '\u001b]0;x\u0007', '\u202e'],
+  ['\\ud800', '😀', 'é'],
+  ['"status":"failed",', '"status":"what",', '"type":"error",', '"url":"http://10.0.0.1/a",'],
+  ['"url":"file:///a",'],
   [
     '"id":"../../x",',
     '"b64_json":"AAAA",',

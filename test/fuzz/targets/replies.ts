@@ -134,15 +134,7 @@ const badBase64 = target({
 })
 
 const errorNames = ['error', 'message', 'details', 'code', '__proto__', 'detail', 'errors', 'metadata', 'raw']
-const moreErrorNames = [
-  'status',
-  'type',
-  'reason',
-  'retryDelay',
-  'request_id',
-  'innererror',
-  'promptFeedback',
-]
+const moreErrorNames = 'status type reason retryDelay request_id innererror promptFeedback'.split(' ')
 const { any: errorValue } = fc.letrec((tie) => ({
   any: fc.oneof(
     { depthSize: 'small' },

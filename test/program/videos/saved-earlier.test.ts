@@ -78,16 +78,7 @@ describe('a wait for videos that are there', () => {
     const posted = json({ id: videoId, object: 'video', status: 'queued' })
     const server = await localServer([posted, done, film()])
     const workspace = videoWorkspace(server)
-    const words = [
-      'remix',
-      '-m',
-      'video-model-remix',
-      '--no-check',
-      '--wait',
-      '--json',
-      'video_source',
-      'Night',
-    ]
+    const words = 'remix -m video-model-remix --no-check --wait --json video_source Night'.split(' ')
     const first = JSON.parse((await workspace.run(words)).out) as object
     expect(first).toMatchObject({ model: 'sora-2-2026', status: 'succeeded', expires_at: 1_800_000_000 })
     expect(JSON.parse((await workspace.run(['wait', videoId, '--json'])).out)).toEqual({

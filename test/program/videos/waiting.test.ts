@@ -295,16 +295,7 @@ test('the time left is told from the pace since the job began to run, not from i
   const at = (progress: number) => video('in_progress', { progress })
   const queue = Array.from({ length: 6 }, () => video('queued'))
   const server = await localServer([...queue, at(0), at(50), video('completed'), film()])
-  const words = [
-    'remix',
-    '-m',
-    'video-model-remix',
-    'video_source',
-    'Night',
-    '--no-check',
-    '--wait',
-    '--jsonl',
-  ]
+  const words = 'remix -m video-model-remix video_source Night --no-check --wait --jsonl'.split(' ')
   const { code, out } = await videoWorkspace(server).run(words)
   expect(code).toBe(0)
   const events = out
