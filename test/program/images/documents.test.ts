@@ -4,12 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pngBytes } from '../../support/image-bytes.ts'
-import { localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng, testImages } from '../../support/test-images.ts'
-import { quick, quickUrl, workspaceAt } from './image-run.ts'
+import { quick, quickUrl, workspaceAt, given } from './image-run.ts'
 import { images, red } from './replies.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -192,13 +191,12 @@ test('--sidecar writes how each image was made', async () => {
 })
 
 test('--sidecar of an edit in place tells what the picture was before', async () => {
-  const server = await localServer([images(red)])
-  const workspace = workspaceAt(server)
+  const { cwd, run, read } = await given(images(red))
   const { png } = await testImages(64)
-  writeFiles(workspace.cwd, { 'x.png': png })
+  writeFiles(cwd, { 'x.png': png })
   const words = ['edit', '-m', 'm', '--image', 'x.png', '-o', 'x.png', '--force', '--sidecar', 'A kite']
-  expect((await workspace.run(words)).code).toBe(0)
-  expect(JSON.parse(workspace.read('x.png.json').toString())).toMatchObject({
+  expect((await run(words)).code).toBe(0)
+  expect(JSON.parse(read('x.png.json').toString())).toMatchObject({
     inputs: [{ path: 'x.png', bytes: png.length, sha256: sha256(png) }],
     output: { path: 'x.png', bytes: red.length, sha256: sha256(red) },
   })

@@ -9,6 +9,7 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { runMain, type RunResult } from '../../support/run-main.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
+import { answeredBy } from '../answered.ts'
 import { startProgram } from '../start-program.ts'
 
 /** A folder for one test, and the program run in it. */
@@ -82,6 +83,8 @@ export function workspaceAt(gateway: Pick<Sandbox, 'url'>): Workspace {
     pixels: (name) => decodeImage(read(name), info(name)?.mediaType ?? ''),
   }
 }
+
+export const { given, runGiven } = answeredBy(workspaceAt)
 
 /** The quickest picture of model A. */
 export const quick = ['-m', 'gpt-image-2', '--quality', 'low']

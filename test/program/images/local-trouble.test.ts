@@ -22,7 +22,7 @@ import {
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng } from '../../support/test-images.ts'
 import { startProgram } from '../start-program.ts'
-import { workspaceAt } from './image-run.ts'
+import { workspaceAt, given } from './image-run.ts'
 import { base64, blue, completed, images, large, partial, red, resultOf } from './replies.ts'
 import { silentGateway } from './silent-gateway.ts'
 import { canaryKey } from '../../support/canary-key.ts'
@@ -63,11 +63,10 @@ test.each<[string, readonly string[], number, RegExp]>([
 
 test('a file that appears while the image comes stays, and the image gets the next name', async () => {
   const { promise: there, resolve: go } = Promise.withResolvers<void>()
-  const server = await localServer([inTwo(red, there)])
-  const workspace = workspaceAt(server)
-  const ended = workspace.run([...create, '-o', 'x.png', '--json'])
+  const { server, run, cwd, read } = await given(inTwo(red, there))
+  const ended = run([...create, '-o', 'x.png', '--json'])
   await until(() => server.taken > 0)
-  writeFiles(workspace.cwd, { 'x.png': 'mine' })
+  writeFiles(cwd, { 'x.png': 'mine' })
   go()
   const { code, out } = await ended
   expect(code).toBe(0)
@@ -75,24 +74,27 @@ test('a file that appears while the image comes stays, and the image gets the ne
     files: [{ path: 'x-2.png' }],
     warnings: ['x.png was taken meanwhile; the image is in x-2.png.'],
   })
-  expect(workspace.read('x.png').toString()).toBe('mine')
-  expect(workspace.read('x-2.png').equals(red)).toBe(true)
+  expect(read('x.png').toString()).toBe('mine')
+  expect(read('x-2.png').equals(red)).toBe(true)
 })
 
 test('a preview that cannot be kept costs no image', async () => {
   const { promise: there, resolve: go } = Promise.withResolvers<void>()
   const body = partial(large) + completed(red)
-  const server = await localServer([
-    [readAll, write(head(200, { 'content-type': 'text/event-stream' })), hold(there), write(body), end],
+  const { server, run, cwd, files } = await given([
+    readAll,
+    write(head(200, { 'content-type': 'text/event-stream' })),
+    hold(there),
+    write(body),
+    end,
   ])
-  const workspace = workspaceAt(server)
   const words = [...create, '--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', '--json']
-  const ended = workspace.run(words)
+  const ended = run(words)
   await until(() => server.taken > 0)
-  mkdirSync(join(workspace.cwd, 'x-partial-1.png'))
+  mkdirSync(join(cwd, 'x-partial-1.png'))
   go()
   const { code, out } = await ended
-  expect([code, workspace.files()]).toEqual([0, ['x.png']])
+  expect([code, files()]).toEqual([0, ['x.png']])
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x.png' }],
     partials: [],
@@ -102,8 +104,7 @@ test('a preview that cannot be kept costs no image', async () => {
 
 test('of two programs that write the same name both keep their image', async () => {
   const { promise: both, resolve: go } = Promise.withResolvers<void>()
-  const server = await localServer([inTwo(red, both), inTwo(blue, both)])
-  const workspace = workspaceAt(server)
+  const { server, ...workspace } = await given(inTwo(red, both), inTwo(blue, both))
   // Temporary files of the other run are no leftovers: only what is there in the end counts.
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: canaryKey() }
   const run = () => runMain(['image', ...create, '-o', 'x.png'], { cwd: workspace.cwd, env })
@@ -120,14 +121,13 @@ test('of two programs that write the same name both keep their image', async () 
 
 test('--force replaces what appears meanwhile', async () => {
   const { promise: there, resolve: go } = Promise.withResolvers<void>()
-  const server = await localServer([inTwo(red, there)])
-  const workspace = workspaceAt(server)
-  const ended = workspace.run([...create, '-o', 'x.png', '--force'])
+  const { server, run, cwd, read } = await given(inTwo(red, there))
+  const ended = run([...create, '-o', 'x.png', '--force'])
   await until(() => server.taken > 0)
-  writeFiles(workspace.cwd, { 'x.png': 'theirs' })
+  writeFiles(cwd, { 'x.png': 'theirs' })
   go()
   expect((await ended).out).toBe('x.png\n')
-  expect(workspace.read('x.png').equals(red)).toBe(true)
+  expect(read('x.png').equals(red)).toBe(true)
 })
 
 test('Ctrl-C keeps the images that have come, and nothing half', async () => {
@@ -190,14 +190,16 @@ test('Ctrl-C while results are downloaded keeps those that have come, and tells 
 test('a picture that is gone when the upload is tried again has cost nothing', async () => {
   const { promise: gone, resolve: go } = Promise.withResolvers<void>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-  const server = await localServer([[readHead, hold(begun), deaf, hold(gone), reset], [readHead]])
-  const workspace = workspaceAt(server)
-  writeFiles(workspace.cwd, { 'in.png': paddedPng(red, 30_000_000) })
-  const ended = workspace.runThroughWaits(['edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite'])
+  const { server, cwd, runThroughWaits } = await given(
+    [readHead, hold(begun), deaf, hold(gone), reset],
+    [readHead],
+  )
+  writeFiles(cwd, { 'in.png': paddedPng(red, 30_000_000) })
+  const ended = runThroughWaits(['edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite'])
   // More than the head of the file's part: the file has been opened.
   await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)
   begin()
-  rmSync(join(workspace.cwd, 'in.png'))
+  rmSync(join(cwd, 'in.png'))
   go()
   const { code, err } = await ended
   expect(code).toBe(10)

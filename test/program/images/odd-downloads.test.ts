@@ -11,7 +11,7 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
-import { workspaceAt } from './image-run.ts'
+import { given } from './image-run.ts'
 import { blue, images, large, red } from './replies.ts'
 import { sample } from '../../support/sample.ts'
 
@@ -238,20 +238,12 @@ describe.each(some)('%s', (_, one) => {
   const url = one.url ?? '/files/a.png'
 
   test('in words', async () => {
-    const server = await localServer([images({ url }), ...one.downloads])
-    const workspace = workspaceAt(server)
-    const { code, out, err, waits } = await workspace.runThroughWaits([
-      'create',
-      '-m',
-      'm',
-      '-o',
-      'x.png',
-      'A kite',
-    ])
+    const { runThroughWaits, files, read } = await given(images({ url }), ...one.downloads)
+    const { code, out, err, waits } = await runThroughWaits(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
     expect([code, waits.length]).toEqual([one.exit, one.waits ?? 0])
     const name = one.saved !== undefined ? 'x.png' : one.damaged !== undefined ? 'x.damaged.png' : undefined
-    expect(workspace.files()).toEqual(name === undefined ? [] : [name])
-    expect(name === undefined || workspace.read(name).equals((one.saved ?? one.damaged)!)).toBe(true)
+    expect(files()).toEqual(name === undefined ? [] : [name])
+    expect(name === undefined || read(name).equals((one.saved ?? one.damaged)!)).toBe(true)
     expect(out).toBe(one.saved === undefined ? '' : 'x.png\n')
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
     expect(problems.length).toBe(one.saved === undefined ? 1 : 0)
@@ -266,17 +258,8 @@ describe.each(some)('%s', (_, one) => {
   })
 
   test('as JSON: billed, and where it is', async () => {
-    const server = await localServer([images({ url }), ...one.downloads])
-    const workspace = workspaceAt(server)
-    const { code, out, err } = await workspace.runThroughWaits([
-      'create',
-      '-m',
-      'm',
-      '-o',
-      'x.png',
-      '--json',
-      'A kite',
-    ])
+    const { server, runThroughWaits } = await given(images({ url }), ...one.downloads)
+    const { code, out, err } = await runThroughWaits(['create', '-m', 'm', '-o', 'x.png', '--json', 'A kite'])
     expect(code).toBe(one.exit)
     const line = err.split('\n').findLast((text) => text.startsWith('{'))
     const document = JSON.parse(one.exit === 0 ? out : (line ?? '')) as Json
@@ -293,14 +276,13 @@ describe.each(some)('%s', (_, one) => {
 
 test('the key goes to the gateway alone', async () => {
   const other = await localServer([picture(red), picture(blue)])
-  const server = await localServer([
+  const { server, run } = await given(
     images({ url: `${other.url}/direct.png` }, { url: '/redirected.png' }, { url: '/own.png' }),
     redirect(`${other.url}/b.png`),
     picture(red),
-  ])
-  const workspace = workspaceAt(server)
+  )
   const words = ['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite']
-  expect((await workspace.run(words)).code).toBe(0)
+  expect((await run(words)).code).toBe(0)
   expect(other.requests.map(({ line, headers }) => [line, headers['authorization']])).toEqual([
     ['GET /direct.png HTTP/1.1', undefined],
     ['GET /b.png HTTP/1.1', undefined],
@@ -311,49 +293,29 @@ test('the key goes to the gateway alone', async () => {
 })
 
 test('of several results one that is gone does not keep the others', async () => {
-  const server = await localServer([
+  const { server, run, files } = await given(
     images({ url: '/1' }, { url: '/2' }, { url: '/3' }),
     picture(red),
     text('', { status: 410 }),
     picture(blue),
-  ])
-  const workspace = workspaceAt(server)
-  const { code, out } = await workspace.run([
-    'create',
-    '-m',
-    'm',
-    '-n',
-    '3',
-    '-o',
-    'x.png',
-    '--json',
-    'A kite',
-  ])
+  )
+  const { code, out } = await run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', '--json', 'A kite'])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
     failures: [{ index: 2, code: 'result_expired' }],
     links: [{ index: 2, url: `${server.url}/2` }],
   })
-  expect(workspace.files()).toEqual(['x-1.png', 'x-3.png'])
+  expect(files()).toEqual(['x-1.png', 'x-3.png'])
 })
 
 test('in words, too, one that is gone is told with its address', async () => {
-  const server = await localServer([
+  const { server, run } = await given(
     images({ url: '/1' }, { url: '/2' }),
     picture(red),
     text('', { status: 410 }),
-  ])
-  const { code, err } = await workspaceAt(server).run([
-    'create',
-    '-m',
-    'm',
-    '-n',
-    '2',
-    '-o',
-    'x.png',
-    'A kite',
-  ])
+  )
+  const { code, err } = await run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
   expect(code).toBe(12)
   expect(err).toMatch(/^image 2 failed: .* \(HTTP 410\)\. The image has been made; its address is http/m)
   expect(err).toContain(`its address is ${server.url}/2\n`)
@@ -361,17 +323,8 @@ test('in words, too, one that is gone is told with its address', async () => {
 
 test('of several that are gone each is told with its address', async () => {
   const gone = text('', { status: 410 })
-  const server = await localServer([images({ url: '/1' }, { url: '/2' }), gone, gone])
-  const { code, err } = await workspaceAt(server).run([
-    'create',
-    '-m',
-    'm',
-    '-n',
-    '2',
-    '-o',
-    'x.png',
-    'A kite',
-  ])
+  const { server, run } = await given(images({ url: '/1' }, { url: '/2' }), gone, gone)
+  const { code, err } = await run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
   expect(code).toBe(4)
   const told = err.split('\n').filter((line) => line.includes('its address is'))
   expect(told.map((line) => line.replace(/^.* /, ''))).toEqual([`${server.url}/1`, `${server.url}/2`])
@@ -380,9 +333,9 @@ test('of several that are gone each is told with its address', async () => {
 test('--no-download prints addresses that can be used, one a line', async () => {
   const odd = 'https://a.example/b\n/c\u001b[31m?d=%2F#e'
   const sent = 'https://a.example/%2f?sig=A%3d&&x'
-  const server = await localServer([images({ url: '/1?x=y' }, { url: odd }, { url: sent })])
+  const { server, run } = await given(images({ url: '/1?x=y' }, { url: odd }, { url: sent }))
   const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
-  const { code, out } = await workspaceAt(server).run(words)
+  const { code, out } = await run(words)
   expect([code, out.trimEnd().split('\n')]).toEqual([
     0,
     [`${server.url}/1?x=y`, 'https://a.example/b/c%1B[31m?d=%2F#e', sent],
@@ -390,13 +343,9 @@ test('--no-download prints addresses that can be used, one a line', async () => 
 })
 
 test('what has been fetched is told before the next is fetched', async () => {
-  const server = await localServer([
-    images({ url: '/1' }, { url: '/2' }),
-    picture(red),
-    text('', { status: 403 }),
-  ])
+  const { run } = await given(images({ url: '/1' }, { url: '/2' }), picture(red), text('', { status: 403 }))
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', '--jsonl', 'A kite']
-  const { out } = await workspaceAt(server).run(words)
+  const { out } = await run(words)
   const events = out
     .trimEnd()
     .split('\n')
@@ -405,17 +354,16 @@ test('what has been fetched is told before the next is fetched', async () => {
 })
 
 test('of a reply that is half broken, what has an address is fetched', async () => {
-  const server = await localServer([images({ url: '/1' }, { b64_json: '*' }, red), picture(blue)])
-  const workspace = workspaceAt(server)
-  const { code, out } = await workspace.run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite'])
+  const { run, read } = await given(images({ url: '/1' }, { b64_json: '*' }, red), picture(blue))
+  const { code, out } = await run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite'])
   expect([code, out]).toEqual([12, 'x-1.png\nx-3.png\n'])
-  expect(workspace.read('x-1.png').equals(blue)).toBe(true)
+  expect(read('x-1.png').equals(blue)).toBe(true)
 })
 
 test('--allow-private-urls lets an address through that is not public', async () => {
-  const server = await localServer([images({ url: 'http://127.0.0.2:1/a.png' })])
+  const { run } = await given(images({ url: 'http://127.0.0.2:1/a.png' }))
   const words = ['create', '-m', 'm', '--allow-private-urls', '-o', 'x.png', '--max-retries', '0', 'A kite']
-  const { code, err } = await workspaceAt(server).run(words)
+  const { code, err } = await run(words)
   // Nobody listens there; the image has been made all the same, so it is no reason to make it again.
   expect(code).toBe(11)
   expect(err).toMatch(/modelgate wait --allow-private-urls image_\w+\n/)
@@ -424,15 +372,14 @@ test('--allow-private-urls lets an address through that is not public', async ()
 test('an image that cannot be verified, of another format or of none that is known, is kept with a warning', async () => {
   const bitmap = Buffer.concat([Buffer.from('BM\x3a\0\0\0\0\0\0\0', 'latin1'), Buffer.alloc(500, 3)])
   const unknown = Buffer.alloc(500, 3)
-  const server = await localServer([
+  const { run, read } = await given(
     images({ url: '/closed' }, { url: '/framed' }, { url: '/unknown' }),
     closing(bitmap),
     picture(bitmap),
     closing(unknown),
-  ])
-  const workspace = workspaceAt(server)
+  )
   const words = ['create', '-m', 'm', '-n', '3', '-o', 'x-{index}.{ext}', '--json', 'A kite']
-  const { code, out } = await workspace.run(words)
+  const { code, out } = await run(words)
   expect([code, JSON.parse(out)]).toMatchObject([
     0,
     {
@@ -446,5 +393,5 @@ test('an image that cannot be verified, of another format or of none that is kno
       ),
     },
   ])
-  expect(workspace.read('x-3.bin').equals(unknown)).toBe(true)
+  expect(read('x-3.bin').equals(unknown)).toBe(true)
 })

@@ -11,7 +11,7 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
-import { workspaceAt } from './image-run.ts'
+import { workspaceAt, given, runGiven } from './image-run.ts'
 import { html, streamed, three, type OddReply } from './odd-replies/odd-reply.ts'
 import { severalReplies } from './odd-replies/several.ts'
 import { singleReplies } from './odd-replies/single.ts'
@@ -37,13 +37,11 @@ const wordsOf = ({ words = [] }: OddReply) => [
 
 describe.each(cases)('%s', (_, one) => {
   test('in words', async () => {
-    const server = await localServer([one.reply])
-    const workspace = workspaceAt(server)
-    const { code, out, err } = await workspace.run(wordsOf(one))
+    const { code, out, err, files, read, server } = await runGiven(wordsOf(one), one.reply)
     const names = Object.keys(one.files ?? {})
     const kept = { ...one.files, ...one.damaged }
-    expect([code, workspace.files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
-    for (const [name, bytes] of Object.entries(kept)) expect(workspace.read(name).equals(bytes)).toBe(true)
+    expect([code, files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
+    for (const [name, bytes] of Object.entries(kept)) expect(read(name).equals(bytes)).toBe(true)
     expect(out).toBe(names.map((name) => `${name}\n`).join(''))
     expect(err).toMatch(one.says ?? (one.exit === 0 ? /^image 1: |^$/m : /^modelgate: /m))
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
@@ -54,9 +52,7 @@ describe.each(cases)('%s', (_, one) => {
 
 describe.each(some)('%s', (_, one) => {
   test('as JSON', async () => {
-    const server = await localServer([one.reply])
-    const workspace = workspaceAt(server)
-    const { code, out, err } = await workspace.run([...wordsOf(one), '--json'])
+    const { code, out, err } = await runGiven([...wordsOf(one), '--json'], one.reply)
     expect(code).toBe(one.exit)
     const isDocument = one.exit === 0 || one.exit === 12
     const lines = err.split('\n').filter((line) => line.startsWith('{'))
@@ -73,9 +69,7 @@ describe.each(some)('%s', (_, one) => {
   })
 
   test('as JSON lines', async () => {
-    const server = await localServer([one.reply])
-    const workspace = workspaceAt(server)
-    const { code, out } = await workspace.run([...wordsOf(one), '--jsonl'])
+    const { code, out } = await runGiven([...wordsOf(one), '--jsonl'], one.reply)
     expect(code).toBe(one.exit)
     const events = out
       .trimEnd()
@@ -94,19 +88,8 @@ describe.each(some)('%s', (_, one) => {
 
 test('a reply of which a part is broken keeps what it said of the others', async () => {
   const reply = resultOf({ b64_json: base64(red), revised_prompt: 'A red kite' }, {})
-  const server = await localServer([json(reply, { headers: { 'x-request-id': 'req-7' } })])
-  const workspace = workspaceAt(server)
-  const { code, out } = await workspace.run([
-    'create',
-    '-m',
-    'm',
-    '-n',
-    '2',
-    '-o',
-    'x.png',
-    '--json',
-    'A kite',
-  ])
+  const { run } = await given(json(reply, { headers: { 'x-request-id': 'req-7' } }))
+  const { code, out } = await run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', '--json', 'A kite'])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png', revised_prompt: 'A red kite' }],
@@ -118,22 +101,20 @@ test('a reply of which a part is broken keeps what it said of the others', async
 })
 
 test('an image more than asked for is not mixed into standard output', async () => {
-  const server = await localServer([images(red, blue)])
-  const { code, bytes, err } = await workspaceAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
+  const { code, bytes, err } = await runGiven(['create', '-m', 'm', '-o', '-', 'A kite'], images(red, blue))
   expect([code, bytes.equals(red)]).toEqual([0, true])
   expect(err).toContain('Image 2 was not requested and is not written: -o - takes one image.')
 })
 
 test('what is no image does not get to standard output', async () => {
-  const server = await localServer([images(Buffer.from(html))])
-  const { code, out } = await workspaceAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
+  const { code, out } = await runGiven(['create', '-m', 'm', '-o', '-', 'A kite'], images(Buffer.from(html)))
   expect([code, out]).toEqual([8, ''])
 })
 
 test('a failed image of several is told with --quiet, too', async () => {
-  const server = await localServer([images(red, {})])
+  const { run } = await given(images(red, {}))
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', '-q', 'A kite']
-  const { code, out, err } = await workspaceAt(server).run(words)
+  const { code, out, err } = await run(words)
   expect([code, out]).toEqual([12, 'x-1.png\n'])
   expect(err).toMatch(/^modelgate: Image 2 failed: The reply contains an image [^\n]*\n/)
 })
@@ -176,10 +157,9 @@ test.each([
 
 test('what the gateway says of the charge for one of several is not contradicted', async () => {
   const free = { error: { message: 'Blocked. You have not been charged for it.' } }
-  const server = await localServer([images(red, free), images(red, free)])
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite']
   for (const more of [[], ['-q']]) {
-    const { code, err } = await workspaceAt(server).run([...words, ...more])
+    const { code, err } = await runGiven([...words, ...more], images(red, free))
     expect([code, err.includes('You have not been charged'), err.includes('billed')]).toEqual([
       12,
       true,
@@ -189,9 +169,9 @@ test('what the gateway says of the charge for one of several is not contradicted
 })
 
 test('addresses that are not fetched are counted, too', async () => {
-  const server = await localServer([images({ url: '/a' }, { url: '/b' })])
+  const { server, run } = await given(images({ url: '/a' }, { url: '/b' }))
   const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
-  const { code, out, err } = await workspaceAt(server).run(words)
+  const { code, out, err } = await run(words)
   expect([code, out]).toEqual([12, `${server.url}/a\n${server.url}/b\n`])
   expect(err).toContain('image 3 failed: The gateway sent only 2 of 3 images.')
 })

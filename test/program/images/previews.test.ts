@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { localServer } from '../../support/local-server.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
 import { openPipe } from '../../support/open-pipe.ts'
-import { workspaceAt } from './image-run.ts'
+import { given } from './image-run.ts'
 import { completed, images, partial, red, stream } from './replies.ts'
 
 /** Several blocks of decoded bytes long. */
@@ -17,9 +16,9 @@ const picturesIn = (err: string) =>
     .map((text) => text.replaceAll(/[^]*?\x1b_G[^;]*;([^\x1b]*)\x1b\\[^\x1b]*/g, '$1'))
 
 test('partial images are shown as they are, whatever their length', async () => {
-  const server = await localServer([stream([partial(long), completed(long)])])
+  const { run } = await given(stream([partial(long), completed(long)]))
   const words = ['create', '-m', 'm', '--stream', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, err } = await workspaceAt(server).run(words, { terminal: true })
+  const { code, err } = await run(words, { terminal: true })
   expect(code).toBe(0)
   const pictures = picturesIn(err)
   expect(pictures.length).toBe(2)
@@ -31,9 +30,9 @@ test.each([
   ['on one terminal: by the result', true, ''],
   ['where the result goes elsewhere: by a caption', false, 'x.png\n'],
 ])('below its picture the path of an image is told once, %s', async (_, isTerminal, caption) => {
-  const server = await localServer([images(red)])
+  const { run } = await given(images(red))
   const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, out, err } = await workspaceAt(server).run(words, {
+  const { code, out, err } = await run(words, {
     stdout: memorySink({ isTerminal }),
     stderr: memorySink({ isTerminal: true }),
   })
@@ -43,9 +42,9 @@ test.each([
 })
 
 test('of several pictures on one terminal each has its number below it', async () => {
-  const server = await localServer([images(red, long)])
+  const { run } = await given(images(red, long))
   const words = ['create', '-m', 'm', '-n', '2', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, err } = await workspaceAt(server).run(words, { terminal: true })
+  const { code, err } = await run(words, { terminal: true })
   expect(code).toBe(0)
   const captions = err
     .split('\x1b_Ga=T')
@@ -61,27 +60,25 @@ test.each<[string, readonly string[], boolean]>([
   ['with --json', ['--preview', 'kitty', '--json'], true],
   ['with --jsonl', ['--preview', 'kitty', '--jsonl'], true],
 ])('no picture is shown %s', async (_, words, terminal) => {
-  const server = await localServer([images(red)])
+  const { run } = await given(images(red))
   const argv = ['create', '-m', 'm', ...words, '-o', 'x.png', 'A kite']
-  const { code, out, err } = await workspaceAt(server).run(argv, { terminal })
+  const { code, out, err } = await run(argv, { terminal })
   expect(code).toBe(0)
   expect(out + err).not.toContain('\x1b_G')
 })
 
 test('what went into a pipe is not read back for its picture', async () => {
-  const server = await localServer([images(red)])
-  const workspace = workspaceAt(server)
+  const { run } = await given(images(red))
   const { path, read } = openPipe()
   const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', path, 'A kite']
-  const { code, err } = await workspace.run(words, { terminal: true })
+  const { code, err } = await run(words, { terminal: true })
   expect([code, read(red.length).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })
 
 test('a preview that is not whole is not kept, and no reason to fail', async () => {
-  const server = await localServer([stream([partial(red.subarray(0, -8)), completed(red)])])
-  const workspace = workspaceAt(server)
+  const { run, files } = await given(stream([partial(red.subarray(0, -8)), completed(red)]))
   const words = ['create', '-m', 'm', '--stream', '--save-partials', '-o', 'x.png', 'A kite']
-  const { code, out, err } = await workspace.run(words)
-  expect([code, out, workspace.files()]).toEqual([0, 'x.png\n', ['x.png']])
+  const { code, out, err } = await run(words)
+  expect([code, out, files()]).toEqual([0, 'x.png\n', ['x.png']])
   expect(err).toContain('Preview 1 is not kept: the PNG data ends too early.\n')
 })

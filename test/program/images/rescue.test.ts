@@ -17,7 +17,7 @@ import {
 import { canMount, mountTmpfs } from '../../support/small-disks.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
 import { until } from '../../support/until.ts'
-import { workspaceAt } from './image-run.ts'
+import { workspaceAt, given } from './image-run.ts'
 import { completed, images, red, blue, resultOf } from './replies.ts'
 
 /** Of random noise, so that it is as large as it looks: 430 kB, several writes long. */
@@ -34,8 +34,7 @@ async function runWhile(
   const { promise: changed, resolve: go } = Promise.withResolvers<void>()
   const text = JSON.stringify(resultOf(...items))
   const first = write(head(200, { 'content-length': String(text.length) }))
-  const server = await localServer([[readAll, first, hold(changed), write(text), end]])
-  const workspace = workspaceAt(server)
+  const { server, ...workspace } = await given([readAll, first, hold(changed), write(text), end])
   mkdirSync(join(workspace.cwd, 'out'))
   const ended = workspace.run(['create', '-m', 'm', ...argv, 'A kite'], more)
   await until(() => server.taken > 0)
@@ -85,7 +84,7 @@ test.skipIf(!canMount).each([
 })
 
 test.skipIf(!canMount)('the only image for which there is no space is rescued, exit 10', async () => {
-  const workspace = workspaceAt(await localServer([images(huge), images(huge)]))
+  const workspace = await given(images(huge), images(huge))
   mountTmpfs(join(workspace.cwd, 'out'), 64)
   const only = ['create', '-m', 'm', '-o', 'out/x.png', 'A kite']
   const plain = await workspace.run(only)
@@ -110,10 +109,10 @@ test.skipIf(!canMount)('the only image for which there is no space is rescued, e
 })
 
 test.skipIf(!canMount)('where the rescue fails too, the error says so and the others go on', async () => {
-  const workspace = workspaceAt(await localServer([images(red, huge, blue)]))
-  mountTmpfs(join(workspace.cwd, 'out'), 64)
-  const state = join(workspace.cwd, 'out', 'state')
-  const { code, out, err } = await workspace.run(words, { env: { MODELGATE_STATE_DIR: state } })
+  const { cwd, run } = await given(images(red, huge, blue))
+  mountTmpfs(join(cwd, 'out'), 64)
+  const state = join(cwd, 'out', 'state')
+  const { code, out, err } = await run(words, { env: { MODELGATE_STATE_DIR: state } })
   expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])
   expect(err).toMatch(
     /^image 2 failed: "out\/x-2\.png" cannot be written: there is no space left\. It could not be rescued either: ".*x-2\.png" cannot be written: there is no space left\.$/m,
@@ -153,7 +152,7 @@ test.each([
   ['in the middle', 100_000],
   ['at its last byte', huge.length - 1],
 ])('an image that standard output refuses %s is rescued whole', async (_, bytes) => {
-  const workspace = workspaceAt(await localServer([images(huge)]))
+  const workspace = await given(images(huge))
   const stdout = memorySink()
   stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), bytes)
   const { code, err } = await workspace.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })
@@ -170,15 +169,15 @@ test.each([
   ['document that is cut', (text: string) => closeDelimited([text.slice(0, -20)]), 'warning: '],
 ])('--raw of a %s that standard output does not take is rescued', async (_, reply, lead) => {
   const text = JSON.stringify(resultOf(huge))
-  const workspace = workspaceAt(await localServer([reply(text)]))
+  const { run, rescued } = await given(reply(text))
   const stdout = memorySink()
   stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), 100_000)
-  const { code, out, err } = await workspace.run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
+  const { code, out, err } = await run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
   expect(code).toBe(lead === '' ? 10 : 7)
   expect(err).toMatch(
     /^(?:modelgate|warning): Standard output cannot be written: .* What it did not take is kept in \/.*-image-create\.txt\.$/m,
   )
-  const [[name, rest] = []] = workspace.rescued()
+  const [[name, rest] = []] = rescued()
   expect(name).toBe('image-create.txt')
   // It begins with the piece of which standard output took only a part.
   const whole = lead === '' ? text : text.slice(0, -20)
@@ -188,14 +187,14 @@ test.each([
 })
 
 test('the reader of standard output may go: nothing is rescued', async () => {
-  const workspace = workspaceAt(await localServer([images(huge)]))
+  const { run, rescued } = await given(images(huge))
   const stdout = memorySink()
   stdout.fail(new OutputClosed(), 100_000)
-  expect(await workspace.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })).toMatchObject({
+  expect(await run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })).toMatchObject({
     code: 0,
     err: '',
   })
-  expect(workspace.rescued()).toEqual(new Map())
+  expect(rescued()).toEqual(new Map())
 })
 
 test('a record that cannot be written beside its image is a warning', async () => {

@@ -5,6 +5,7 @@ import { openResponseStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer } from '../../support/local-server.ts'
 import { head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
+import { answeredBy } from '../answered.ts'
 import { videoWorkspace, type VideoWorkspace } from '../videos/video-run.ts'
 
 const answer = (words: string) => [
@@ -25,6 +26,7 @@ const response = (status: string, more: object = {}) => {
 const completed = response('completed', { output: answer('Hello.'), completed_at: 3 })
 const start = ['respond', '-m', 'm', '--background', 'Say hello.']
 const workspaceOf = (server: { readonly url: string }) => videoWorkspace(server, [])
+const { given, runGiven } = answeredBy(workspaceOf)
 
 /** What is on record of background responses. */
 async function recordsOf({ home }: VideoWorkspace) {
@@ -33,8 +35,7 @@ async function recordsOf({ home }: VideoWorkspace) {
 }
 
 test('the id alone is printed, exit 0, and the response is on record', async () => {
-  const server = await localServer([json(response('queued'))])
-  const workspace = workspaceOf(server)
+  const { server, ...workspace } = await given(json(response('queued')))
   const { code, out, err } = await workspace.run(start)
   expect([code, out]).toEqual([0, 'resp_1\n'])
   expect(err).toBe('response started; resume with: modelgate wait resp_1\n')
@@ -47,23 +48,21 @@ test('the id alone is printed, exit 0, and the response is on record', async () 
 
 test('--json prints the document with id and state, --raw the object of the gateway', async () => {
   const queued = response('queued')
-  const workspace = workspaceOf(await localServer([json(queued), json(queued)]))
-  const { out } = await workspace.run([...start, '--json'])
+  const { run } = await given(json(queued), json(queued))
+  const { out } = await run([...start, '--json'])
   expect(JSON.parse(out)).toMatchObject({ command: 'respond', id: 'resp_1', state: 'queued', text: '' })
-  expect((await workspace.run([...start, '--raw'])).out).toBe(`${JSON.stringify(queued)}\n`)
+  expect((await run([...start, '--raw'])).out).toBe(`${JSON.stringify(queued)}\n`)
 })
 
 test('a reply that is complete already is printed as usual', async () => {
-  const workspace = workspaceOf(await localServer([json(completed)]))
-  const { code, out } = await workspace.run(start)
+  const { code, out } = await runGiven(start, json(completed))
   expect([code, out]).toEqual([0, 'Hello.\n'])
 })
 
 test('of a reply that is cut behind the id, the id is kept', async () => {
   const beginning = JSON.stringify(response('queued')).slice(0, 60)
   const cut = [readAll, write(head(200, { 'content-length': '500' }) + beginning), reset]
-  const workspace = workspaceOf(await localServer([cut]))
-  const { code, out, err } = await workspace.run(start)
+  const { code, out, err } = await runGiven(start, cut)
   expect([code, out]).toEqual([0, 'resp_1\n'])
   expect(err).toContain("warning: The gateway's reply was cut short after the id of the response.")
 })
@@ -74,7 +73,7 @@ test.each([
 ])('of a reply that is cut behind the id, nothing else is believed: %s', async (rest) => {
   const beginning = `{"id":"resp_1","object":"response",${rest}`
   const cut = [readAll, write(head(200, { 'content-length': '500' }) + beginning), reset]
-  const workspace = workspaceOf(await localServer([cut]))
+  const workspace = await given(cut)
   const { code, out, err } = await workspace.run(start)
   expect([code, out]).toEqual([0, 'resp_1\n'])
   expect(err).not.toContain('finish reason')
@@ -85,7 +84,7 @@ test.each([
   ['a lost reply', [readAll, reset]],
   ['a failure of the gateway', text('', { status: 502 })],
 ])('after %s the outcome is unknown, nothing is sent again, and the key is on record', async (_, reply) => {
-  const workspace = workspaceOf(await localServer([reply]))
+  const workspace = await given(reply)
   const { code, out, err } = await workspace.run(start)
   expect([code, out]).toEqual([7, ''])
   const [record] = await recordsOf(workspace)
@@ -98,7 +97,7 @@ test.each([
 
 test('a request that was rejected leaves nothing on record', async () => {
   const reply = json({ error: { message: 'No such model.' } }, { status: 404 })
-  const workspace = workspaceOf(await localServer([reply]))
+  const workspace = await given(reply)
   expect((await workspace.run(start)).code).toBe(4)
   expect(await recordsOf(workspace)).toEqual([])
 })
@@ -111,8 +110,8 @@ test('a dry run shows the request and records nothing', async () => {
 })
 
 test('--no-store is a warning: the answer may not be there later', async () => {
-  const workspace = workspaceOf(await localServer([json(response('queued'))]))
-  expect((await workspace.run([...start, '--no-store'])).err).toContain('warning: --no-store')
+  const { run } = await given(json(response('queued')))
+  expect((await run([...start, '--no-store'])).err).toContain('warning: --no-store')
 })
 
 /** A state as the gateway tells it, and what each command makes of it. */
@@ -159,21 +158,21 @@ test.each(['status', 'wait'])(
 
 test('one that was started a minute ago is not known when it is not found', async () => {
   const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
-  const workspace = workspaceOf(await localServer([json(response('queued')), missing]))
-  await workspace.run(start)
+  const { run } = await given(json(response('queued')), missing)
+  await run(start)
   const clock = fakeClock({ start: Date.UTC(2026, 0, 1, 0, 1) })
-  expect((await workspace.run(['response', 'status', '--last'], { clock })).code).toBe(4)
+  expect((await run(['response', 'status', '--last'], { clock })).code).toBe(4)
 })
 
 test.each(['queued', 'in_progress', 'thinking_hard'])('%s means that it is still running', async (status) => {
   const running = json(response(status))
-  const workspace = workspaceOf(await localServer([running, running, running, json(completed)]))
-  expect((await workspace.run(['response', 'status', 'resp_1'])).code).toBe(0)
-  const judged = await workspace.run(['response', 'status', 'resp_1', '--exit-status'])
+  const { run } = await given(running, running, running, json(completed))
+  expect((await run(['response', 'status', 'resp_1'])).code).toBe(0)
+  const judged = await run(['response', 'status', 'resp_1', '--exit-status'])
   expect(judged.code).toBe(11)
   expect(judged.err).toContain('modelgate wait resp_1')
   expect(judged.err).not.toContain('was billed')
-  const waited = await workspace.run(['response', 'wait', 'resp_1'])
+  const waited = await run(['response', 'wait', 'resp_1'])
   expect([waited.code, waited.out]).toEqual([0, 'Hello.\n'])
 })
 
@@ -181,8 +180,8 @@ test.each([
   ['in_progress', 11],
   ['failed', 9],
 ])('the exit code of %s is %i, and its document is printed all the same', async (state, code) => {
-  const workspace = workspaceOf(await localServer([json(response(state))]))
-  const judged = await workspace.run(['response', 'status', 'resp_1', '--exit-status', '--json'])
+  const { run } = await given(json(response(state)))
+  const judged = await run(['response', 'status', 'resp_1', '--exit-status', '--json'])
   expect([judged.code, judged.err]).toEqual([code, ''])
   expect(JSON.parse(judged.out)).toMatchObject({ id: 'resp_1', state })
 })
@@ -192,15 +191,14 @@ test('--strict fails for an answer that is cut short', async () => {
     incomplete_details: { reason: 'max_output_tokens' },
     output: answer('Hel'),
   })
-  const workspace = workspaceOf(await localServer([json(cut), json(cut)]))
-  expect((await workspace.run(['response', 'wait', 'resp_1', '--strict'])).code).toBe(9)
-  expect((await workspace.run(['response', 'status', 'resp_1', '--exit-status', '--strict'])).code).toBe(9)
+  const { run } = await given(json(cut), json(cut))
+  expect((await run(['response', 'wait', 'resp_1', '--strict'])).code).toBe(9)
+  expect((await run(['response', 'status', 'resp_1', '--exit-status', '--strict'])).code).toBe(9)
 })
 
 test('a deadline ends the wait with 11 and the command that goes on, which goes on', async () => {
   const running = json(response('in_progress'))
-  const server = await localServer([json(response('queued')), running, running, json(completed)])
-  const workspace = workspaceOf(server)
+  const workspace = await given(json(response('queued')), running, running, json(completed))
   await workspace.run(start)
   const { code, err } = await workspace.run(['response', 'wait', '--last', '--timeout', '3'])
   expect(code).toBe(11)
@@ -211,8 +209,8 @@ test('a deadline ends the wait with 11 and the command that goes on, which goes 
 
 test('the document of a wait that was over too early has the id and the last state', async () => {
   const running = json(response('in_progress'))
-  const workspace = workspaceOf(await localServer([running, running]))
-  const { code, err } = await workspace.run(['response', 'wait', 'resp_1', '--timeout', '3', '--json'])
+  const { run } = await given(running, running)
+  const { code, err } = await run(['response', 'wait', 'resp_1', '--timeout', '3', '--json'])
   expect(code).toBe(11)
   expect(JSON.parse(err.slice(err.indexOf('{')))).toMatchObject({
     error: { exit_code: 11, remote_id: 'resp_1' },
@@ -221,32 +219,31 @@ test('the document of a wait that was over too early has the id and the last sta
 })
 
 test('the record knows the gateway: nothing else has to say it', async () => {
-  const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
-  await workspace.run(start)
+  const { run } = await given(json(response('queued')), json(completed))
+  await run(start)
   const env = { MODELGATE_BASE_URL: undefined }
-  expect(await workspace.run(['response', 'wait', '--last'], { env })).toMatchObject({
+  expect(await run(['response', 'wait', '--last'], { env })).toMatchObject({
     code: 0,
     out: 'Hello.\n',
   })
 })
 
 test('the answer goes where the first command said, in its own folder', async () => {
-  const server = await localServer([json(response('queued')), json(completed), json(completed)])
-  const workspace = workspaceOf(server)
-  expect((await workspace.run([...start, '-o', 'answer.txt'])).out).toBe('resp_1\n')
-  expect(workspace.files()).toEqual([])
-  const elsewhere = { cwd: workspace.home }
-  expect(await workspace.run(['response', 'wait', '--last'], elsewhere)).toMatchObject({ code: 0, out: '' })
-  expect(workspace.read('answer.txt').toString()).toBe('Hello.')
-  const again = await workspace.run(['response', 'wait', '--last'])
+  const { run, files, home, read } = await given(json(response('queued')), json(completed), json(completed))
+  expect((await run([...start, '-o', 'answer.txt'])).out).toBe('resp_1\n')
+  expect(files()).toEqual([])
+  const elsewhere = { cwd: home }
+  expect(await run(['response', 'wait', '--last'], elsewhere)).toMatchObject({ code: 0, out: '' })
+  expect(read('answer.txt').toString()).toBe('Hello.')
+  const again = await run(['response', 'wait', '--last'])
   expect([again.code, again.out]).toEqual([0, 'Hello.\n'])
   expect(again.err).toContain('exists already, so the answer is printed')
 })
 
 test('an answer is checked against the schema of the first command', async () => {
-  const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
-  await workspace.run([...start, '--schema', '{"type":"object"}'])
-  const { code, out } = await workspace.run(['response', 'wait', '--last'])
+  const { run } = await given(json(response('queued')), json(completed))
+  await run([...start, '--schema', '{"type":"object"}'])
+  const { code, out } = await run(['response', 'wait', '--last'])
   expect([code, out]).toEqual([14, 'Hello.\n'])
 })
 
@@ -258,8 +255,8 @@ test('one that is being cancelled may not be known everywhere', async () => {
 })
 
 test('cancel tells how it ended', async () => {
-  const server = await localServer([json(response('cancelled'))])
-  const { code, out, err } = await workspaceOf(server).run(['response', 'cancel', 'resp_1'])
+  const { server, run } = await given(json(response('cancelled')))
+  const { code, out, err } = await run(['response', 'cancel', 'resp_1'])
   expect([code, out, err]).toEqual([0, expect.stringContaining('state     cancelled\n'), ''])
   expect(server.requests[0]!.line).toBe('POST /v1/responses/resp_1/cancel HTTP/1.1')
 })
@@ -297,17 +294,16 @@ test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without
 })
 
 test('the list has every response of this machine, looked up on demand, and forgets what is over', async () => {
-  const server = await localServer([
+  const { run } = await given(
     json(response('queued')),
     json({ ...response('queued'), id: 'resp_2' }),
     json({ ...response('in_progress'), id: 'resp_2' }),
     json(completed),
-  ])
-  const workspace = workspaceOf(server)
-  await workspace.run(start)
-  await workspace.run(start)
+  )
+  await run(start)
+  await run(start)
   const listed = async (...words: readonly string[]) => {
-    const { out } = await workspace.run(['response', 'list', '--json', ...words])
+    const { out } = await run(['response', 'list', '--json', ...words])
     const { jobs } = JSON.parse(out) as { jobs: { id: string; state: string; kind: string }[] }
     return jobs.map(({ id, state, kind }) => `${kind} ${id} ${state}`)
   }
@@ -316,16 +312,15 @@ test('the list has every response of this machine, looked up on demand, and forg
   expect(await listed('--state', 'completed')).toEqual(['response resp_1 completed'])
   expect(await listed('--prune')).toEqual(['response resp_1 completed'])
   expect(await listed()).toEqual(['response resp_2 in_progress'])
-  expect((await workspace.run(['video', 'list'])).out).toBe('')
-  expect((await workspace.run(['response', 'list', '--state', 'pending'])).code).toBe(2)
+  expect((await run(['video', 'list'])).out).toBe('')
+  expect((await run(['response', 'list', '--state', 'pending'])).code).toBe(2)
 })
 
 test('the hint for a response on record names no gateway: the record knows it', async () => {
-  const server = await localServer([json(response('queued')), json(response('in_progress'))])
-  const workspace = workspaceOf(server)
+  const { server, run } = await given(json(response('queued')), json(response('in_progress')))
   const env = { MODELGATE_BASE_URL: '' }
-  await workspace.run([...start, '--base-url', server.url], { env })
-  const { code, err } = await workspace.run(['response', 'status', 'resp_1', '--exit-status'], { env })
+  await run([...start, '--base-url', server.url], { env })
+  const { code, err } = await run(['response', 'status', 'resp_1', '--exit-status'], { env })
   expect(code).toBe(11)
   expect(err).toContain('to wait for it: modelgate wait resp_1\n')
 })
@@ -339,11 +334,10 @@ const completedEvent = event(3, { type: 'response.completed', response: complete
 
 test('a signal while the answer streams tells the command that prints the rest', async () => {
   const begun = [readAll, write(head(200, { 'content-type': 'text/event-stream' })), write(queuedEvent)]
-  const server = await localServer([
+  const { server, ...workspace } = await given(
     [...begun, write(delta(1, 'Hel')), stall],
     sse([delta(2, 'lo.'), completedEvent]),
-  ])
-  const workspace = workspaceOf(server)
+  )
   const program = workspace.start([...start, '--stream'])
   await program.until(() => program.context.stdout.text === 'Hel')
   program.context.abort(new Interrupted('interrupt'))
@@ -357,9 +351,9 @@ test('a signal while the answer streams tells the command that prints the rest',
 
 test('wait --stream prints words as they arrive, and --jsonl tells of each', async () => {
   const stream = sse([queuedEvent, delta(1, 'Hel'), delta(2, 'lo.'), completedEvent])
-  const workspace = workspaceOf(await localServer([stream, stream]))
-  expect(await workspace.run(['response', 'wait', 'resp_1', '--stream'])).toMatchObject({ out: 'Hello.\n' })
-  const { out } = await workspace.run(['response', 'wait', 'resp_1', '--stream', '--jsonl'])
+  const { run } = await given(stream, stream)
+  expect(await run(['response', 'wait', 'resp_1', '--stream'])).toMatchObject({ out: 'Hello.\n' })
+  const { out } = await run(['response', 'wait', 'resp_1', '--stream', '--jsonl'])
   const lines = out.trimEnd().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
     'start',

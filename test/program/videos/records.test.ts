@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { closedPort, localServer } from '../../support/local-server.ts'
+import { closedPort } from '../../support/local-server.ts'
 import { end, head, hold, json, readAll, reset, text, write } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
@@ -16,26 +16,27 @@ import {
   started,
   video,
   videoId,
+  given,
+  savingX,
 } from './video-replies.ts'
 import { expectNoPart, videoWorkspace } from './video-run.ts'
 
 test('the job is on record and on standard error before its first look-up is answered', async () => {
   const { promise: seen, resolve: go } = Promise.withResolvers<void>()
-  const server = await localServer([
+  const { server, start, records, cwd, read } = await given(
     started,
     [readAll, hold(seen), ...running.slice(1)],
     finished(['/a.mp4']),
     film(),
-  ])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--wait', '-o', 'x.mp4'])
+  )
+  const program = start(savingX)
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   await program.until(() => server.requests[1]?.complete === true)
   expect(program.context.stderr.text).toBe(
     `job started; resume with: modelgate wait ${operation}\njob: pending, after 0:00\n`,
   )
-  expect(await workspace.records()).toMatchObject([
+  expect(await records()).toMatchObject([
     {
       id: operation,
       kind: 'operation',
@@ -48,39 +49,35 @@ test('the job is on record and on standard error before its first look-up is ans
       idempotency_key: server.requests[0]!.headers['idempotency-key'],
       state: 'pending',
       files: [],
-      output: { output: 'x.mp4', folder: null, force: false, cwd: workspace.cwd },
+      output: { output: 'x.mp4', folder: null, force: false, cwd: cwd },
     },
   ])
   go()
   await program.until(() => program.clock.asked.includes(3000))
   await program.clock.advance(3000)
   expect(await program.exitCode).toBe(0)
-  expect(await workspace.records()).toMatchObject([
-    { state: 'completed', files: [join(workspace.cwd, 'x.mp4')] },
-  ])
-  expect(workspace.read('x.mp4').equals(clip)).toBe(true)
+  expect(await records()).toMatchObject([{ state: 'completed', files: [join(cwd, 'x.mp4')] }])
+  expect(read('x.mp4').equals(clip)).toBe(true)
 })
 
 test('before the POST is answered the record holds its key, and no id', async () => {
   const { promise: seen, resolve: go } = Promise.withResolvers<void>()
-  const server = await localServer([[readAll, hold(seen), ...started.slice(1)]])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--no-wait'])
+  const { server, start, records } = await given([readAll, hold(seen), ...started.slice(1)])
+  const program = start([...generate, '--no-wait'])
   await program.until(() => server.requests[0]?.complete === true)
   const key = server.requests[0]!.headers['idempotency-key']
-  expect(await workspace.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
+  expect(await records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
   go()
   expect(await program.exitCode).toBe(0)
-  expect(await workspace.records()).toMatchObject([{ id: operation, idempotency_key: key }])
+  expect(await records()).toMatchObject([{ id: operation, idempotency_key: key }])
 })
 
 test('a job that is known by its key alone is not asked for by it', async () => {
-  const server = await localServer([[readAll, end]])
-  const workspace = videoWorkspace(server)
-  expect((await workspace.run([...generate, '--no-wait'])).code).toBe(7)
-  const listed = (await workspace.run(['list'])).out.split('\t')[0]!
+  const { run } = await given([readAll, end])
+  expect((await run([...generate, '--no-wait'])).code).toBe(7)
+  const listed = (await run(['list'])).out.split('\t')[0]!
   for (const name of [listed, listed.replace('key:', '')]) {
-    const { code, err } = await workspace.run(['status', name])
+    const { code, err } = await run(['status', name])
     expect([code, err]).toEqual([2, expect.stringContaining('The id of the job is unknown')])
   }
 })
@@ -91,10 +88,9 @@ test.each<[string, Parameters<typeof text>[1], number]>([
   ['a quota', { status: 402 }, 4],
   ['no such model', { status: 404 }, 4],
 ])('%s leaves no record', async (_, reply, exit) => {
-  const server = await localServer([text('{"error":{"message":"No."}}', reply)])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run([...generate, '--wait'])
-  expect([code, out, await workspace.records()]).toEqual([exit, '', []])
+  const { run, records } = await given(text('{"error":{"message":"No."}}', reply))
+  const { code, out } = await run([...generate, '--wait'])
+  expect([code, out, await records()]).toEqual([exit, '', []])
 })
 
 test('a gateway that cannot be reached leaves no record', async () => {
@@ -111,30 +107,28 @@ test.each([
   ['a reply without an id', json({ ok: true }), 8],
   ['no JSON', text('accepted'), 8],
 ] as const)('a POST whose reply is lost (%s) leaves a record with its key', async (_, reply, exit) => {
-  const server = await localServer([reply])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...generate, '--wait'])
+  const { server, run, records } = await given(reply)
+  const { code, out, err } = await run([...generate, '--wait'])
   const key = server.requests[0]!.headers['idempotency-key']!
   expect([code, out]).toEqual([exit, ''])
   expect(err).toContain(key)
   expect(err).toContain('A job may exist.')
   expect(err).toContain('may have been billed')
-  expect(await workspace.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
+  expect(await records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
 
-  const waited = await workspace.run(['wait', '--last'])
+  const waited = await run(['wait', '--last'])
   expect([waited.code, waited.out]).toEqual([2, ''])
   expect(waited.err).toContain(key)
-  const listed = await workspace.run(['list', '--json'])
+  const listed = await run(['list', '--json'])
   expect(JSON.parse(listed.out)).toMatchObject({
     jobs: [{ id: null, state: 'unknown', idempotency_key: key }],
   })
   // A person sees it in the table, too.
-  expect((await workspace.run(['list'])).out).toContain('unknown')
+  expect((await run(['list'])).out).toContain('unknown')
 })
 
 test('neither a key nor pictures get on record', async () => {
-  const server = await localServer([started])
-  const workspace = videoWorkspace(server)
+  const workspace = await given(started)
   const picture = pngBytes({ width: 9, height: 9 })
   writeFiles(workspace.cwd, { 'a.png': picture })
   // The key in places where it has no business, as whoever pastes too much puts it.
@@ -162,11 +156,10 @@ test('neither a key nor pictures get on record', async () => {
 })
 
 test('a state folder that cannot be written is told, and the job is started all the same', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
+  const workspace = await given(started, finished(['/a.mp4']), film())
   writeFiles(workspace.home, { state: 'a file' })
   const env = { MODELGATE_STATE_DIR: join(workspace.home, 'state') }
-  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'], { env })
+  const { code, out, err } = await workspace.run(savingX, { env })
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(err).toContain('not on record')
   expect(err).toContain(`job started; resume with: modelgate wait -o x.mp4 ${operation}\n`)
@@ -177,29 +170,25 @@ test('--last is the newest, a beginning is enough, and an ambiguous one is refus
   const ids = ['video_aaa1', 'video_aab2', 'video_b']
   const replies = ids.map((id) => json({ id, object: 'video', status: 'queued' }))
   const lookUp = (id: string) => json({ id, object: 'video', status: 'in_progress' })
-  const server = await localServer([...replies, lookUp('video_b'), lookUp('video_aab2')])
-  const workspace = videoWorkspace(server)
-  for (const _ of ids) await workspace.run([...remix, '--no-check', '--no-wait'])
-  expect((await workspace.run(['status', '--last', '--json'])).out).toContain('"video_b"')
-  expect((await workspace.run(['status', 'video_aab', '--json'])).out).toContain('"video_aab2"')
-  const { code, err } = await workspace.run(['status', 'video_aa'])
+  const { run } = await given(...replies, lookUp('video_b'), lookUp('video_aab2'))
+  for (const _ of ids) await run([...remix, '--no-check', '--no-wait'])
+  expect((await run(['status', '--last', '--json'])).out).toContain('"video_b"')
+  expect((await run(['status', 'video_aab', '--json'])).out).toContain('"video_aab2"')
+  const { code, err } = await run(['status', 'video_aa'])
   expect(code).toBe(2)
   expect(err).toContain('video_aaa1')
   expect(err).toContain('video_aab2')
-  expect((await workspace.run(['status', '--last', 'video_b'])).code).toBe(2)
-  expect((await workspace.run(['status'])).code).toBe(2)
+  expect((await run(['status', '--last', 'video_b'])).code).toBe(2)
+  expect((await run(['status'])).code).toBe(2)
 })
 
 test('an id of a video that has slashes is no name of an operation', async () => {
   const id = 'video_a+b/c=='
   const path = '/v1/videos/video_a%2Bb%2Fc%3D%3D'
   const found = json({ id, object: 'video', status: 'completed' })
-  const server = await localServer([found, found, video('queued')])
-  const workspace = videoWorkspace(server)
-  expect((await workspace.run(['status', id])).code).toBe(0)
-  expect(
-    (await workspace.run(['remix', '-m', 'video-model-remix', id, 'Make it night', '--no-wait'])).code,
-  ).toBe(0)
+  const { server, run } = await given(found, found, video('queued'))
+  expect((await run(['status', id])).code).toBe(0)
+  expect((await run(['remix', '-m', 'video-model-remix', id, 'Make it night', '--no-wait'])).code).toBe(0)
   expect(server.requests.map(({ line }) => line.split(' ').slice(0, 2).join(' '))).toEqual([
     `GET ${path}`,
     `GET ${path}`,
@@ -208,20 +197,19 @@ test('an id of a video that has slashes is no name of an operation', async () =>
 })
 
 test('a job of another gateway is not asked for where nobody knows it', async () => {
-  const server = await localServer([video('queued')])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...remix, '--no-check', '--no-wait'])
-  const { code, err } = await workspace.run(['wait', '--last', '--base-url', 'http://127.0.0.1:9999'])
+  const { server, run } = await given(video('queued'))
+  await run([...remix, '--no-check', '--no-wait'])
+  const { code, err } = await run(['wait', '--last', '--base-url', 'http://127.0.0.1:9999'])
   expect(code).toBe(2)
   expect(err).toContain(videoId)
   expect(err).toContain(`hint: Add --base-url ${server.url}/, or`)
-  expect((await workspace.run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
+  expect((await run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
 })
 
 const unset = { MODELGATE_BASE_URL: '' }
 
 test('a job on record knows its gateway, so that no address has to be configured again', async () => {
-  const server = await localServer([
+  const { run } = await given(
     video('queued'),
     video('in_progress'),
     video('in_progress'),
@@ -230,40 +218,37 @@ test('a job on record knows its gateway, so that no address has to be configured
     video('queued', { id: 'video_next' }),
     video('completed'),
     film(),
-  ])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...remix, '--no-check', '--no-wait'])
-  expect((await workspace.run(['status', '--last'], { env: unset })).code).toBe(0)
-  expect((await workspace.run(['list', '--refresh'], { env: unset })).code).toBe(0)
-  expect((await workspace.run(['list', '--refresh'], { env: unset })).out).toContain('completed')
+  )
+  await run([...remix, '--no-check', '--no-wait'])
+  expect((await run(['status', '--last'], { env: unset })).code).toBe(0)
+  expect((await run(['list', '--refresh'], { env: unset })).code).toBe(0)
+  expect((await run(['list', '--refresh'], { env: unset })).out).toContain('completed')
   const again = ['remix', '-m', 'sora-2', '--last', 'Day', '--no-wait']
-  expect(await workspace.run(again, { env: unset })).toMatchObject({ code: 0, out: 'video_next\n' })
-  expect((await workspace.run(['wait', videoId, '-o', 'x.mp4'], { env: unset })).out).toBe('x.mp4\n')
+  expect(await run(again, { env: unset })).toMatchObject({ code: 0, out: 'video_next\n' })
+  expect((await run(['wait', videoId, '-o', 'x.mp4'], { env: unset })).out).toBe('x.mp4\n')
 })
 
 test('a key of another profile than that of the job is sent nowhere', async () => {
-  const server = await localServer([video('queued'), video('queued')])
-  const workspace = videoWorkspace(server)
-  const folder = join(workspace.home, '.config/modelgate')
+  const { server, home, run } = await given(video('queued'), video('queued'))
+  const folder = join(home, '.config/modelgate')
   mkdirSync(folder, { recursive: true })
   const profiles = { here: { base_url: server.url }, there: {} }
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
-  await workspace.run([...remix, '--no-check', '--no-wait', '--profile', 'here'], { env: unset })
-  expect((await workspace.run(['status', '--last'], { env: unset })).code).toBe(0)
-  const other = await workspace.run(['status', '--last', '--profile', 'there'], { env: unset })
+  await run([...remix, '--no-check', '--no-wait', '--profile', 'here'], { env: unset })
+  expect((await run(['status', '--last'], { env: unset })).code).toBe(0)
+  const other = await run(['status', '--last', '--profile', 'there'], { env: unset })
   expect([other.code, other.err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
 })
 
 test('a record from before profiles were recorded says nothing of the key', async () => {
-  const server = await localServer([video('queued')])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...remix, '--no-check', '--no-wait'])
-  for (const name of readdirSync(workspace.home, { recursive: true, encoding: 'utf8' })) {
+  const { run, home } = await given(video('queued'))
+  await run([...remix, '--no-check', '--no-wait'])
+  for (const name of readdirSync(home, { recursive: true, encoding: 'utf8' })) {
     if (!/jobs\/.*\.json$/.test(name)) continue
-    const path = join(workspace.home, name)
+    const path = join(home, name)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/ *"profile": .*\n/, ''))
   }
-  const { code, err } = await workspace.run(['status', '--last'], { env: unset })
+  const { code, err } = await run(['status', '--last'], { env: unset })
   expect([code, err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
 })
 
@@ -272,16 +257,16 @@ test.each([
   ['remix', [...remix, '--no-check', '--no-wait'], videoId, `{"id":"${videoId}","object":"vi`],
 ])('%s warns of a reply that is cut inside, after the name of the job', async (_, words, id, content) => {
   const cut = [readAll, write(`${head(200, { 'content-length': '1000' })}${content}`), end]
-  const workspace = videoWorkspace(await localServer([cut, cut, cut]))
+  const { run } = await given(cut, cut, cut)
   const warning = "The gateway's reply was cut short after the id of the job; the rest of it is missing."
-  const plain = await workspace.run(words)
+  const plain = await run(words)
   expect(plain).toMatchObject({ code: 0, out: `${id}\n` })
   expect(plain.err).toContain(`warning: ${warning}`)
-  const json = await workspace.run([...words, '--json'])
+  const json = await run([...words, '--json'])
   expect(json.code).toBe(0)
   expect(JSON.parse(json.out)).toMatchObject({ id, warnings: [warning] })
   expect(json.err).toContain(`warning: ${warning}`)
-  const raw = await workspace.run([...words, '--raw'])
+  const raw = await run([...words, '--raw'])
   expect(raw.code).toBe(0)
   expect(raw.out).toContain(id)
   expect(raw.err).toContain(`warning: ${warning}`)

@@ -1,29 +1,37 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { localServer } from '../../support/local-server.ts'
 import { json } from '../../support/server-replies.ts'
 import { canMount, mountTmpfs } from '../../support/small-disks.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { rescuedIn } from '../images/image-run.ts'
-import { clip, film, finished, generate, operation, otherClip, started } from './video-replies.ts'
-import { videoWorkspace } from './video-run.ts'
+import {
+  clip,
+  film,
+  finished,
+  generate,
+  operation,
+  otherClip,
+  started,
+  given,
+  runGiven,
+  savingX,
+} from './video-replies.ts'
 
 const huge = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(500_000, 3))
 
 test.skipIf(!canMount)(
   'the video for which there is no space is rescued, and the others are saved',
   async () => {
-    const server = await localServer([
+    const { cwd, run, home, records } = await given(
       started,
       finished(['/1', '/2', '/3']),
       film(clip),
       film(huge),
       film(otherClip),
-    ])
-    const workspace = videoWorkspace(server)
-    mountTmpfs(join(workspace.cwd, 'out'), 64)
+    )
+    mountTmpfs(join(cwd, 'out'), 64)
     const words = [...generate, '--set', 'parameters.sampleCount=3', '--wait', '-o', 'out/x.mp4', '--json']
-    const { code, out } = await workspace.run(words)
+    const { code, out } = await run(words)
     expect(code).toBe(12)
     const document = JSON.parse(out)
     const paths = document.files.map(({ path }: { path: string }) => path)
@@ -33,10 +41,10 @@ test.skipIf(!canMount)(
       /^"out\/x-2\.mp4" cannot be written: there is no space left\. It is kept in /,
     )
     expect(document.failures).toEqual([{ index: 2, code: 'no_space', message, rescued }])
-    const state = join(workspace.home, '.local/state/modelgate')
+    const state = join(home, '.local/state/modelgate')
     expect(rescuedIn(state)).toEqual(new Map([['x-2.mp4', huge]]))
-    const [record] = await workspace.records()
-    expect(record!.files).toEqual(paths.map((path: string) => join(workspace.cwd, path)))
+    const [record] = await records()
+    expect(record!.files).toEqual(paths.map((path: string) => join(cwd, path)))
     expect(record!.result).toBeUndefined()
   },
 )
@@ -44,27 +52,25 @@ test.skipIf(!canMount)(
 test.skipIf(!canMount)(
   'the only video for which there is no space is rescued, and can be fetched again',
   async () => {
-    const server = await localServer([started, finished(['/1']), film(huge)])
-    const workspace = videoWorkspace(server)
-    mountTmpfs(join(workspace.cwd, 'out'), 64)
-    const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'out/x.mp4'])
+    const { cwd, run, home } = await given(started, finished(['/1']), film(huge))
+    mountTmpfs(join(cwd, 'out'), 64)
+    const { code, out, err } = await run([...generate, '--wait', '-o', 'out/x.mp4'])
     expect([code, out]).toEqual([10, ''])
     expect(err).toMatch(
       /^modelgate: "out\/x\.mp4" cannot be written: there is no space left\. It is kept in "\/.*-x\.mp4" instead\.$/m,
     )
     expect(err).toContain(`to fetch it again: modelgate wait ${operation}`)
-    expect(rescuedIn(join(workspace.home, '.local/state/modelgate'))).toEqual(new Map([['x.mp4', huge]]))
+    expect(rescuedIn(join(home, '.local/state/modelgate'))).toEqual(new Map([['x.mp4', huge]]))
   },
 )
 
 test('one video asked and 300 answered: four are kept, and the others told', async () => {
   const uris = Array.from({ length: 300 }, (_, at) => `/${at}`)
-  const server = await localServer([started, finished(uris), film(), film(), film(), film()])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  const { run, files } = await given(started, finished(uris), film(), film(), film(), film())
+  const { code, out, err } = await run(savingX)
   const names = ['x.mp4', 'x-2.mp4', 'x-3.mp4', 'x-4.mp4']
   expect([code, out]).toEqual([0, `${names.join('\n')}\n`])
-  expect(workspace.files().toSorted()).toEqual(names.toSorted())
+  expect(files().toSorted()).toEqual(names.toSorted())
   expect(err).toContain('warning: 300 videos received, 1 requested; the first 4 are kept.')
 })
 
@@ -72,8 +78,7 @@ test('of a job that was started elsewhere nobody knows how many videos were aske
   const bytesBase64Encoded = mp4Bytes().toString('base64')
   const generatedSamples = Array.from({ length: 101 }, () => ({ video: { bytesBase64Encoded } }))
   const done = { name: operation, done: true, response: { generateVideoResponse: { generatedSamples } } }
-  const workspace = videoWorkspace(await localServer([json(done)]))
-  const { code, err } = await workspace.run(['wait', operation, '-o', 'x-{index}.mp4'])
-  expect([code, workspace.files().length]).toEqual([0, 100])
+  const { code, err, files } = await runGiven(['wait', operation, '-o', 'x-{index}.mp4'], json(done))
+  expect([code, files().length]).toEqual([0, 100])
   expect(err).toContain('warning: 101 videos received; the first 100 are kept.')
 })

@@ -24,6 +24,9 @@ import {
   started,
   video,
   videoId,
+  given,
+  runGiven,
+  savingX,
 } from './video-replies.ts'
 import { expectNoPart, videoWorkspace } from './video-run.ts'
 
@@ -43,24 +46,22 @@ test.each([
   ['{slug}-{index}.{ext}', ['a-boat-1.mp4', 'a-boat-2.mp4', 'a-boat-3.mp4']],
   ['{id}_{index}.{ext}', ['op-0123_1.mp4', 'op-0123_2.mp4', 'op-0123_3.mp4']],
 ])('several samples into several files: -o %s', async (name, names) => {
-  const server = await localServer([started, finished(three), film(), film(otherClip), film(thirdClip)])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run([...several, '-o', name])
-  expect([code, out, workspace.files()]).toEqual([0, names.map((file) => `${file}\n`).join(''), names])
-  expect(names.map((file) => workspace.read(file).equals(clip))).toEqual([true, false, false])
-  expect(workspace.read(names[1]!).equals(otherClip)).toBe(true)
+  const { run, files, read } = await given(started, finished(three), film(), film(otherClip), film(thirdClip))
+  const { code, out } = await run([...several, '-o', name])
+  expect([code, out, files()]).toEqual([0, names.map((file) => `${file}\n`).join(''), names])
+  expect(names.map((file) => read(file).equals(clip))).toEqual([true, false, false])
+  expect(read(names[1]!).equals(otherClip)).toBe(true)
 })
 
 test('a command that comes later gives the files the same names', async () => {
-  const server = await localServer([started, finished(three), film(), film(otherClip), film(thirdClip)])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...several.filter((word) => word !== '--wait'), '-o', 'clip.mp4'])
-  const { out } = await workspace.run(['wait', '--last'])
+  const { run } = await given(started, finished(three), film(), film(otherClip), film(thirdClip))
+  await run([...several.filter((word) => word !== '--wait'), '-o', 'clip.mp4'])
+  const { out } = await run(['wait', '--last'])
   expect(out).toBe('clip-1.mp4\nclip-2.mp4\nclip-3.mp4\n')
 })
 
 test('one that fails does not keep the others, and can be had later without them', async () => {
-  const server = await localServer([
+  const { run, records, cwd, paste, files, read } = await given(
     started,
     finished(three),
     film(),
@@ -68,25 +69,22 @@ test('one that fails does not keep the others, and can be had later without them
     film(thirdClip),
     finished(three),
     film(otherClip),
-  ])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
+  )
+  const { code, out, err } = await run([...several, '-o', 'x.mp4'])
   expect([code, out]).toEqual([11, 'x-1.mp4\nx-3.mp4\n'])
   expect(err).toContain('1 of 3 videos could not be saved.')
   expect(err).toContain(`modelgate wait ${operation}`)
-  expect(await workspace.records()).toMatchObject([
-    { files: ['x-1.mp4', 'x-3.mp4'].map((f) => join(workspace.cwd, f)) },
-  ])
+  expect(await records()).toMatchObject([{ files: ['x-1.mp4', 'x-3.mp4'].map((f) => join(cwd, f)) }])
 
-  const again = await workspace.paste(err.slice(err.indexOf('hint')))
+  const again = await paste(err.slice(err.indexOf('hint')))
   expect([again.code, again.out]).toEqual([0, 'x-1.mp4\nx-3.mp4\nx-2.mp4\n'])
-  expect(workspace.files()).toEqual(['x-1.mp4', 'x-2.mp4', 'x-3.mp4'])
-  expect(workspace.read('x-2.mp4').equals(otherClip)).toBe(true)
+  expect(files()).toEqual(['x-1.mp4', 'x-2.mp4', 'x-3.mp4'])
+  expect(read('x-2.mp4').equals(otherClip)).toBe(true)
 })
 
 test('the report of --json tells which one failed, and why', async () => {
-  const server = await localServer([started, finished(three), film(), page, film(thirdClip)])
-  const { code, out } = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
+  const { run } = await given(started, finished(three), film(), page, film(thirdClip))
+  const { code, out } = await run([...several, '-o', 'x.mp4', '--json'])
   expect(code).toBe(11)
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
@@ -96,19 +94,17 @@ test('the report of --json tells which one failed, and why', async () => {
 })
 
 test('where all fail the first reason is the error', async () => {
-  const server = await localServer([started, finished(three), page, page, page])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
-  expect([code, out, workspace.files()]).toEqual([11, '', []])
+  const { run, files } = await given(started, finished(three), page, page, page)
+  const { code, out, err } = await run([...several, '-o', 'x.mp4'])
+  expect([code, out, files()]).toEqual([11, '', []])
   expect(err).toMatch(/^modelgate: Instead of the video, the gateway sent an HTML page/m)
   expect(err).toContain(`to fetch it again: modelgate wait ${operation}`)
 })
 
 test('what filters hold back is told, and is exit 12 for the others', async () => {
   const more = { raiMediaFilteredCount: 2, raiMediaFilteredReasons: ['Blood.', 'A celebrity.'] }
-  const server = await localServer([started, finished(['/1.mp4'], more), film()])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run([...several, '-o', 'x.mp4', '--json'])
+  const { run } = await given(started, finished(['/1.mp4'], more), film())
+  const { code, out } = await run([...several, '-o', 'x.mp4', '--json'])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
@@ -118,14 +114,14 @@ test('what filters hold back is told, and is exit 12 for the others', async () =
       { index: 3, code: 'filtered', message: 'A celebrity.' },
     ],
   })
-  const later = await workspace.run(['wait', '--last'])
+  const later = await run(['wait', '--last'])
   expect([later.code, later.out]).toEqual([12, 'x-1.mp4\n'])
   expect(later.err).toContain('2 of 3 videos were withheld')
 })
 
 test('fewer videos than were asked for are exit 12', async () => {
-  const server = await localServer([started, finished(['/1.mp4', '/2.mp4']), film(), film(otherClip)])
-  const { code, out, err } = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
+  const { run } = await given(started, finished(['/1.mp4', '/2.mp4']), film(), film(otherClip))
+  const { code, out, err } = await run([...several, '-o', 'x.mp4', '--json'])
   expect(code).toBe(12)
   const message = 'The gateway sent only 2 of 3 videos.'
   expect(JSON.parse(out)).toMatchObject({
@@ -144,14 +140,8 @@ test('a video that cannot be verified is a result with a warning; with --strict 
     [[], 0],
     [['--strict'], 9],
   ] as const) {
-    const server = await localServer([started, finished(['/a.ts']), film(stream)])
-    const { code, out, err } = await videoWorkspace(server).run([
-      ...generate,
-      '--wait',
-      '-o',
-      'x.ts',
-      ...words,
-    ])
+    const { run } = await given(started, finished(['/a.ts']), film(stream))
+    const { code, out, err } = await run([...generate, '--wait', '-o', 'x.ts', ...words])
     expect([code, out]).toEqual([exit, 'x.ts\n'])
     expect(err).toContain('Could not verify that the video is complete')
   }
@@ -159,15 +149,13 @@ test('a video that cannot be verified is a result with a warning; with --strict 
 
 test('where filters hold back everything the generation has failed', async () => {
   const more = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Blood.'] }
-  const server = await localServer([started, finished([], more)])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, out, workspace.files()]).toEqual([9, '', []])
+  const { code, out, err, files } = await runGiven(savingX, started, finished([], more))
+  expect([code, out, files()]).toEqual([9, '', []])
   expect(err).toContain('Blood.')
 })
 
 test('a file that has gone meanwhile is fetched again, and -o asks for another', async () => {
-  const server = await localServer([
+  const { run, files, cwd } = await given(
     started,
     finished(['/a.mp4']),
     film(),
@@ -175,21 +163,19 @@ test('a file that has gone meanwhile is fetched again, and -o asks for another',
     film(),
     finished(['/a.mp4']),
     film(),
-  ])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
-  const { code, out } = await workspace.run(['wait', '--last', '-o', 'y.mp4'])
-  expect([code, out, workspace.files()]).toEqual([0, 'y.mp4\n', ['x.mp4', 'y.mp4']])
-  rmSync(join(workspace.cwd, 'x.mp4'))
-  rmSync(join(workspace.cwd, 'y.mp4'))
-  expect((await workspace.run(['wait', '--last'])).out).toBe('x.mp4\n')
+  )
+  await run(savingX)
+  const { code, out } = await run(['wait', '--last', '-o', 'y.mp4'])
+  expect([code, out, files()]).toEqual([0, 'y.mp4\n', ['x.mp4', 'y.mp4']])
+  rmSync(join(cwd, 'x.mp4'))
+  rmSync(join(cwd, 'y.mp4'))
+  expect((await run(['wait', '--last'])).out).toBe('x.mp4\n')
 })
 
 test('-o - writes the bytes to standard output, and nothing else', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  const { code, bytes, err } = await workspace.run([...generate, '--wait', '-o', '-'])
-  expect([code, bytes.equals(clip), workspace.files()]).toEqual([0, true, []])
+  const { run, files } = await given(started, finished(['/a.mp4']), film())
+  const { code, bytes, err } = await run([...generate, '--wait', '-o', '-'])
+  expect([code, bytes.equals(clip), files()]).toEqual([0, true, []])
   expect(err).toContain(operation)
 })
 
@@ -197,8 +183,8 @@ test.each([
   ['a page instead of a video', [page]],
   ['nothing', [text('')]],
 ])('-o -: %s writes nothing to standard output', async (_, replies) => {
-  const server = await localServer([started, finished(['/a.mp4']), ...replies])
-  const { code, bytes } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-'])
+  const { run } = await given(started, finished(['/a.mp4']), ...replies)
+  const { code, bytes } = await run([...generate, '--wait', '-o', '-'])
   expect([code, bytes.length]).toEqual([11, 0])
 })
 
@@ -207,28 +193,24 @@ test.each([
   ['events and bytes', ['--jsonl'], /-o - and --jsonl/],
   ['two videos on one stream', ['--sample-count', '2'], /-o - takes one video/],
 ])('-o - is refused for %s', async (_, words, says) => {
-  const server = await localServer([])
-  const { code, out, err } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-', ...words])
+  const { code, out, err } = await runGiven([...generate, '--wait', '-o', '-', ...words])
   expect([code, out + err]).toEqual([2, expect.stringMatching(says)])
 })
 
 test('-o - is refused where nothing waits for the video', async () => {
-  const server = await localServer([])
-  const { code, out, err } = await videoWorkspace(server).run([...generate, '-o', '-', '--no-wait'])
+  const { code, out, err } = await runGiven([...generate, '-o', '-', '--no-wait'])
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain('-o - writes the video itself; with --no-wait only an id is printed.')
 })
 
 test('-o waits for the video also where there is no terminal', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run([...generate, '-o', 'x.mp4'])
-  expect([code, out, workspace.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
+  const { run, files } = await given(started, finished(['/a.mp4']), film())
+  const { code, out } = await run([...generate, '-o', 'x.mp4'])
+  expect([code, out, files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
 })
 
 test('two videos of a job of which nothing is known are not written to one stream', async () => {
-  const server = await localServer([finished(['/1.mp4', '/2.mp4'])])
-  const { code, bytes, err } = await videoWorkspace(server).run(['wait', operation, '-o', '-'])
+  const { code, bytes, err } = await runGiven(['wait', operation, '-o', '-'], finished(['/1.mp4', '/2.mp4']))
   expect([code, bytes.length]).toEqual([2, 0])
   expect(err).toContain('the job has 2')
 })
@@ -236,48 +218,49 @@ test('two videos of a job of which nothing is known are not written to one strea
 test('an expired result is said to be expired, and when, after one look for a fresh address', async () => {
   const expiresAt = Date.UTC(2025, 11, 31, 23) / 1000
   const done = video('completed', { expires_at: expiresAt, url: '/signed.mp4' })
-  const server = await localServer([done, gone, gone, done, gone, gone])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run(['wait', videoId, '-o', 'x.mp4'])
-  expect([code, out, workspace.files()]).toEqual([4, '', []])
+  const { run, files } = await given(done, gone, gone, done, gone, gone)
+  const { code, out, err } = await run(['wait', videoId, '-o', 'x.mp4'])
+  expect([code, out, files()]).toEqual([4, '', []])
   expect(err).toContain('The video has expired: it was available until 2025-12-31T23:00:00Z.')
   expect(err).not.toContain('fetch it again')
 })
 
 test('an address that has expired is replaced by a fresh one', async () => {
-  const server = await localServer([
+  const { server, run } = await given(
     video('completed', { url: '/old.mp4' }),
     gone,
     gone,
     video('completed', { url: '/new.mp4' }),
     film(),
-  ])
-  const { code, out } = await videoWorkspace(server).run(['wait', videoId, '-o', 'x.mp4'])
+  )
+  const { code, out } = await run(['wait', videoId, '-o', 'x.mp4'])
   expect([code, out, server.requests.at(-1)!.line]).toEqual([0, 'x.mp4\n', 'GET /new.mp4 HTTP/1.1'])
 })
 
 test('over a redirect to another origin the key does not go along', async () => {
   const store = await localServer([film()])
-  const server = await localServer([started, finished(['/a.mp4']), redirect(`${store.url}/a.mp4?signed=1`)])
-  const workspace = videoWorkspace(server)
-  const { code } = await workspace.run([...generate, '--wait', '--allow-private-urls', '-o', 'x.mp4'])
+  const { server, run, key } = await given(
+    started,
+    finished(['/a.mp4']),
+    redirect(`${store.url}/a.mp4?signed=1`),
+  )
+  const { code } = await run([...generate, '--wait', '--allow-private-urls', '-o', 'x.mp4'])
   expect(code).toBe(0)
   const sent = server.requests.map(({ headers }) => headers['authorization'])
-  expect(sent).toEqual(Array(3).fill(`Bearer ${workspace.key}`))
-  expect(JSON.stringify(store.requests[0]!.headers)).not.toContain(workspace.key)
+  expect(sent).toEqual(Array(3).fill(`Bearer ${key}`))
+  expect(JSON.stringify(store.requests[0]!.headers)).not.toContain(key)
   expect(store.requests[0]!.headers['authorization']).toBeUndefined()
 })
 
 test('waited for from another folder, the video goes where the first command was run', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  mkdirSync(join(workspace.cwd, 'out'))
-  await workspace.run([...generate, '-o', 'out/x.mp4'])
-  const elsewhere = join(workspace.home, 'elsewhere')
+  const { cwd, run, home, read } = await given(started, finished(['/a.mp4']), film())
+  mkdirSync(join(cwd, 'out'))
+  await run([...generate, '-o', 'out/x.mp4'])
+  const elsewhere = join(home, 'elsewhere')
   mkdirSync(elsewhere)
-  const { code, out } = await workspace.run(['wait', '--last'], { cwd: elsewhere })
-  expect([code, out]).toEqual([0, `${join(workspace.cwd, 'out/x.mp4')}\n`])
-  expect(workspace.read('out/x.mp4').equals(clip)).toBe(true)
+  const { code, out } = await run(['wait', '--last'], { cwd: elsewhere })
+  expect([code, out]).toEqual([0, `${join(cwd, 'out/x.mp4')}\n`])
+  expect(read('out/x.mp4').equals(clip)).toBe(true)
 })
 
 test('a gateway that tells about operations only as videos', async () => {
@@ -286,9 +269,8 @@ test('a gateway that tells about operations only as videos', async () => {
     status: 404,
   })
   const asVideo = (status: string) => json({ id, object: 'video', status })
-  const server = await localServer([started, missing, asVideo('in_progress'), asVideo('completed'), film()])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  const { server, run } = await given(started, missing, asVideo('in_progress'), asVideo('completed'), film())
+  const { code, out } = await run(savingX)
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(server.requests.map(({ line }) => line.split(' ')[1])).toEqual([
     '/v1beta/models/veo:predictLongRunning',
@@ -301,8 +283,7 @@ test('a gateway that tells about operations only as videos', async () => {
 
 test('a gateway that does not tell about operations at all is explained', async () => {
   const missing = text('{"error":{"message":"Invalid URL (GET /v1)"}}', { status: 404 })
-  const server = await localServer([started, missing, missing])
-  const { code, err } = await videoWorkspace(server).run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, err } = await runGiven(savingX, started, missing, missing)
   expect(code).toBe(4)
   expect(err).toContain('neither under /v1beta nor as a video')
 })
@@ -312,9 +293,8 @@ test.each<[string, Readonly<Record<string, unknown>>, string]>([
   ['a URL of its own', { video_url: '/made/v.mp4' }, '/made/v.mp4'],
   ['metadata', { metadata: { url: '/made/m.mp4' } }, '/made/m.mp4'],
 ])('a video is fetched from %s', async (_, more, path) => {
-  const server = await localServer([video('queued'), video('completed', more), film()])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run([...remix, '--no-check', '--wait', '-o', 'x.mp4'])
+  const { server, run } = await given(video('queued'), video('completed', more), film())
+  const { code, out } = await run([...remix, '--no-check', '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(server.requests.at(-1)!.line).toBe(`GET ${path} HTTP/1.1`)
 })
@@ -327,10 +307,9 @@ const half = (): ServerReply => [
 ]
 
 test('a download that breaks off begins again, and the file is whole', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), half(), film(clip)])
-  const workspace = videoWorkspace(server)
-  const { code } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, workspace.read('x.mp4').equals(clip), workspace.files()]).toEqual([0, true, ['x.mp4']])
+  const { server, run, read, files } = await given(started, finished(['/a.mp4']), half(), film(clip))
+  const { code } = await run(savingX)
+  expect([code, read('x.mp4').equals(clip), files()]).toEqual([0, true, ['x.mp4']])
   expect(server.requests.at(-1)!.headers).not.toHaveProperty('range')
 })
 
@@ -338,53 +317,42 @@ test.each([
   ['goes on where the pipe was', clip, 0],
   ['of another video ends', otherClip, 11],
 ])('a download to standard output that begins again %s', async (_, again, exit) => {
-  const server = await localServer([started, finished(['/a.mp4']), half(), film(again)])
-  const { code, bytes } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-'])
+  const { run } = await given(started, finished(['/a.mp4']), half(), film(again))
+  const { code, bytes } = await run([...generate, '--wait', '-o', '-'])
   expect([code, bytes.equals(exit === 0 ? clip : clip.subarray(0, 2500))]).toEqual([exit, true])
 })
 
 test('a download that always breaks off is given up, and can be fetched later', async () => {
   const cut = half()
-  const server = await localServer([
-    started,
-    finished(['/a.mp4']),
-    cut,
-    cut,
-    cut,
-    finished(['/a.mp4']),
-    film(),
-  ])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = await given(started, finished(['/a.mp4']), cut, cut, cut, finished(['/a.mp4']), film())
+  const { code, out, err } = await workspace.run(savingX)
   expect([code, out]).toEqual([11, ''])
   expectNoPart(workspace)
   expect(await workspace.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('a video that was named but not recorded before a crash is not kept twice', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'])
-  writeFileSync(join(workspace.cwd, 'x.mp4'), clip)
-  const { code, out } = await workspace.run(['wait', '--last'])
-  expect([code, out, workspace.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
+  const { run, cwd, files } = await given(started, finished(['/a.mp4']), film())
+  await run([...generate, '--no-wait', '-o', 'x.mp4'])
+  writeFileSync(join(cwd, 'x.mp4'), clip)
+  const { code, out } = await run(['wait', '--last'])
+  expect([code, out, files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
 })
 
 test('a file of somebody else is kept, and the video gets the next name', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'])
-  writeFileSync(join(workspace.cwd, 'x.mp4'), otherClip)
-  const { code, out, err } = await workspace.run(['wait', '--last'])
-  expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
+  const { run, cwd, files } = await given(started, finished(['/a.mp4']), film())
+  await run([...generate, '--no-wait', '-o', 'x.mp4'])
+  writeFileSync(join(cwd, 'x.mp4'), otherClip)
+  const { code, out, err } = await run(['wait', '--last'])
+  expect([code, out, files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
   expect(err).toContain('x.mp4 already exists')
   // Its other name is on record.
-  expect((await workspace.run(['wait', '--last'])).out).toBe(`${join(workspace.cwd, 'x-2.mp4')}\n`)
+  expect((await run(['wait', '--last'])).out).toBe(`${join(cwd, 'x-2.mp4')}\n`)
 })
 
 test('--jsonl tells of the download as it goes', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const { out } = await videoWorkspace(server).run([...generate, '--wait', '-o', 'x.mp4', '--jsonl'])
+  const { run } = await given(started, finished(['/a.mp4']), film())
+  const { out } = await run([...generate, '--wait', '-o', 'x.mp4', '--jsonl'])
   const events = out
     .trim()
     .split('\n')
@@ -402,9 +370,9 @@ test('--jsonl tells of the download as it goes', async () => {
 
 test('a paid video whose server cannot be reached is to be fetched later, not to be made again', async () => {
   const address = `http://127.0.0.1:${await closedPort()}/a.mp4`
-  const server = await localServer([started, finished([address])])
+  const { run } = await given(started, finished([address]))
   const words = [...generate, '--wait', '--allow-private-urls', '--json', '-o', 'x.mp4']
-  const { code, err } = await videoWorkspace(server).run(words)
+  const { code, err } = await run(words)
   expect(code).toBe(11)
   const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
   expect(document).toMatchObject({ error: { exit_code: 11, billed: 'yes', phase: 'result' } })
@@ -415,14 +383,13 @@ test('a paid video whose server cannot be reached is to be fetched later, not to
 test('a file of the same size with another video in it is no copy', async () => {
   const sameSize = Buffer.from(clip)
   sameSize[100] = sameSize[100]! ^ 1
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '--no-wait', '-o', 'x.mp4'])
-  writeFileSync(join(workspace.cwd, 'x.mp4'), sameSize)
-  const { code, out } = await workspace.run(['wait', '--last'])
-  expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
-  expect(workspace.read('x.mp4').equals(sameSize)).toBe(true)
-  expect(workspace.read('x-2.mp4').equals(clip)).toBe(true)
+  const { run, cwd, files, read } = await given(started, finished(['/a.mp4']), film())
+  await run([...generate, '--no-wait', '-o', 'x.mp4'])
+  writeFileSync(join(cwd, 'x.mp4'), sameSize)
+  const { code, out } = await run(['wait', '--last'])
+  expect([code, out, files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
+  expect(read('x.mp4').equals(sameSize)).toBe(true)
+  expect(read('x-2.mp4').equals(clip)).toBe(true)
 })
 
 test('a video that cannot be judged is kept with a warning, and told as not verified', async () => {
@@ -433,17 +400,17 @@ test('a video that cannot be judged is kept with a warning, and told as not veri
     box('moof', Buffer.alloc(40)),
     box('mdat', Buffer.alloc(400)),
   ])
-  const server = await localServer([
-    started,
-    finished(['/a.mp4']),
-    [readAll, write(head(200)), write(fragments), end],
+  const { run } = await given(started, finished(['/a.mp4']), [
+    readAll,
+    write(head(200)),
+    write(fragments),
+    end,
   ])
-  const workspace = videoWorkspace(server)
-  const first = await workspace.run([...generate, '--wait', '-o', 'x.mp4', '--json'])
+  const first = await run([...generate, '--wait', '-o', 'x.mp4', '--json'])
   const note = 'Could not verify that the video is complete: x.mp4 may be truncated.'
   const document = { files: [{ path: 'x.mp4', verified: false }], warnings: [note] }
   expect([first.code, JSON.parse(first.out)]).toMatchObject([0, document])
-  const { files } = JSON.parse((await workspace.run(['wait', '--last', '--json'])).out) as { files: object[] }
+  const { files } = JSON.parse((await run(['wait', '--last', '--json'])).out) as { files: object[] }
   expect(files).toMatchObject([{ path: 'x.mp4', verified: false }])
 
   const framed = await localServer([started, finished(['/a.mp4']), film(fragments)])
@@ -453,15 +420,14 @@ test('a video that cannot be judged is kept with a warning, and told as not veri
 
 test('a video of an unknown format is kept, under the name that was asked for or as bin', async () => {
   const noise = Buffer.from(Array.from({ length: 3000 }, (_, at) => (at * at * 31 + 5) % 256))
-  const server = await localServer([
+  const { run, read, files } = await given(
     started,
     finished(['/a', '/b']),
     closeDelimited([noise]),
     closeDelimited([noise]),
-  ])
-  const workspace = videoWorkspace(server)
+  )
   const words = ['generate', '-m', 'veo', '--sample-count', '2', '--wait', '-o', 'x-{index}.{ext}', 'A boat']
-  const { code, out } = await workspace.run([...words, '--json'])
+  const { code, out } = await run([...words, '--json'])
   expect([code, JSON.parse(out)]).toMatchObject([
     0,
     {
@@ -475,14 +441,10 @@ test('a video of an unknown format is kept, under the name that was asked for or
       ],
     },
   ])
-  expect(workspace.read('x-1.bin').equals(noise)).toBe(true)
-  const again = await workspace.run(['wait', '--last'])
-  expect([again.code, again.out, workspace.files()]).toEqual([
-    0,
-    'x-1.bin\nx-2.bin\n',
-    ['x-1.bin', 'x-2.bin'],
-  ])
+  expect(read('x-1.bin').equals(noise)).toBe(true)
+  const again = await run(['wait', '--last'])
+  expect([again.code, again.out, files()]).toEqual([0, 'x-1.bin\nx-2.bin\n', ['x-1.bin', 'x-2.bin']])
   const named = await localServer([started, finished(['/a']), closeDelimited([noise])])
-  const second = await videoWorkspace(named).run([...generate, '--wait', '-o', 'x.mp4'])
+  const second = await videoWorkspace(named).run(savingX)
   expect([second.code, second.out]).toEqual([0, 'x.mp4\n'])
 })

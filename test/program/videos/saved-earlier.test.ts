@@ -13,6 +13,9 @@ import {
   started,
   video,
   videoId,
+  given,
+  runGiven,
+  savingX,
 } from './video-replies.ts'
 import { videoWorkspace, type VideoWorkspace } from './video-run.ts'
 
@@ -25,14 +28,13 @@ const forgotten: readonly ServerReply[] = [missing, missing]
 
 /** A machine on which a job's two videos have been saved, and what the gateway answers afterwards. */
 async function savedTwo(...later: ServerReply[]) {
-  const server = await localServer([
+  const { server, ...workspace } = await given(
     started,
     finished(['/1.mp4', '/2.mp4']),
     film(),
     film(otherClip),
     ...later,
-  ])
-  const workspace = videoWorkspace(server)
+  )
   const first = await workspace.run([...several, '--json'])
   expect(first.code).toBe(0)
   return { workspace, server, first: JSON.parse(first.out) as Record<string, unknown> }
@@ -40,9 +42,8 @@ async function savedTwo(...later: ServerReply[]) {
 
 /** The same with one video, whose name is x.mp4. */
 async function savedOne(...later: ServerReply[]) {
-  const server = await localServer([started, finished(['/a.mp4']), film(), ...later])
-  const workspace = videoWorkspace(server)
-  expect((await workspace.run([...generate, '--wait', '-o', 'x.mp4'])).code).toBe(0)
+  const { server, ...workspace } = await given(started, finished(['/a.mp4']), film(), ...later)
+  expect((await workspace.run(savingX)).code).toBe(0)
   return { workspace, server }
 }
 
@@ -76,24 +77,22 @@ describe('a wait for videos that are there', () => {
   test('gives the document of a Video again, with the model that the gateway named', async () => {
     const done = video('succeeded', { expires_at: 1_800_000_000, model: 'sora-2-2026', url: '/a.mp4' })
     const posted = json({ id: videoId, object: 'video', status: 'queued' })
-    const server = await localServer([posted, done, film()])
-    const workspace = videoWorkspace(server)
+    const { run } = await given(posted, done, film())
     const words = 'remix -m video-model-remix --no-check --wait --json video_source Night'.split(' ')
-    const first = JSON.parse((await workspace.run(words)).out) as object
+    const first = JSON.parse((await run(words)).out) as object
     expect(first).toMatchObject({ model: 'sora-2-2026', status: 'succeeded', expires_at: 1_800_000_000 })
-    expect(JSON.parse((await workspace.run(['wait', videoId, '--json'])).out)).toEqual({
+    expect(JSON.parse((await run(['wait', videoId, '--json'])).out)).toEqual({
       ...first,
       command: 'video wait',
     })
   })
 
   test('tells again that fewer came than were asked for', async () => {
-    const server = await localServer([started, finished(['/a.mp4']), film()])
-    const workspace = videoWorkspace(server)
-    const first = JSON.parse((await workspace.run([...several, '--json'])).out) as object
+    const { run } = await given(started, finished(['/a.mp4']), film())
+    const first = JSON.parse((await run([...several, '--json'])).out) as object
     const failures = [{ index: 2, code: 'video_missing', message: 'The gateway sent only 1 of 2 videos.' }]
     expect(first).toMatchObject({ failures, warnings: [] })
-    const again = await workspace.run(['wait', '--last', '--json'])
+    const again = await run(['wait', '--last', '--json'])
     expect([again.code, JSON.parse(again.out)]).toEqual([12, { ...first, command: 'video wait' }])
   })
 
@@ -113,8 +112,7 @@ describe('a wait for videos that are there', () => {
       response: { generateVideoResponse: { generatedSamples: [{ video: { encodedVideo: base64 } }] } },
     })
     const reply: Step[] = []
-    const server = await localServer([started, reply])
-    const workspace = videoWorkspace(server)
+    const workspace = await given(started, reply)
     reply.push(...json(value(workspace.key)))
     await workspace.run(generate)
     // The run itself looks for the key in everything that is written.
@@ -130,8 +128,7 @@ test('a reply that cannot be put on record does not fail its video', async () =>
   const deep = '['.repeat(20_000) + ']'.repeat(20_000)
   const samples = '{"generateVideoResponse":{"generatedSamples":[{"video":{"uri":"/a.mp4"}}]}}'
   const reply = text(`{"name":"${operation}","done":true,"response":${samples},"more":${deep}}`)
-  const workspace = videoWorkspace(await localServer([started, reply, film()]))
-  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, out, err } = await runGiven(savingX, started, reply, film())
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(err).toContain("The job's record cannot be kept up to date")
 })
@@ -237,8 +234,7 @@ describe('status of a job that the gateway has forgotten', () => {
   })
 
   test('is not told of a job that is not on record', async () => {
-    const workspace = videoWorkspace(await localServer([missing]))
-    const { code, out, err } = await workspace.run(['status', videoId])
+    const { code, out, err } = await runGiven(['status', videoId], missing)
     expect([code, out]).toEqual([4, ''])
     expect(err).not.toContain('last heard of')
   })

@@ -1,5 +1,7 @@
+import { answeredBy } from '../answered.ts'
 import { end, head, json, readAll, write, type ServerReply } from '../../support/server-replies.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
+import { videoWorkspace } from './video-run.ts'
 
 export const operation = 'models/veo/operations/op-0123'
 export const videoId = 'video_0123456789'
@@ -8,6 +10,8 @@ export const otherClip = mp4Bytes({ width: 720, height: 1280, duration: 8000 }, 
 
 /** The words that start an operation. */
 export const generate = ['generate', '-m', 'veo', 'A boat']
+/** The same, waiting for the video, which goes into x.mp4. */
+export const savingX = [...generate, '--wait', '-o', 'x.mp4']
 /** The words that start a remix. */
 export const remix = ['remix', '-m', 'video-model-remix', 'video_source', 'Make it night']
 
@@ -46,3 +50,5 @@ export function film(bytes: Uint8Array = clip, headers: Readonly<Record<string, 
     end,
   ]
 }
+
+export const { given, runGiven } = answeredBy((gateway) => videoWorkspace(gateway))

@@ -15,6 +15,9 @@ import {
   started,
   video,
   videoId,
+  given,
+  runGiven,
+  savingX,
 } from './video-replies.ts'
 import { expectNoPart, videoWorkspace } from './video-run.ts'
 
@@ -22,21 +25,18 @@ const sourceIs = (status: string, more = {}) =>
   json({ id: 'video_source', object: 'video', status, progress: 37, ...more })
 
 test('off a terminal the id is the result, and nothing is waited for', async () => {
-  const server = await localServer([started])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run(generate)
+  const { code, out, err } = await runGiven(generate, started)
   expect([code, out]).toEqual([0, `${operation}\n`])
   expect(err).toBe(`job started; resume with: modelgate wait ${operation}\n`)
 })
 
 test('on a terminal the video is waited for and saved', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '-o', 'x.mp4'], { terminal: true, stdin: terminalInput })
+  const { start, read } = await given(started, finished(['/a.mp4']), film())
+  const program = start([...generate, '-o', 'x.mp4'], { terminal: true, stdin: terminalInput })
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   expect(await program.exitCode).toBe(0)
-  expect(workspace.read('x.mp4').equals(clip)).toBe(true)
+  expect(read('x.mp4').equals(clip)).toBe(true)
 })
 
 test('a job that has failed at once has failed, also where nothing is waited for', async () => {
@@ -51,8 +51,8 @@ test('a job that has failed at once has failed, also where nothing is waited for
 })
 
 test('--no-wait does not wait on a terminal either', async () => {
-  const server = await localServer([started])
-  const { code, out } = await videoWorkspace(server).run([...generate, '--no-wait'], {
+  const { run } = await given(started)
+  const { code, out } = await run([...generate, '--no-wait'], {
     terminal: true,
     stdin: terminalInput,
   })
@@ -73,27 +73,24 @@ test.each([
   ['failed', 'failed', 'is failed;'],
   ['of an unknown state', 'warming', 'is in_progress (37%, gateway says "warming")'],
 ])('a remix of a source that is %s is refused before the POST', async (_, status, says) => {
-  const server = await localServer([sourceIs(status)])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...remix, '--wait'])
-  expect([code, out, await workspace.records()]).toEqual([2, '', []])
+  const { code, out, err, records, server } = await runGiven([...remix, '--wait'], sourceIs(status))
+  expect([code, out, await records()]).toEqual([2, '', []])
   expect(err).toContain(`The video video_source ${says}`)
   expect(err).toContain('--no-check')
   expect(server.requests.map(({ line }) => line)).toEqual(['GET /v1/videos/video_source HTTP/1.1'])
 })
 
 test('a source that the gateway does not know is told before the POST', async () => {
-  const server = await localServer([text('{"error":{"message":"Nothing here."}}', { status: 404 })])
-  const { code, err } = await videoWorkspace(server).run([...remix, '--wait'])
+  const { run } = await given(text('{"error":{"message":"Nothing here."}}', { status: 404 }))
+  const { code, err } = await run([...remix, '--wait'])
   expect(code).toBe(4)
   expect(err).toContain('knows no video video_source')
 })
 
 test('a remix of a finished source is sent after one look-up, with --no-check without', async () => {
-  const server = await localServer([sourceIs('completed'), video('queued'), video('queued')])
-  const workspace = videoWorkspace(server)
-  expect(await workspace.run([...remix, '--no-wait'])).toMatchObject({ code: 0, out: `${videoId}\n` })
-  expect(await workspace.run([...remix, '--no-wait', '--no-check'])).toMatchObject({ code: 0 })
+  const { server, run } = await given(sourceIs('completed'), video('queued'), video('queued'))
+  expect(await run([...remix, '--no-wait'])).toMatchObject({ code: 0, out: `${videoId}\n` })
+  expect(await run([...remix, '--no-wait', '--no-check'])).toMatchObject({ code: 0 })
   expect(server.requests.map(({ line }) => line.split(' ', 2).join(' '))).toEqual([
     'GET /v1/videos/video_source',
     'POST /v1/videos/video_source/remix',
@@ -107,17 +104,9 @@ test('a remix of a finished source is sent after one look-up, with --no-check wi
 
 test('a remix of --last is one of the job started last, also of an operation', async () => {
   const id = operation.split('/').at(-1)
-  const server = await localServer([started, finished(['/a.mp4']), video('queued')])
-  const workspace = videoWorkspace(server)
-  await workspace.run([...generate, '--no-wait'])
-  const { code } = await workspace.run([
-    'remix',
-    '-m',
-    'video-model-remix',
-    '--last',
-    'Make it night',
-    '--no-wait',
-  ])
+  const { server, run } = await given(started, finished(['/a.mp4']), video('queued'))
+  await run([...generate, '--no-wait'])
+  const { code } = await run(['remix', '-m', 'video-model-remix', '--last', 'Make it night', '--no-wait'])
   expect(code).toBe(0)
   expect(server.requests.at(-1)!.line).toBe(`POST /v1/videos/${id}/remix HTTP/1.1`)
 })
@@ -130,12 +119,11 @@ test.each([
   ['an operation that is done', operation, finished(['/a.mp4']), 0, 0],
   ['an operation that failed', operation, failedOperation, 0, 9],
 ])('status of %s: exit 0, and with --exit-status the state', async (_, id, reply, plain, mapped) => {
-  const server = await localServer([reply, reply, reply])
-  const workspace = videoWorkspace(server)
-  expect((await workspace.run(['status', id])).code).toBe(plain)
-  expect((await workspace.run(['status', id, '--exit-status'])).code).toBe(mapped)
-  expect((await workspace.run(['status', id, '--json'])).code).toBe(plain)
-  expect(workspace.files()).toEqual([])
+  const { run, files } = await given(reply, reply, reply)
+  expect((await run(['status', id])).code).toBe(plain)
+  expect((await run(['status', id, '--exit-status'])).code).toBe(mapped)
+  expect((await run(['status', id, '--json'])).code).toBe(plain)
+  expect(files()).toEqual([])
 })
 
 test('status --json holds every field untouched, and --raw is the object of the gateway', async () => {
@@ -150,9 +138,8 @@ test('status --json holds every field untouched, and --raw is the object of the 
     big: 1e21,
     error: null,
   }
-  const server = await localServer([json(value), json(value)])
-  const workspace = videoWorkspace(server)
-  const { out } = await workspace.run(['status', videoId, '--json'])
+  const { run } = await given(json(value), json(value))
+  const { out } = await run(['status', videoId, '--json'])
   expect(JSON.parse(out)).toMatchObject({
     command: 'video status',
     kind: 'video',
@@ -161,35 +148,32 @@ test('status --json holds every field untouched, and --raw is the object of the 
     operation: null,
   })
   expect(JSON.parse(out).video).toEqual(value)
-  expect(JSON.parse((await workspace.run(['status', videoId, '--raw'])).out)).toEqual(value)
+  expect(JSON.parse((await run(['status', videoId, '--raw'])).out)).toEqual(value)
 })
 
 test('--raw is what the gateway sent, to the last digit and blank', async () => {
   const sent = `{ "id": "${videoId}",\n  "status": "queued", "seed": 12345678901234567890, "x": 1.0, "y": 1e400 }`
-  const workspace = videoWorkspace(await localServer([text(sent)]))
-  const { code, out } = await workspace.run(['status', videoId, '--raw'])
+  const { code, out } = await runGiven(['status', videoId, '--raw'], text(sent))
   expect([code, out]).toEqual([0, `${sent}\n`])
 })
 
 test('status tells what the gateway calls a state, when it is another word', async () => {
   const value = { id: videoId, object: 'video', state: 'dreaming \u001b[2J', progress: 45 }
-  const server = await localServer([json(value), json(value), json(value), json(value)])
-  const workspace = videoWorkspace(server)
+  const { run } = await given(json(value), json(value), json(value), json(value))
   const says = String.raw`(gateway says "dreaming \u001b[2J")`
   for (const terminal of [true, false]) {
-    const { code, out } = await workspace.run(['status', videoId], { terminal, env: { NO_COLOR: '1' } })
+    const { code, out } = await run(['status', videoId], { terminal, env: { NO_COLOR: '1' } })
     expect([code, out]).toEqual([0, expect.stringContaining(`state     in_progress ${says}\n`)])
   }
-  const { err } = await workspace.run(['status', videoId, '--exit-status'])
+  const { err } = await run(['status', videoId, '--exit-status'])
   expect(err).toContain(String.raw`The job is in_progress (45%, gateway says "dreaming \u001b[2J").`)
-  const { out } = await workspace.run(['status', videoId, '--json'])
+  const { out } = await run(['status', videoId, '--json'])
   expect(JSON.parse(out)).toMatchObject({ state: 'in_progress', status: 'dreaming \u001b[2J' })
 })
 
 test('--timeout ends the wait with 11 and a command that works', async () => {
-  const server = await localServer([started, running, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--wait', '--timeout', '4', '-o', 'x.mp4'])
+  const { server, start, paste, read } = await given(started, running, finished(['/a.mp4']), film())
+  const program = start([...generate, '--wait', '--timeout', '4', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   // After the look-up at 2 s the next would be at 5 s.
@@ -201,16 +185,21 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   const err = program.context.stderr.text
   expect(err).toContain('The job is still')
   expect(err).toContain(`hint: To go on waiting: modelgate wait ${operation}\n`)
-  const { code, out } = await workspace.paste(err.slice(err.indexOf('hint')))
+  const { code, out } = await paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
-  expect(workspace.read('x.mp4').equals(clip)).toBe(true)
+  expect(read('x.mp4').equals(clip)).toBe(true)
 })
 
 test('--timeout bounds the download after the wait, too', async () => {
   const half = write(clip.subarray(0, 100))
   const dripping = [readAll, write(head(200, { 'content-length': String(clip.length) })), half, stall]
-  const server = await localServer([started, finished(['/a.mp4']), dripping, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
+  const { server, ...workspace } = await given(
+    started,
+    finished(['/a.mp4']),
+    dripping,
+    finished(['/a.mp4']),
+    film(),
+  )
   const program = workspace.start([...generate, '--wait', '--timeout', '20', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
@@ -225,11 +214,10 @@ test('--timeout bounds the download after the wait, too', async () => {
 })
 
 test('the command that resumes names what finds the same gateway again', async () => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
+  const { server, run, paste } = await given(started, finished(['/a.mp4']), film())
   const env = { MODELGATE_BASE_URL: undefined }
-  const { err } = await workspace.run([...generate, '--base-url', server.url, '-o', 'x.mp4'], { env })
-  const { code, out } = await workspace.paste(err, { env })
+  const { err } = await run([...generate, '--base-url', server.url, '-o', 'x.mp4'], { env })
+  const { code, out } = await paste(err, { env })
   expect([code, out]).toEqual([0, 'x.mp4\n'])
 })
 
@@ -238,21 +226,20 @@ test.each([
   ['terminate', 143],
   ['hangup', 129],
 ] as const)('%s while waiting', async (signal, exit) => {
-  const server = await localServer([started, finished(['/a.mp4']), film()])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--wait', '-o', 'x.mp4'])
+  const { start, files, records, paste } = await given(started, finished(['/a.mp4']), film())
+  const program = start(savingX)
   await program.until(() => program.clock.asked.includes(2000))
   program.context.abort(new Interrupted(signal))
   expect(await program.exitCode).toBe(exit)
   const { out, err } = { out: program.context.stdout.text, err: program.context.stderr.text }
-  expect([out, workspace.files()]).toEqual(['', []])
+  expect([out, files()]).toEqual(['', []])
   expect(err).toContain(`To go on waiting: modelgate wait ${operation}\n`)
-  expect(await workspace.records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
-  expect(await workspace.paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
+  expect(await records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
+  expect(await paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('Ctrl-C while the video comes leaves nothing half, and a command that fetches it', async () => {
-  const server = await localServer([
+  const { start, cwd, files, records, paste } = await given(
     started,
     finished(['/a.mp4']),
     [
@@ -263,40 +250,38 @@ test('Ctrl-C while the video comes leaves nothing half, and a command that fetch
     ],
     finished(['/a.mp4']),
     film(),
-  ])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--wait', '-o', 'x.mp4'])
+  )
+  const program = start(savingX)
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
-  await program.until(() => readdirSync(workspace.cwd).some((name) => name.startsWith('.x.mp4')))
+  await program.until(() => readdirSync(cwd).some((name) => name.startsWith('.x.mp4')))
   program.context.abort(new Interrupted('interrupt'))
   expect(await program.exitCode).toBe(130)
   const err = program.context.stderr.text
-  expect([program.context.stdout.text, workspace.files()]).toEqual(['', []])
+  expect([program.context.stdout.text, files()]).toEqual(['', []])
   expect(err).toContain('The request was billed.')
-  expect(await workspace.records()).toMatchObject([{ id: operation, state: 'completed', files: [] }])
-  expect(await workspace.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
+  expect(await records()).toMatchObject([{ id: operation, state: 'completed', files: [] }])
+  expect(await paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('Ctrl-C while the POST is under way says that a job may exist, and keeps its key', async () => {
-  const server = await localServer([[readAll, stall]])
-  const workspace = videoWorkspace(server)
-  const program = workspace.start([...generate, '--wait'])
+  const { server, start, records } = await given([readAll, stall])
+  const program = start([...generate, '--wait'])
   await program.until(() => server.requests[0]?.complete === true)
   program.context.abort(new Interrupted('interrupt'))
   expect(await program.exitCode).toBe(130)
   const key = server.requests[0]!.headers['idempotency-key']!
   expect(program.context.stderr.text).toContain(key)
   expect(program.context.stderr.text).toContain('may have been billed')
-  expect(await workspace.records()).toMatchObject([{ id: null, idempotency_key: key, state: 'unknown' }])
+  expect(await records()).toMatchObject([{ id: null, idempotency_key: key, state: 'unknown' }])
 })
 
 test('the time left is told from the pace since the job began to run, not from its time in the queue', async () => {
   const at = (progress: number) => video('in_progress', { progress })
   const queue = Array.from({ length: 6 }, () => video('queued'))
-  const server = await localServer([...queue, at(0), at(50), video('completed'), film()])
+  const { run } = await given(...queue, at(0), at(50), video('completed'), film())
   const words = 'remix -m video-model-remix video_source Night --no-check --wait --jsonl'.split(' ')
-  const { code, out } = await videoWorkspace(server).run(words)
+  const { code, out } = await run(words)
   expect(code).toBe(0)
   const events = out
     .split('\n')
@@ -308,9 +293,8 @@ test('the time left is told from the pace since the job began to run, not from i
 })
 
 test('a job that fails is told with its reason, and is on record as failed', async () => {
-  const server = await localServer([started, failedOperation])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = await given(started, failedOperation)
+  const { code, out, err } = await workspace.run(savingX)
   expect([code, out]).toEqual([9, ''])
   expect(err).toContain('The prompt was not understood.')
   expect(await workspace.records()).toMatchObject([{ state: 'failed', error: { code: 'INVALID_ARGUMENT' } }])
@@ -318,9 +302,8 @@ test('a job that fails is told with its reason, and is on record as failed', asy
 })
 
 test('status --wait is the same as wait', async () => {
-  const server = await localServer([video('in_progress'), video('completed'), film()])
-  const workspace = videoWorkspace(server)
-  const { code, out } = await workspace.run(['status', videoId, '--wait', '-o', 'x.mp4'])
+  const { server, run } = await given(video('in_progress'), video('completed'), film())
+  const { code, out } = await run(['status', videoId, '--wait', '-o', 'x.mp4'])
   expect([code, out, server.requests.at(-1)!.line]).toEqual([
     0,
     'x.mp4\n',
@@ -337,20 +320,17 @@ test.each<[string, readonly string[], string]>([
     '".." cannot be a part',
   ],
 ])('%s that leads elsewhere is refused, and nothing is sent', async (_, words, says) => {
-  const server = await localServer([])
-  const workspace = videoWorkspace(server)
-  const { code, out, err } = await workspace.run(words)
-  expect([code, out, server.requests, await workspace.records()]).toEqual([2, '', [], []])
+  const { code, out, err, records, server } = await runGiven(words)
+  expect([code, out, server.requests, await records()]).toEqual([2, '', [], []])
   expect(err).toContain(says)
 })
 
 test('of a job that nobody knows it is not said that it was billed', async () => {
   const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
-  const server = await localServer([missing])
-  const workspace = videoWorkspace(server)
-  const unknown = await workspace.run(['wait', 'video_none'])
+  const { run } = await given(missing)
+  const unknown = await run(['wait', 'video_none'])
   expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('knows no video video_none')])
-  const wrong = await workspace.run(['wait', 'models/../x'])
+  const wrong = await run(['wait', 'models/../x'])
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('".." cannot be a part')])
   expect(unknown.err + wrong.err).not.toContain('billed')
 })
@@ -363,9 +343,8 @@ test.each([
   async (command, exit) => {
     const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
     const failed = video('failed', { error: { code: 'policy', message: 'Not this.' } })
-    const server = await localServer([video('queued'), missing, missing, missing, failed])
-    const workspace = videoWorkspace(server)
-    await workspace.run([...remix, '--no-check', '--no-wait'])
-    expect((await workspace.run([command, '--last'])).code).toBe(exit)
+    const { run } = await given(video('queued'), missing, missing, missing, failed)
+    await run([...remix, '--no-check', '--no-wait'])
+    expect((await run([command, '--last'])).code).toBe(exit)
   },
 )
