@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
-import { sleep } from '../../context.ts'
+import { nextTurn, sleep } from '../../context.ts'
 import { changeFrames } from '../faults/change-reply.ts'
 import {
   breakingPoint,
@@ -72,7 +71,7 @@ async function send(
     const wait = pace(frame.pause)
     if (wait > 0) await sleep(clock, wait, signal)
     // Others have their turn, and so has a signal that ends the sandbox.
-    else if (++count % framesPerTurn === 0) await setImmediate()
+    else if (++count % framesPerTurn === 0) await nextTurn()
     if (signal.aborted) return true
     const bytes = frameBytes(frame)
     const offset = isDue ? breaksAt?.(bytes, frame.role) : undefined

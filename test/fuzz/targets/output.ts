@@ -156,11 +156,8 @@ function expectedText(text: string, form: string): string {
   const isHidden = Array.from({ length: text.length }, () => false)
   const hide = (start: number, length: number) => isHidden.fill(true, start, start + length)
   for (let at = 0; at < text.length; at++) {
-    for (let length = 12; length <= form.length; length++) {
+    for (let length = 16; length <= form.length; length++) {
       if (low.startsWith(form.slice(0, length), at)) hide(at, length)
-    }
-    for (let from = 0; from + 20 <= form.length; from++) {
-      if (low.startsWith(form.slice(from, from + 20), at)) hide(at, 20)
     }
   }
   return text
@@ -218,10 +215,9 @@ const redactedStream = target({
         whole.replaceAll('[hidden]', '').length +
           3 * (text.split('sk').length + text.split(/[0-9A-Z]/i).length),
     )
-    for (let from = 0; from + 20 <= long.length; from++) {
-      assert.ok(!clean.includes(long.slice(from, from + 20)))
-    }
-    assert.equal(clean === text, whole === text)
+    assert.ok(!clean.includes(long.slice(0, 16)))
+    // Without its first three characters a stream hides it, too.
+    assert.ok(whole === text || clean !== text)
   },
 })
 
