@@ -100,7 +100,7 @@ export const logEvents = {
 export type LogDocument = Infer<typeof logDocument>
 export const logDocument = object({
   version,
-  command: text<'log'>('the command that ran'),
+  command: oneOf(['log'], 'the command that ran'),
   calls: list(call.reference, 'the calls, the newest first'),
   warnings,
 })
@@ -109,7 +109,7 @@ export const logDocument = object({
 export type CallDocument = Infer<typeof callDocument>
 export const callDocument = object({
   version,
-  command: text<'log show'>('the command that ran'),
+  command: oneOf(['log show'], 'the command that ran'),
   call: wholeCall,
   warnings,
 })
@@ -118,7 +118,7 @@ export const callDocument = object({
 export type LogClearDocument = Infer<typeof logClearDocument>
 export const logClearDocument = object({
   version,
-  command: text<'log clear'>('the command that ran'),
+  command: oneOf(['log clear'], 'the command that ran'),
   removed: count('how many calls were forgotten'),
   warnings,
 })

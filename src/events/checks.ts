@@ -61,7 +61,7 @@ export const checkEvents = {
 export type ChecksDocument = Infer<typeof checksDocument>
 export const checksDocument = object({
   version,
-  command: text<'doctor'>('the command that ran'),
+  command: oneOf(['doctor'], 'the command that ran'),
   verdict: oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
   program: text('version of modelgate'),
   platform: text('operating system and processor'),
@@ -72,6 +72,6 @@ export const checksDocument = object({
 export type KeysDocument = Infer<typeof keysDocument>
 export const keysDocument = object({
   version,
-  command: text<'auth status'>('the command that ran'),
+  command: oneOf(['auth status'], 'the command that ran'),
   profiles: list(profileKey.reference, 'the profiles, the one in use first'),
 })

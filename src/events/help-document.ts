@@ -105,7 +105,7 @@ export const helpDefinitions = [command] as const
 export type HelpDocument = Infer<typeof helpDocument>
 export const helpDocument = object({
   version,
-  command: text<'help'>('the command that ran'),
+  command: oneOf(['help'], 'the command that ran'),
   program: text('name of the program'),
   program_version: text('its version'),
   commands: list(command.reference, 'the command that was asked for and all below it; by default all'),

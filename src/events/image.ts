@@ -1,4 +1,5 @@
 import {
+  oneOf,
   anything,
   count,
   countOrNull,
@@ -82,7 +83,7 @@ export const imageEvents = {
 export type ImageDocument = Infer<typeof imageDocument>
 export const imageDocument = object({
   version,
-  command: text<'image create' | 'image edit'>('the command that ran'),
+  command: oneOf(['image create', 'image edit'], 'the command that ran'),
   model: textOrNull('the requested model; null when the gateway chooses'),
   files: list(image.reference, 'images that were saved'),
   usage: orNull(imageUsage.reference, 'tokens, where the gateway reports them'),

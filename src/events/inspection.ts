@@ -76,7 +76,7 @@ export const inspectionEvents = {
 export type InspectionDocument = Infer<typeof inspectionDocument>
 export const inspectionDocument = object({
   version,
-  command: text<'inspect'>('the command that ran'),
+  command: oneOf(['inspect'], 'the command that ran'),
   files: list(inspection.reference, 'the files, in the order that was given'),
   failures: list(failure, 'files that could not be read'),
   warnings,

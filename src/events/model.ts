@@ -1,4 +1,5 @@
 import {
+  oneOf,
   count,
   countOrNull,
   define,
@@ -83,7 +84,7 @@ export const modelEvents = {
 export type ModelsDocument = Infer<typeof modelsDocument>
 export const modelsDocument = object({
   version,
-  command: text<'models'>('the command that ran'),
+  command: oneOf(['models'], 'the command that ran'),
   gateway: textOrNull('address of the gateway that was asked; null without --remote'),
   models: list(model.reference, 'the models'),
   request_id: textOrNull('id of the request'),

@@ -275,7 +275,7 @@ export const runChangeDocument = object({
 export type RunReportDocument = Infer<typeof runReportDocument>
 export const runReportDocument = object({
   version,
-  command: text<'run report'>('the command that ran'),
+  command: oneOf(['run report'], 'the command that ran'),
   manifest: text('the manifest, as its path is shown'),
   states: stateCounts.reference,
   files: list(
@@ -293,7 +293,7 @@ export const runReportDocument = object({
 export type RunCleanDocument = Infer<typeof runCleanDocument>
 export const runCleanDocument = object({
   version,
-  command: text<'run clean'>('the command that ran'),
+  command: oneOf(['run clean'], 'the command that ran'),
   manifest: text('the manifest, as its path is shown'),
   folder,
   removed: flag('whether they were removed; otherwise they are only listed'),

@@ -1,4 +1,15 @@
-import { count, flag, object, orNull, text, textOrNull, texts, version, type Infer } from './output-schema.ts'
+import {
+  oneOf,
+  count,
+  flag,
+  object,
+  orNull,
+  text,
+  textOrNull,
+  texts,
+  version,
+  type Infer,
+} from './output-schema.ts'
 import { warnings } from './text.ts'
 
 const models = object({
@@ -23,7 +34,7 @@ const completion = object({
 export type InitDocument = Infer<typeof initDocument>
 export const initDocument = object({
   version,
-  command: text<'init'>('the command that ran'),
+  command: oneOf(['init'], 'the command that ran'),
   profile: text('the profile that was set up'),
   base_url: text('address of the gateway'),
   gateway: textOrNull('what the gateway answered to a request for its models; null when it was not asked'),

@@ -36,7 +36,7 @@ export const settingDefinitions = [setting] as const
 export type SettingsDocument = Infer<typeof settingsDocument>
 export const settingsDocument = object({
   version,
-  command: text<'config list' | 'config get'>('the command that ran'),
+  command: oneOf(['config list', 'config get'], 'the command that ran'),
   profile: text('the profile that is in use'),
   settings: list(setting.reference, 'the settings'),
 })
@@ -45,7 +45,7 @@ export const settingsDocument = object({
 export type PlacesDocument = Infer<typeof placesDocument>
 export const placesDocument = object({
   version,
-  command: text<'config path'>('the command that ran'),
+  command: oneOf(['config path'], 'the command that ran'),
   places: list(
     object({
       name: text('what is kept there'),

@@ -146,13 +146,20 @@ export const textEvents = {
 }
 
 /** The commands that print a text document. */
-export type TextCommand = 'generate' | 'respond' | 'response status' | 'response wait' | 'response cancel'
+export const textCommands = [
+  'generate',
+  'respond',
+  'response status',
+  'response wait',
+  'response cancel',
+] as const
+export type TextCommand = (typeof textCommands)[number]
 
 /** The document that `--json` prints. */
 export type TextDocument = Infer<typeof textDocument>
 export const textDocument = object({
   version,
-  command: text<TextCommand>('the command that ran'),
+  command: oneOf(textCommands, 'the command that ran'),
   model: textOrNull('the requested model; where the gateway chose, the one that its reply names'),
   text: text('the text of the first candidate'),
   extracted: textOrNull('with --extract: the code that it takes out of the text; null where there is none'),

@@ -54,7 +54,7 @@ export const usageReportDefinitions = [usageRow, usageSums] as const
 export type UsageDocument = Infer<typeof usageReportDocument>
 export const usageReportDocument = object({
   version,
-  command: text<'usage'>('the command that ran'),
+  command: oneOf(['usage'], 'the command that ran'),
   since: textOrNull('the beginning of the time that was asked for, as an ISO date; null for all of the log'),
   by: oneOf(usageGroupings, 'what the rows stand for'),
   rows: list(usageRow.reference, 'the most expensive first; days in their order'),

@@ -154,7 +154,7 @@ const outcomeFields = {
 export type VideoDocument = Infer<typeof videoDocument>
 export const videoDocument = object({
   version,
-  command: text<'video generate' | 'video remix' | 'video status' | 'video wait'>('the command that ran'),
+  command: oneOf(['video generate', 'video remix', 'video status', 'video wait'], 'the command that ran'),
   ...outcomeFields,
   cost,
   state,
@@ -175,7 +175,7 @@ const awaitedVideo = define(
 export type VideosDocument = Infer<typeof videosDocument>
 export const videosDocument = object({
   version,
-  command: text<'video wait'>('the command that ran'),
+  command: oneOf(['video wait'], 'the command that ran'),
   videos: list(awaitedVideo.reference, 'the jobs, in the order in which they were given'),
   warnings,
 })
@@ -186,7 +186,7 @@ export const videoDefinitions = [video, videoFailure, job, awaitedVideo] as cons
 export type JobListDocument = Infer<typeof jobListDocument>
 export const jobListDocument = object({
   version,
-  command: text<'video list' | 'response list' | 'jobs'>('the command that ran'),
+  command: oneOf(['video list', 'response list', 'jobs'], 'the command that ran'),
   jobs: list(job.reference, 'jobs that this machine has started'),
   warnings,
 })

@@ -74,7 +74,7 @@ export const workerDefinitions = [taskFailure] as const
 export type WorkerDocument = Infer<typeof workerDocument>
 export const workerDocument = object({
   version,
-  command: text<'run worker'>('the command that ran'),
+  command: oneOf(['run worker'], 'the command that ran'),
   ...places,
   done: count('requests whose results it has put into the store'),
   failed: count('requests that have failed'),

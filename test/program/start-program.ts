@@ -5,6 +5,7 @@ import type { Clock, Timer } from '../../src/context.ts'
 import { main } from '../../src/main.ts'
 import { expectNoCanary } from '../support/canary-key.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+import { expectPublished } from '../support/published-documents.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext, type TestContext, type TestOverrides } from '../support/test-context.ts'
 import { until } from '../support/until.ts'
@@ -45,6 +46,7 @@ export function startProgram(
   onTestFinished(() => {
     expectNoCanary('standard output', context.stdout.bytes)
     expectNoCanary('standard error', context.stderr.bytes)
+    expectPublished(argv, { out: context.stdout.text, err: context.stderr.text })
   })
   const exitCode = main(argv, context)
   return { context, clock, home, exitCode, ...passing(clock, exitCode, () => context.stderr.text) }
