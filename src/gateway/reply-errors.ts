@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
-import { isObject, objectOf, type JsonObject } from '../json.ts'
+import { isObject, listOf, objectOf, type JsonObject } from '../json.ts'
 import { changeContent, isContentRefusal } from './content-refusal.ts'
 
 /** An error in a reply, whatever its envelope. */
@@ -40,7 +40,8 @@ export function readErrorValue(value: unknown): ErrorBody {
   if (!isObject(outer)) return plain(typeof outer === 'string' ? firstLine(outer) : undefined)
   const inner = isObject(outer['error']) ? outer['error'] : outer
   const details = Array.isArray(inner['details']) ? inner['details'].filter(isObject) : []
-  const raw = isObject(inner['metadata']) ? inner['metadata']['raw'] : undefined
+  const metadata = objectOf(inner['metadata'])
+  const raw = metadata['raw']
   const message =
     text(inner['message']) ??
     text(outer['error']) ??
@@ -57,6 +58,10 @@ export function readErrorValue(value: unknown): ErrorBody {
     word(inner['type']),
     word(outer['code']),
     text(objectOf(inner['innererror'])['code']),
+    // Routers name why they flagged an input beside an error that is else that of a key.
+    ...(listOf(metadata['reasons']).length > 0 || metadata['flagged_input'] !== undefined
+      ? ['content_blocked']
+      : []),
     blockReason(objectOf(outer['promptFeedback'])) ?? blockReason(inner) ?? blockReason(outer),
   ]
   const known = words.filter((entry): entry is string => entry !== undefined && entry !== 'error')

@@ -271,6 +271,17 @@ test.for([
     'moderation_blocked',
   ],
   [
+    403,
+    {
+      error: {
+        code: 403,
+        message: 'Requires moderation',
+        metadata: { reasons: ['violence'], flagged_input: 'x' },
+      },
+    },
+    'content_blocked',
+  ],
+  [
     400,
     {
       error: { message: 'No.', code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } },
