@@ -29,6 +29,23 @@ test.each([
     ['modelgate', 'video', 'list', '--json'],
   ],
   [['job'], ['modelgate', 'jobs', '--json']],
+  [['history'], ['modelgate', 'log', '--json']],
+  [
+    ['image', 'generate', 'x'],
+    ['modelgate', 'image', 'create', 'x', '--json'],
+  ],
+  [
+    ['video', 'create', 'x'],
+    ['modelgate', 'video', 'generate', 'x', '--json'],
+  ],
+  [
+    ['respond', '--max-tokens', '5', 'x'],
+    ['modelgate', 'respond', '--max-output-tokens', '5', 'x', '--json'],
+  ],
+  [
+    ['video', 'generate', '--seconds=4', 'x'],
+    ['modelgate', 'video', 'generate', '--duration-seconds=4', 'x', '--json'],
+  ],
   [
     ['video', 'wiat', 'video_1'],
     ['modelgate', 'video', 'wait', 'video_1', '--json'],

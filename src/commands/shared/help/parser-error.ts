@@ -14,6 +14,32 @@ const usualWords: Readonly<Record<string, string>> = {
   responses: 'respond',
   draw: 'image create',
   serve: 'sandbox',
+  history: 'log',
+  cost: 'usage',
+  tokens: 'usage',
+}
+
+/** The same for words of a group. */
+const usualWordsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  image: { generate: 'create', generations: 'create', variation: 'edit' },
+  video: { create: 'generate', edit: 'remix', download: 'wait', get: 'status' },
+  response: { get: 'status' },
+  config: { show: 'list' },
+  auth: { whoami: 'status' },
+}
+
+/** Options that other programs have, and what may stand for them here: the first that the command has. */
+const usualOptions: Readonly<Record<string, readonly string[]>> = {
+  '--max-tokens': ['--max-output-tokens'],
+  '--stop': ['--stop-sequences'],
+  '--seconds': ['--duration-seconds'],
+  '--duration': ['--duration-seconds'],
+  '--count': ['--n', '--sample-count'],
+  '--num-images': ['--n'],
+  '--width': ['--size'],
+  '--height': ['--size'],
+  '--aspect-ratio': ['--size'],
+  '--format': ['--output-format'],
 }
 
 /** Commands and options of earlier versions, and what to do instead. */
@@ -110,7 +136,8 @@ function messageOf({ code, message }: CommanderError, command: Command, isGone: 
     // A value after "=" may be a key.
     const name = word.replace(/=[^]*$/, '')
     if (keyOption.test(name)) return `unknown option '${name}'`
-    const meant = usualWords[name]
+    const has = (long: string) => command.options.some((option) => option.long === long)
+    const meant = usualWords[name] ?? usualOptions[name]?.find(has)
     return meant === undefined ? plain.replace(word, name) : `unknown option '${name}'${didYouMean([meant])}`
   }
   return plain.replace(
@@ -128,7 +155,9 @@ function didYouMean(words: readonly string[]): string {
 function meantCommands(group: Command, given: string): string[] {
   const word = given === 'ls' ? 'list' : given
   const own = group.commands.map((child) => child.name())
-  if (group.parent !== null) return [nearestName(word, own) ?? []].flat()
+  if (group.parent !== null) {
+    return [usualWordsOf[group.name()]?.[word] ?? nearestName(word, own) ?? []].flat()
+  }
   const usual = Object.hasOwn(usualWords, word) ? usualWords[word] : undefined
   if (usual !== undefined) return [usual]
   // `list` alone is `video list`.
