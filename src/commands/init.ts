@@ -197,7 +197,7 @@ async function offerCompletion({
       options.completion ??
       (isOffered &&
         path !== undefined &&
-        (await askYesNo(context, `Append it to ${homePath(context, path)}?`, true)))
+        (await askYesNo(context, `Append it to ${homePath(context, path)}?`, false)))
     return { ...facts, added: isWanted && (await addCompletion(found)) }
   } catch (error) {
     if (!asks || !(error instanceof FileError)) throw error

@@ -1,11 +1,10 @@
-import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'
-import { ConfigError, FileError } from '../errors.ts'
+import { ConfigError } from '../errors.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { editJson, type Change } from './edit/edit-json.ts'
 import { editYaml } from './edit/edit-yaml.ts'
-import { readIfThere, rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
+import { rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
 import { userLayer, type FileLayer, type Layer } from './layers.ts'
 import { configFolder } from './paths.ts'
@@ -28,35 +27,18 @@ export async function editUserFile(context: Context, changes: readonly Change[])
     })
   }
   const path = (await findUserFile(context))?.path ?? userFilePath(context)
-  const written = await rewriteFile(context, path, async (before) => {
+  return await rewriteFile(context, path, async (before) => {
     const text = await editedText(path, before ?? newUserFile(path), changes)
     if (before === undefined && text === newUserFile(path)) return undefined
     await checkUserFile(context, path, text)
     return text
   })
-  await refreshSchema(context, path)
-  return written
 }
 
-/** The name of the schema that a new file refers to, in the same folder. */
-const schemaName = 'config.schema.json'
-
-/** What a file begins with. The first line is for editors, which complete and check by the schema that it names. */
+/** What a file begins with. */
 function newUserFile(path: string): string {
-  if (path.endsWith('.json')) return `{\n  "$schema": "./${schemaName}"\n}\n`
-  return `# yaml-language-server: $schema=./${schemaName}\n# Settings of modelgate. All there are: modelgate config list --all\n`
-}
-
-/** Writes the schema beside a file that refers to it, as this version has it. Best effort. */
-async function refreshSchema(context: Context, path: string): Promise<void> {
-  if (!(readIfThere(path) ?? '').includes(schemaName)) return
-  const { configSchema } = await import('./file-schema.ts')
-  const text = `${JSON.stringify(await configSchema('user'), undefined, 2)}\n`
-  try {
-    await rewriteFile(context, join(dirname(path), schemaName), async () => text)
-  } catch (error) {
-    if (!(error instanceof FileError)) throw error
-  }
+  if (path.endsWith('.json')) return '{}\n'
+  return '# Settings of modelgate. All there are: modelgate config list --all\n'
 }
 
 async function editedText(path: string, before: string, changes: readonly Change[]): Promise<string> {

@@ -56,8 +56,7 @@ test.each([80, 40])('the whole way at %i columns', async (columns) => {
   expectNoKey('the screen', result.bytes, key)
   expect(result.exitCode).toBe(0)
   expect(result.lines.join('\n')).toMatchSnapshot()
-  expect(result.config).toBe(`# yaml-language-server: $schema=./config.schema.json
-# Settings of modelgate. All there are: modelgate config list --all
+  expect(result.config).toBe(`# Settings of modelgate. All there are: modelgate config list --all
 base_url: ${sandbox.url}
 text_model: sandbox-text
 image_model: gpt-image-1-mini
