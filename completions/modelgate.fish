@@ -249,6 +249,7 @@ complete -c modelgate -n '__modelgate_is generate' -l image-size -r -f -d 'size 
 complete -c modelgate -n '__modelgate_is generate' -l speech-config -r -f -a '(__modelgate_at_files)' -d 'voice configuration of spoken answers'
 complete -c modelgate -n '__modelgate_is generate' -l media-resolution -r -f -a 'MEDIA_RESOLUTION_LOW MEDIA_RESOLUTION_MEDIUM MEDIA_RESOLUTION_HIGH' -d 'resolution at which media input is read (MEDIA_RESOLUTION_LOW, MEDIA_RESOLUTION_MEDIUM, MEDIA_RESOLUTION_HIGH)'
 complete -c modelgate -n '__modelgate_is generate' -a '(__modelgate_at_files)'
+complete -c modelgate -n '__modelgate_is respond' -s s -l system -r -f -a '(__modelgate_at_files)' -d 'system instruction as text, or @file: the field instructions'
 complete -c modelgate -n '__modelgate_is respond' -s a -l attach -r -F -d 'attach a file, a URL, or - for standard input (repeatable)'
 complete -c modelgate -n '__modelgate_is respond' -s c -l continue -d 'go on with the last exchange of this terminal, else of this folder'
 complete -c modelgate -n '__modelgate_is respond' -l conversation-file -r -F -d 'keep the conversation in a file, to edit, copy and go on with'

@@ -155,6 +155,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--media-resolution' = 'resolution at which media input is read (MEDIA_RESOLUTION_LOW, MEDIA_RESOLUTION_MEDIUM, MEDIA_RESOLUTION_HIGH)'
         }
         'respond' = [ordered]@{
+            '--system' = 'system instruction as text, or @file: the field instructions'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
             '--continue' = 'go on with the last exchange of this terminal, else of this folder'
             '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'

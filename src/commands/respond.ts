@@ -48,6 +48,7 @@ import {
 interface RespondOptions extends TextOptions, ConversationOptions {
   tool?: string[]
   instructions?: string
+  system?: string
   history?: string
   toolOutput?: string[]
   customToolOutput?: string[]
@@ -66,6 +67,7 @@ const { attach, schema } = commandInputs.respond
 const conflicts: readonly ConflictingFlags[] = [
   ...conflictingFlags(conflictingInputs.respond),
   ['--history', '--input'],
+  ['--system', '--instructions'],
   ...conversationConflicts('--input', '--previous-response-id', '--conversation', '--background'),
 ]
 
@@ -84,6 +86,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
   explainCommon(command, strictMeanings.text)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
+    .option('-s, --system <text>', 'system instruction as text, or @file: the field instructions')
     .addOption(inputOption(attach))
     .addOption(continueOption())
     .addOption(conversationFileOption())
@@ -176,22 +179,22 @@ const isGiven = (value: unknown) => value !== undefined
 /** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(
   context: Context,
-  { instructions, history, tool = [] }: RespondOptions,
+  { instructions, system, history, tool = [] }: RespondOptions,
   { body, problems: { check } }: Draft,
 ): Promise<void> {
   // The field's own flag takes the word null; here the text may come from a file as well.
-  if (instructions !== undefined && instructions !== 'null') {
-    await check(
-      async () => (body['instructions'] = await parseTextFlag(context, '--instructions', instructions)),
-    )
+  const flag = system === undefined ? '--instructions' : '--system'
+  const text = system ?? (instructions === 'null' ? undefined : instructions)
+  if (text !== undefined) {
+    await check(async () => (body['instructions'] = await parseTextFlag(context, flag, text)))
   }
   if (history !== undefined) {
     await check(async () => {
-      const { messages, system } = await readHistory(context, history, readInputItems)
+      const { messages, system: own } = await readHistory(context, history, readInputItems)
       body['input'] = messages
-      if (system === undefined) return
-      if (isGiven(body['instructions'] ?? undefined)) throw systemTwice('--instructions')
-      body['instructions'] = system
+      if (own === undefined) return
+      if (isGiven(body['instructions'] ?? undefined)) throw systemTwice(flag)
+      body['instructions'] = own
     })
   }
   if (tool.length > 0) {

@@ -58,7 +58,7 @@ test('--curl prints a command, with the text quoted for the shell', async () => 
   const { code, out } = await runMain(['generate', '--curl', `it's "$HOME" \`x\``], { env })
   expect(code).toBe(0)
   expect(golden(out)).toMatchInlineSnapshot(`
-    "curl --no-buffer 'https://gateway.example.com/prefix/v1beta/models/vendor%2Fm:streamGenerateContent?alt=sse' \\
+    "curl --no-buffer --fail-with-body -sS 'https://gateway.example.com/prefix/v1beta/models/vendor%2Fm:streamGenerateContent?alt=sse' \\
       -H "authorization: Bearer $MODELGATE_API_KEY" \\
       -H 'accept: text/event-stream' \\
       -H 'accept-encoding: identity' \\
@@ -157,7 +157,7 @@ test('a curl line for the sandbox names one that is running', async () => {
   const call = () => runMain(['generate', '--sandbox', '--curl', '--no-stdin', 'hi'], { env: state })
   const { out, err } = await call()
   expect(err).toBe('')
-  expect(out).toContain(`curl --no-buffer '${url}/v1beta/models/sandbox-text:`)
+  expect(out).toContain(`curl --no-buffer --fail-with-body -sS '${url}/v1beta/models/sandbox-text:`)
   expect(out).toContain('"authorization: Bearer sandbox-key"')
   server.abort(new Interrupted('interrupt'))
   expect(await ended).toBe(130)

@@ -43,6 +43,7 @@ test.each<[string, readonly string[], Record<string, unknown>]>([
   ['--no-input beside a prompt', ['--no-input', 'hi'], { input: 'hi' }],
   ['--no-input beside --input', ['--no-input', '--input', 'hi'], { input: 'hi' }],
   ['instructions', ['hi', '--instructions', 'Be brief.'], { instructions: 'Be brief.' }],
+  ['a system instruction', ['hi', '-s', '@system.txt'], { instructions: 'Be brief.' }],
   ['instructions from a file', ['hi', '--instructions', '@system.txt'], { instructions: 'Be brief.' }],
   [
     'no instructions',

@@ -279,8 +279,8 @@ test('the curl line of cancel is a POST, those of the others are none', async ()
   const curl = async (command: string) =>
     (await workspace.run(['response', command, 'resp_1', '--curl'])).out.split('\n', 1)[0]
   const address = 'http://127.0.0.1:8080/v1/responses/resp_1'
-  expect(await curl('cancel')).toBe(`curl --no-buffer -X POST '${address}/cancel' \\`)
-  expect(await curl('status')).toBe(`curl --no-buffer '${address}' \\`)
+  expect(await curl('cancel')).toBe(`curl --no-buffer --fail-with-body -sS -X POST '${address}/cancel' \\`)
+  expect(await curl('status')).toBe(`curl --no-buffer --fail-with-body -sS '${address}' \\`)
 })
 
 test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without one 2', async (command) => {

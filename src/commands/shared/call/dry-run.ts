@@ -87,7 +87,7 @@ function curlCommand(
     )
   // curl sends a POST by itself where there is a body.
   const verb = body === undefined && method !== 'GET' ? ` -X ${method}` : ''
-  const start = `curl --no-buffer${verb} ${quoted(url.href)}`
+  const start = `curl --no-buffer --fail-with-body -sS${verb} ${quoted(url.href)}`
   if (body === undefined) return [start, ...headerLines].join(' \\\n  ')
   if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
   // printf is a shell builtin, which has no such limit.
