@@ -46,7 +46,7 @@ const allAnswers = (url: string, key: string) => [
   { when: '(as typed)', keys: '\r' },
   { when: 'Model for videos', keys: '\r' },
   { when: 'test call', keys: '\r' },
-  { when: 'Append it', keys: '\r' },
+  { when: 'Append it', keys: 'y\r' },
 ]
 
 test.each([80, 40])('the whole way at %i columns', async (columns) => {
@@ -98,7 +98,7 @@ profiles:
     { when: 'Model for videos', keys: '-' },
     { when: /for videos[^]*for videos[^]*\(none\)/, keys: '\r' },
     { when: 'test call', keys: 'n\r' },
-    { when: 'Append it', keys: 'n\r' },
+    { when: 'Append it', keys: '\r' },
   ]
   const env = { NO_COLOR: '1', MODELGATE_API_KEY: 'some-key' }
   const result = await wizard(again, { cwd: home, env })
