@@ -5,7 +5,7 @@ import type { Measurement } from './measurement.ts'
 import { memory } from './memory.ts'
 import { modelgate, type Workbench } from './workbench.ts'
 
-/** A video of 2 GB, cut off in the middle and resumed: the gateway cuts whoever starts over again and again. */
+/** A video of 2 GB that is cut off in the middle once, and begun again. */
 export function measureVideo(workbench: Workbench): Measurement[] {
   const words = modelgate('video', 'wait', 'bench-video', '--force', '-o', 'large.mp4')
   const measured = memory(workbench, 'video of 2 GB, cut once, most memory', words, 150)
