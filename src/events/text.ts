@@ -146,14 +146,8 @@ export const textEvents = {
 }
 
 /** The commands that print a text document. */
-export const textCommands = [
-  'generate',
-  'respond',
-  'response status',
-  'response wait',
-  'response cancel',
-] as const
-export type TextCommand = (typeof textCommands)[number]
+const textCommands = ['generate', 'respond', 'response status', 'response wait', 'response cancel'] as const
+type TextCommand = (typeof textCommands)[number]
 
 /** The document that `--json` prints. */
 export type TextDocument = Infer<typeof textDocument>
