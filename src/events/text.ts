@@ -147,7 +147,6 @@ export const textEvents = {
 
 /** The commands that print a text document. */
 const textCommands = ['generate', 'respond', 'response status', 'response wait', 'response cancel'] as const
-type TextCommand = (typeof textCommands)[number]
 
 /** The document that `--json` prints. */
 export type TextDocument = Infer<typeof textDocument>

@@ -56,7 +56,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     context: 409,
     contract: 1791,
     cost: 279,
-    events: 2151,
+    events: 2144,
     files: 7376,
     gateway: 8903,
     operations: 7598,
