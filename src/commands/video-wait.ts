@@ -84,7 +84,7 @@ export async function waitForJobs(
       throw new Error('Saved videos need no gateway.')
     }
     const outcome = await waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume)
-    const note = jobs.length === 0 ? 'No job on record is running.\n' : savedNote
+    const note = jobs.length === 0 ? 'Nothing on record is left to wait for.\n' : savedNote
     return await reportOutcome(output, given, outcome).finally(() => {
       if (!settings.quiet.value) context.stderr.write(note)
     })

@@ -60,6 +60,7 @@ async function waitFor(context: Context, options: WaitOptions, ids: readonly str
     throw new UsageError('Give ids, --last or --all, not several of them.', { code: 'invalid_request' })
   }
   const targets = await findTargets(context, options, ids)
+  refuseForAnswers(options, targets)
   const [only] = targets
   if (targets.length === 1) return await waitForOne(context, options, only!)
   const groups = Map.groupBy(targets, ({ family }) => family)
@@ -91,6 +92,18 @@ async function waitFor(context: Context, options: WaitOptions, ids: readonly str
       ? first.exit
       : 'partial'
   throw new AlreadyReported(first.amend({ exit }))
+}
+
+/** @throws UsageError for what concerns the text of a response, where there is none among them */
+function refuseForAnswers(
+  { stream, startingAfter, schema, extract, render }: WaitOptions,
+  targets: readonly Target[],
+): void {
+  const flags = { '--stream': stream, '--starting-after': startingAfter, '--schema': schema, '-x': extract }
+  const given = Object.entries({ ...flags, '--render': render }).filter(([, value]) => value !== undefined)
+  if (given.length === 0 || targets.length === 0 || targets.some(({ family }) => family === 'response'))
+    return
+  throw new UsageError(given.map(([flag]) => `${flag} applies to a background response.`))
 }
 
 /** @throws UsageError for what makes sense for one result only */

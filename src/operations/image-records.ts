@@ -76,8 +76,9 @@ export async function settleImages(
 ): Promise<void> {
   const { document } = outcome
   const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
-  if (document === undefined && error !== undefined) return
   const left = new Set(document?.links.map(({ index }) => index))
+  // It ended before anything was fetched: all of it is left.
+  if (error !== undefined && left.size === 0 && !document?.files.length) return
   const { made } = stored.record
   if (made === undefined || left.size === 0) return await store.forget([stored])
   const isLost = error?.code === 'result_expired'

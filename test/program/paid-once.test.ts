@@ -94,7 +94,12 @@ async function brokenGateway(kind: keyof typeof kinds, fault: ServerReply | 'clo
   const run = async (words: string, clock?: FakeClock, own: Readonly<Record<string, string>> = {}) => {
     const program = startProgram(words.split(' '), { env: { ...env, ...own }, cwd, ...(clock && { clock }) })
     const code = await program.passWaits()
-    return { code, out: program.context.stdout.text, err: program.context.stderr.text }
+    return {
+      code,
+      out: program.context.stdout.text,
+      bytes: program.context.stdout.bytes,
+      err: program.context.stderr.text,
+    }
   }
   return {
     cwd,
@@ -182,6 +187,28 @@ test('what is not here yet is listed, fetched under another name, and then forgo
   expect([again.code, again.err]).toEqual([2, expect.stringContaining('no image image_')])
 })
 
+test.each([
+  ['wait --last -o - --json', /-o - and --json would both write to standard output/],
+  ['wait --last --stream', /--stream applies to a background response/],
+  ['wait --last --dry-run', /an image is at an address/],
+  ['wait --last --raw', /an image is at an address/],
+])('%s is refused for an image, and asks nobody', async (words, says) => {
+  const { run, asked } = await brokenGateway('image', text('', { status: 503 }))
+  await run(kinds.image.command)
+  const before = asked().length
+  const { code, out, err } = await run(words)
+  expect([code, out, asked().length]).toEqual([2, '', before])
+  expect(err).toMatch(says)
+})
+
+test('an image on standard output is the image and nothing else', async () => {
+  const { run, mend } = await brokenGateway('image', text('', { status: 503 }))
+  await run(kinds.image.command)
+  mend()
+  const { code, bytes } = await run('wait --last -o -')
+  expect([code, bytes.equals(large)]).toEqual([0, true])
+})
+
 test('everything that is not here yet comes with one call', async () => {
   const { cwd, run, mend, created } = await brokenGateway('image', text('', { status: 503 }))
   const later = fakeClock({ start: Date.UTC(2026, 0, 1) + 1000 })
@@ -193,7 +220,7 @@ test('everything that is not here yet comes with one call', async () => {
   expect((await run('wait --all')).code).toBe(0)
   expect(readdirSync(cwd).toSorted()).toEqual(['a.png', 'b.png'])
   const none = await run('wait --all')
-  expect([none.code, none.err]).toEqual([0, 'No job on record is running.\n'])
+  expect([none.code, none.err]).toEqual([0, 'Nothing on record is left to wait for.\n'])
   expect(created()).toBe(2)
 })
 

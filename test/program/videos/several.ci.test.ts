@@ -96,7 +96,7 @@ test('--all waits for what has not ended, without the address, and then for noth
   expect([first.code, first.out.trim().split('\n').length]).toEqual([0, 2])
   gateway.seen.length = 0
   const again = await workspace.run(['wait', '--all'], { env })
-  expect(again).toMatchObject({ code: 0, out: '', err: 'No job on record is running.\n' })
+  expect(again).toMatchObject({ code: 0, out: '', err: 'Nothing on record is left to wait for.\n' })
   const saved = await workspace.run(['wait', 'video_0', 'video_1'], { env })
   expect([saved.code, saved.out.trim().split('\n').sort()]).toEqual([0, first.out.trim().split('\n').sort()])
   expect(saved.err).toContain('no gateway was contacted')

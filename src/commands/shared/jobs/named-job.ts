@@ -43,7 +43,11 @@ export async function optionsForJob<Options extends CommonOptions>(
   if (own.baseUrl.value !== undefined || own.profile.value !== profile) return options
   if (isStartedWith(record, (await own.apiKey()).value)) return { ...options, baseUrl }
   throw new UsageError(
-    `The job ${record.id ?? ''} was started at ${baseUrl}, with another key than the one that is configured now.`,
+    `The job ${record.id ?? ''} was started at ${baseUrl}, ${
+      record.key_digest === undefined
+        ? 'by a version that does not say with which key'
+        : 'with another key than the one that is configured now'
+    }.`,
     {
       code: 'other_key',
       hint: `Use that key (MODELGATE_API_KEY, --api-key-file), or send this one there: --base-url ${shellWord(baseUrl)}`,

@@ -130,7 +130,10 @@ function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
 }
 
 /** @throws UsageError for flags that contradict each other, each problem a sentence that names both */
-function checkCombination({ stdout }: Context, options: ImageOptions): void {
+export function checkCombination(
+  { stdout }: Pick<Context, 'stdout'>,
+  options: Omit<ImageOptions, 'validate' | 'input' | 'stdin'>,
+): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStandardOutput = output === '-'
   const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })

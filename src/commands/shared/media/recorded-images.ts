@@ -14,7 +14,7 @@ import { findNamedJob } from '../jobs/named-job.ts'
 import { resumeCommand } from '../jobs/resume-command.ts'
 import { isDryRun } from '../options/common-options.ts'
 import type { VideoOptions } from './video-command.ts'
-import { imagePlan } from './image-command.ts'
+import { checkCombination, imagePlan } from './image-command.ts'
 
 /**
  * Fetches images that are on record, into this command's `-o`, otherwise into that of the command that made them.
@@ -34,9 +34,12 @@ export async function fetchRecordedImages(
     },
     toGive: 'the id of an image',
   })
-  if (isDryRun(options)) {
-    throw new UsageError('--dry-run and --curl show a request to the gateway, and an image is at an address.')
+  if (isDryRun(options) || options.raw) {
+    throw new UsageError(
+      '--dry-run, --curl and --raw show what the gateway is asked: an image is at an address.',
+    )
   }
+  checkCombination(context, { ...options, download: true })
   const { stored, id } = named
   const { record } = stored
   const made = record.made!
