@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 13_859,
+    commands: 13_882,
     config: 3038,
     context: 409,
     contract: 1791,
@@ -59,7 +59,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     events: 2144,
     files: 7376,
     gateway: 8903,
-    operations: 7598,
+    operations: 7599,
     output: 7939,
     pipeline: 20_384,
     redact: 534,
@@ -88,7 +88,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     pictures: 556,
     pipeline: 18_482,
     platform: 230,
-    program: 8312,
+    program: 8339,
     redact: 588,
     release: 954,
     sandbox: 9619,
