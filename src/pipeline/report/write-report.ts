@@ -1,5 +1,4 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { RunReportDocument } from '../../events/run-document.ts'
 import type { AssetReport } from '../../events/asset-report.ts'
@@ -83,7 +82,12 @@ const marks = {
 }
 
 async function isReport(path: string, format: keyof typeof marks): Promise<boolean> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
+  // A folder cannot be read, and of a pipe or a terminal nothing is to be taken.
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  const file = isFile ? await open(path).catch(() => undefined) : undefined
   if (file === undefined) return false
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(1000), 0, 1000, 0)

@@ -110,6 +110,8 @@ test('a report replaces the one before, and nothing else', async () => {
     await report(bench, options)
     bench.write(path, 'mine')
     await expect(report(bench, options)).rejects.toMatchObject({ code: 'file_exists' })
+    const inFolder = { ...options, files: [{ path: '.', format }] }
+    await expect(report(bench, inFolder)).rejects.toMatchObject({ code: 'is_folder' })
   }
 })
 
