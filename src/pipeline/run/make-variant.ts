@@ -26,7 +26,7 @@ const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, 
 async function make(run: Run, { instance }: Assessment, { key, number }: Variant): Promise<MadeVariant> {
   const request = { instance, key, variant: number }
   const { manifest } = run.project
-  for (const path of possiblePaths(instance, run.world.now).flat()) await checkPlace(manifest.project, path)
+  for (const path of possiblePaths(instance, run.world.now).flat()) checkPlace(manifest.project, path)
   const { task, error, created } = await run.maker.make(run, request)
   if (task === null) return { ...nothing, error, created }
   try {

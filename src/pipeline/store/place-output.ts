@@ -1,3 +1,4 @@
+import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { lstat, mkdir, realpath, stat, unlink } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import type { FileContext, FileHost } from '../../context.ts'
@@ -142,24 +143,37 @@ interface Place {
 }
 
 /**
- * Whether an output can be placed, before it is paid for: no link on the way leads out of the project, or nowhere.
+ * Whether an output can be placed, before it is paid for: no link on the way leads out of the project, or nowhere. At
+ * once, so that requests keep their order.
  * @throws FileError
  */
-export async function checkPlace(project: Project, path: string): Promise<void> {
-  // Nothing leads out of a folder that is not there yet.
-  if ((await look(project.outputFolder)) !== undefined) await findPlace(project, path, false)
+export function checkPlace({ outputFolder }: Project, path: string): void {
+  if (!existsSync(outputFolder)) return
+  try {
+    const root = realpathSync(outputFolder)
+    let place = root
+    for (const name of path.split('/')) {
+      const next = join(place, name)
+      const found = lstatSync(next, { throwIfNoEntry: false })
+      if (found === undefined) return
+      place = found.isSymbolicLink() ? realpathSync(next) : next
+      if (!isBelow(root, place)) throw outsideFolder(path, next)
+    }
+  } catch (error) {
+    throw error instanceof ModelgateError ? error : writeError(error, path)
+  }
 }
 
 /** Finds where an output is to be written, through links that stay in the output folder, and makes its folders. */
-async function findPlace(project: Project, path: string, makes = true): Promise<Place> {
+async function findPlace(project: Project, path: string): Promise<Place> {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
   try {
-    if (project.isSandbox && makes) await makeFolder(project.outputFolder)
+    if (project.isSandbox) await makeFolder(project.outputFolder)
     const root = await realpath(project.outputFolder)
     const names = path.split('/')
     const name = names.pop()!
     let folder = root
-    for (const each of names) folder = await enterFolder(root, join(folder, each), path, makes)
+    for (const each of names) folder = await enterFolder(root, join(folder, each), path)
     const final = join(folder, name)
     if (!(await look(final))?.isSymbolicLink()) return { folder, name }
     // The file that it leads to is the output; one that leads nowhere is in the way.
@@ -172,9 +186,8 @@ async function findPlace(project: Project, path: string, makes = true): Promise<
   }
 }
 
-async function enterFolder(root: string, folder: string, path: string, makes: boolean): Promise<string> {
-  const found = await look(folder)
-  if (found?.isDirectory() || (found === undefined && !makes)) return folder
+async function enterFolder(root: string, folder: string, path: string): Promise<string> {
+  if ((await look(folder))?.isDirectory()) return folder
   await mkdir(folder).catch((error: unknown) => {
     if (systemCode(error) !== 'EEXIST') throw error
   })
