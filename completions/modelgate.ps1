@@ -414,6 +414,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--skip-existing' = 'make only the images whose files do not exist yet'
             '--no-download' = 'print result URLs and when they expire, save nothing'
             '--preview' = 'show pictures on the terminal'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
         }
         'image edit' = [ordered]@{
@@ -435,6 +436,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--skip-existing' = 'make only the images whose files do not exist yet'
             '--no-download' = 'print result URLs and when they expire, save nothing'
             '--preview' = 'show pictures on the terminal'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
         }
         'video' = [ordered]@{
@@ -464,6 +466,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
         }
         'video remix' = [ordered]@{
@@ -472,6 +475,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
         }
         'video status' = [ordered]@{
@@ -479,6 +483,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--wait' = 'wait for the video and save it'
             '--exit-status' = 'exit by the state: completed 0, failed 9, still running 11'
             '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
             '--version' = 'print the version'
             '--output' = 'write the result to a file'
@@ -513,6 +518,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--last' = 'the job that was started last on this machine'
             '--all' = 'every job on record that has not ended'
             '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
             '--version' = 'print the version'
             '--output' = 'write the result to a file'
@@ -577,6 +583,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--last' = 'the job that was started last on this machine'
             '--all' = 'everything on record that is not here yet'
             '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'fetch results from private addresses, too'
             '--stream' = 'take the stream of an answer instead of looking whether it is complete'
             '--starting-after' = 'stream only what follows the event with this number'

@@ -61,7 +61,7 @@ export const exitCodes = {
   },
   partial: {
     code: 12,
-    meaning: 'some of several items failed, or fewer came than were asked for',
+    meaning: 'some of several items failed, fewer came than were asked for, or something else came',
     advice: 'see the report',
   },
   outdated: { code: 13, meaning: '`run`: not up to date', advice: '`modelgate run --plan`' },

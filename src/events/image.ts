@@ -14,7 +14,7 @@ import {
   type Infer,
 } from './output-schema.ts'
 import { cost } from './cost.ts'
-import { failureFields, file, savedFileFields, usageFields, verified, warnings } from './text.ts'
+import { failureFields, file, mismatches, savedFileFields, usageFields, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */
 export type SavedImage = Infer<typeof image.schema>
@@ -93,5 +93,6 @@ export const imageDocument = object({
   partials: list(file.reference, 'previews that were kept (--save-partials)'),
   links: list(imageLink.reference, 'results that were not downloaded (--no-download)'),
   failures: list(imageFailure.reference, 'images that could not be saved'),
+  mismatches,
   warnings,
 })

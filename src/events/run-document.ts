@@ -44,7 +44,7 @@ export const runStates = [
 export type RunState = (typeof runStates)[number]
 
 /**
- * What a run did about an instance. `accepted`: a rejected result now holds its asserts. `kept`: a file that is not as
+ * What a run did about an instance. `accepted`: a rejected result that is no longer rejected. `kept`: a file that is not as
  * locked, or in the way, was left alone. `skipped`: it waits for another instance, or the run ended before its turn.
  */
 export const runActions = [

@@ -102,13 +102,28 @@ export const failureFields = (noun: 'image' | 'video') => ({
   rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
 })
 
+/** A field of the request that a result does not fulfil. */
+export type Mismatch = Infer<typeof mismatch.schema>
+export const mismatch = define(
+  'mismatch',
+  object({
+    index: count('number of the image or video'),
+    field: text('the field of the request'),
+    asked: text('the value that was asked for'),
+    came: text('what came instead'),
+  }),
+)
+
+/** The field of a document that lists them. */
+export const mismatches = list(mismatch.reference, 'results that are not what was asked for')
+
 export const warnings = texts('warnings of the command')
 
 /** A file this program wrote. */
 export type SavedFile = Infer<typeof file.schema>
 export const file = define('file', object(savedFileFields))
 
-export const textDefinitions = [usage, toolCall, citation, candidate, file] as const
+export const textDefinitions = [usage, toolCall, citation, candidate, file, mismatch] as const
 
 /** Events of a decoder while a reply arrives. */
 export type TextEvent = EventsOf<typeof textEvents>

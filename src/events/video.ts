@@ -23,7 +23,7 @@ import {
   type Infer,
 } from './output-schema.ts'
 import { cost } from './cost.ts'
-import { failureFields, savedFileFields, verified, warnings } from './text.ts'
+import { failureFields, mismatches, savedFileFields, verified, warnings } from './text.ts'
 
 /** The kind of a job: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
 export type JobKind = Infer<typeof kind>
@@ -146,6 +146,7 @@ const outcomeFields = {
   operation: anything("the gateway's own object of an operation, as received; null for a video"),
   files: list(video.reference, 'videos that were saved'),
   failures: list(videoFailure.reference, 'videos that could not be saved'),
+  mismatches,
   request_id: textOrNull('id of the request'),
   warnings,
 }

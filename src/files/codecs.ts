@@ -48,16 +48,17 @@ function broken(mediaType: string, cause?: unknown): ContractError {
 const maxPixels = 25_000_000
 
 /**
- * Whether a PNG or WebP has a fully transparent pixel, one with an alpha of zero.
+ * Whether a PNG or WebP has a transparent pixel.
+ * @param maxAlpha the alpha up to which a pixel counts as transparent: 0 for fully transparent ones only
  * @returns undefined where that cannot be told: for a damaged picture, another type, or an enormous one
  */
-export async function hasTransparentPixel(bytes: Uint8Array): Promise<boolean | undefined> {
+export async function hasTransparentPixel(bytes: Uint8Array, maxAlpha = 254): Promise<boolean | undefined> {
   const { mediaType, width = 0, height = 0, hasAlpha } = readImageInfo(bytes) ?? {}
   if (mediaType === undefined || hasAlpha === undefined || width * height > maxPixels) return undefined
   if (!hasAlpha) return false
   try {
     const { data } = await decodeImage(bytes, mediaType)
-    for (let at = 3; at < data.length; at += 4) if (data[at] === 0) return true
+    for (let at = 3; at < data.length; at += 4) if (data[at]! <= maxAlpha) return true
     return false
   } catch {
     return undefined

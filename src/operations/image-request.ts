@@ -64,6 +64,8 @@ export interface ImagePlan {
   readonly sidecar: boolean
   /** Whether an image that is not verified, or of another type than its name says, is a failure. */
   readonly strict: boolean
+  /** Whether an image that is not what was asked for is accepted. */
+  readonly acceptMismatch: boolean
   /** Whether results are fetched from private addresses, too. */
   readonly allowPrivateUrls: boolean
   /**

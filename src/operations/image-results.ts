@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Clock } from '../context.ts'
 import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/images.ts'
 import { type FileError, ModelgateError } from '../errors.ts'
 import type { ImageDocument, ImageFailure, ImageLink, ImageUsage, SavedImage } from '../events/image.ts'
 import { outputVersion } from '../events/output-schema.ts'
-import type { SavedFile } from '../events/text.ts'
+import type { Mismatch, SavedFile } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
 import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
@@ -12,6 +14,7 @@ import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import { countOf, objectOf, stringOf } from '../json.ts'
 import type { ImageRequest, ImagePlan } from './image-request.ts'
 import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
+import { imageDifferences } from './mismatch.ts'
 import type { Call } from './operation.ts'
 import { imageKind, type ImageFacts } from '../files/image-info.ts'
 import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../files/media-file.ts'
@@ -43,6 +46,9 @@ export interface ImageResults {
   /** Whether an image that failed can still be fetched, and the command that does it. */
   hasUnfetched: boolean
   next: NextCommand | undefined
+  /** What has been written to standard output, to be compared with the request. */
+  readonly streamed: Map<number, StreamedImage>
+  readonly mismatches: Mismatch[]
   /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[]
   readonly warnings: string[]
@@ -74,12 +80,16 @@ export function createImageResults(
     failures: [],
     hasUnfetched: false,
     next: undefined,
+    streamed: new Map(),
+    mismatches: [],
     rescued: [],
     warnings: [],
     doubts: new Set(),
     reported: new Set(),
   }
 }
+
+type StreamedImage = SavedMedia<ImageFacts> & { readonly content: readonly Uint8Array[] }
 
 /** The number of the image at a position of the reply, which may contain more than were requested. */
 function numberAt({ wanted }: ImageRequest, position: number): number {
@@ -186,6 +196,8 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
     results.reported.add(index)
     results.listener.event({ type: 'image-save', index, count: imageCount(results.request), file })
     const promised = mediaTypeOfName(file.path)
+    // What was asked for is compared in the end.
+    if (!file.existing && promised === `image/${String(results.request.body['output_format'])}`) continue
     if (promised !== undefined && promised !== `image/${file.format}`) {
       const named = promised.replace(/^image\//, '')
       const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
@@ -193,6 +205,21 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
       if (file.existing) warn(results, message)
       else doubt(results, index, message)
     }
+  }
+}
+
+/** Holds the images that came against the request. */
+export async function compareImages(results: ImageResults, cwd: string): Promise<void> {
+  const { files, streamed, request, reply, mismatches } = results
+  for (const [index, image] of [...files, ...streamed].sort(([a], [b]) => a - b)) {
+    const content = streamed.get(index)?.content
+    const read = () =>
+      content === undefined
+        ? readFile(resolve(cwd, image.path)).catch(() => undefined)
+        : Promise.resolve(Buffer.concat(content))
+    const echo = objectOf(reply?.response)
+    const found = await imageDifferences(request.body, image, echo, read)
+    mismatches.push(...found.map((one) => ({ index, ...one })))
   }
 }
 
@@ -208,7 +235,7 @@ function readImageUsage(value: unknown): ImageUsage | null {
 }
 
 export function imageDocument(results: ImageResults): ImageDocument {
-  const { request, requestId, reply, partials, links, failures, warnings } = results
+  const { request, requestId, reply, partials, links, failures, mismatches, warnings } = results
   const { command, model } = request
   return {
     version: outputVersion,
@@ -222,6 +249,7 @@ export function imageDocument(results: ImageResults): ImageDocument {
     partials,
     links,
     failures,
+    mismatches,
     warnings,
   }
 }
@@ -283,7 +311,16 @@ export function createImageWriters(
   const openImage = (index: number): DownloadWriter => {
     const toStream = outputs.toStandardOutput
     const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
-    return asWriter(file, async ({ rescued, ...image }) => {
+    const content: Uint8Array[] = []
+    const write = async (bytes: Uint8Array) => {
+      if (toStream && request.body['background'] !== undefined) content.push(Buffer.from(bytes))
+      await file.write(bytes)
+    }
+    const restart = async () => {
+      content.length = 0
+      await file.restart()
+    }
+    return asWriter({ ...file, write, restart }, async ({ rescued, ...image }) => {
       const isStreamed = toStream && rescued === undefined
       if (!image.verified)
         doubt(results, index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
@@ -292,7 +329,7 @@ export function createImageWriters(
         return failImage(results, index, rescued)
       }
       results.saved.add(index)
-      if (isStreamed) return
+      if (isStreamed) return void results.streamed.set(index, { ...image, content })
       results.files.set(index, image)
       await viewer?.show({ index, partial: null, ...counts, path: image.path })
     })

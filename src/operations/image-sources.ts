@@ -224,7 +224,7 @@ async function contentProblems(mask: ImageSource): Promise<string[]> {
     return [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]
   }
   const { hasTransparentPixel } = await import('../files/codecs.ts')
-  return (await hasTransparentPixel(png)) === false
+  return (await hasTransparentPixel(png, 0)) === false
     ? [`${nameOf(mask)} has no fully transparent pixel (alpha 0), so nothing is marked to be edited.`]
     : []
 }

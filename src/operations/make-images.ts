@@ -13,6 +13,7 @@ import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-
 import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
 import {
   addLink,
+  compareImages,
   createImageResults,
   failImage,
   imageDocument,
@@ -28,6 +29,7 @@ import {
   type ImageWriters,
   remoteImages,
 } from './image-results.ts'
+import { mismatchError } from './mismatch.ts'
 import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { keepDamaged } from '../files/media-file.ts'
@@ -58,7 +60,7 @@ export async function makeImages(
     }
     reportFiles(results)
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
-    const { total, failures } = results
+    const { total } = results
     const kept = maxKept(request)
     // Of an image that was not requested `-o -` has its own warning.
     if (total > (request.outputs.toStandardOutput ? kept : request.wanted.length)) {
@@ -67,9 +69,7 @@ export async function makeImages(
     if (broken !== undefined) failMissing(results, broken)
     throwRescued(results)
     checkCount(results)
-    if (failures.length > 0) return someFailed(results)
-    if (plan.strict) refuseDoubts(results)
-    return undefined
+    return await judge(call, results, plan)
   }
   return settle(
     call,
@@ -103,9 +103,7 @@ export async function fetchImages(
     await downloadImages(call.gateway, results, writers, plan, made.expires_at)
     reportFiles(results)
     checkCount(results)
-    if (results.failures.length > 0) return someFailed(results)
-    if (plan.strict) refuseDoubts(results)
-    return undefined
+    return await judge(call, results, plan)
   }
   return settle(
     call,
@@ -113,6 +111,21 @@ export async function fetchImages(
     () => imageDocument(results),
     (error) => error,
   )
+}
+
+/** @returns the error for images that failed, or are not what was asked for */
+async function judge(
+  { context }: Call,
+  results: ImageResults,
+  { acceptMismatch, strict }: ImagePlan,
+): Promise<ModelgateError | undefined> {
+  await compareImages(results, context.cwd)
+  if (results.failures.length > 0) return someFailed(results)
+  const mismatch = acceptMismatch
+    ? undefined
+    : mismatchError('image', results.mismatches, (index) => results.files.get(index)?.path)
+  if (strict && mismatch === undefined) refuseDoubts(results)
+  return mismatch
 }
 
 /** Handles a request whose images all exist (`skipExisting`): sends nothing. */

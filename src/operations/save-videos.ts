@@ -15,6 +15,7 @@ import {
   beginRun,
   documentOf,
   checkCount,
+  compareVideo,
   doubtful,
   recordedJob,
   reportFiltered,
@@ -25,6 +26,7 @@ import {
   savedFiles,
   someMissing,
   warn,
+  type Judgement,
   type VideoRun,
 } from './video-run.ts'
 import { unlink } from 'node:fs/promises'
@@ -109,7 +111,8 @@ export function reportSavedVideos(
   listener: Listener,
   command: VideoDocument['command'],
   { id, kind, stored }: NamedJob,
-  { videos, strict }: { readonly videos: readonly SavedVideo[]; readonly strict: boolean },
+  videos: readonly SavedVideo[],
+  judgement: Judgement,
 ): Outcome<VideoDocument> {
   const { record } = stored!
   const run = beginRun(listener, { command, model: record.model, stored })
@@ -118,7 +121,7 @@ export function reportSavedVideos(
   const known = { id, value: objectOf(record.result?.reply) }
   const filtered = reportFiltered(run, known, videos.length)
   const missing = checkCount(run, known, videos.length)
-  const failure = filtered ?? missing ?? (strict ? doubtful(run) : undefined)
+  const failure = filtered ?? missing ?? doubtful(run, judgement)
   reportRaw(run)
   return { kind: 'ended', document: documentOf(run)!, failure }
 }
@@ -254,7 +257,7 @@ async function saveVideo(
       warn(run, unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
     }
     if (saved.rescued !== undefined) throw saved.rescued
-    if (output.toStandardOutput) return
+    if (output.toStandardOutput) return compareVideo(run, index, saved)
     const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
     if (taken !== undefined && kept === saved && !output.isAutomatic) {
       warn(run, `${taken.planned} already exists; the video is in ${saved.path}.`)

@@ -1,6 +1,7 @@
 import { isFinal } from '../contract/video-state.ts'
 import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
+import type { Mismatch } from '../events/text.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'
 import type { StoredJob } from '../files/jobs/job-store.ts'
@@ -8,6 +9,7 @@ import { changeContent, isContentRefusal } from '../gateway/content-refusal.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
+import { mismatchError, videoDifferences } from './mismatch.ts'
 import { settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
@@ -39,7 +41,16 @@ export interface VideoRun {
   job: KnownJob | undefined
   readonly files: Map<number, SavedVideo>
   readonly failures: VideoFailure[]
+  readonly mismatches: Mismatch[]
   readonly warnings: string[]
+}
+
+/** What is a failure although the videos have come. */
+export interface Judgement {
+  /** A video that could not be verified. */
+  readonly strict: boolean
+  /** A video that is not what was asked for is none. */
+  readonly acceptMismatch: boolean
 }
 
 /** Starts a run and reports that. */
@@ -48,7 +59,8 @@ export function beginRun(
   { command, model, stored }: Pick<VideoRun, 'command' | 'model' | 'stored'>,
 ): VideoRun {
   listener.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model })
-  return { listener, command, model, stored, job: undefined, files: new Map(), failures: [], warnings: [] }
+  const found = { files: new Map(), failures: [], mismatches: [], warnings: [] }
+  return { listener, command, model, stored, job: undefined, ...found }
 }
 
 /** Converts an exception of an operation on a job to its outcome. The gateway's own object is reported last (`raw`). */
@@ -76,7 +88,7 @@ export function reportRaw({ listener, job }: VideoRun): void {
 
 /** Undefined while nothing is known of the job. */
 export function documentOf(run: VideoRun): VideoDocument | undefined {
-  const { command, model, job, stored, failures, warnings } = run
+  const { command, model, job, stored, failures, mismatches, warnings } = run
   if (job === undefined) return undefined
   const { id, kind, state, status, progress, createdAt, completedAt, expiresAt, value } = job
   const sent = jobObject(objectOf(value))
@@ -101,6 +113,7 @@ export function documentOf(run: VideoRun): VideoDocument | undefined {
     operation: kind === 'video' ? null : value,
     files: savedFiles(run),
     failures,
+    mismatches,
     cost: null,
     request_id: job.requestId,
     warnings,
@@ -134,6 +147,14 @@ export function warn({ warnings, listener }: VideoRun, message: string): void {
 export function reportSaved(run: VideoRun, index: number, file: SavedVideo): void {
   run.files.set(index, file)
   run.listener.event({ type: 'video-save', id: idOf(run), index, file })
+  compareVideo(run, index, file)
+}
+
+/** Holds a video against the request of its job. @param index from 1 */
+export function compareVideo(run: VideoRun, index: number, file: SavedVideo): void {
+  const echo = jobObject(objectOf(run.job?.value))
+  const found = videoDifferences(objectOf(run.stored?.record.request), file, echo)
+  run.mismatches.push(...found.map((one) => ({ index, ...one })))
 }
 
 /** Reports a video that could not be fetched. */
@@ -196,8 +217,12 @@ export function checkCount(
   return someMissing(message, id)
 }
 
-/** With `--strict`: the error for videos that are kept although nobody knows whether they are whole (exit 9). */
-export function doubtful(run: VideoRun): ModelgateError | undefined {
+/** The error for videos that are not what was asked for (exit 12), or with `strict` not known to be whole (exit 9). */
+export function doubtful(run: VideoRun, { acceptMismatch, strict }: Judgement): ModelgateError | undefined {
+  const mismatch = acceptMismatch
+    ? undefined
+    : mismatchError('video', run.mismatches, (index) => run.files.get(index)?.path)
+  if (mismatch !== undefined || !strict) return mismatch
   const count = savedFiles(run).filter(({ verified }) => !verified).length
   if (count === 0) return undefined
   const message = `${count === 1 ? 'A video is' : `${count} videos are`} not known to be whole.`

@@ -18,12 +18,11 @@ import {
   doubtful,
   keepRecord,
   settleRun,
+  type Judgement,
   type VideoRun,
 } from './video-run.ts'
 
-export interface WaitPlan extends SavePlan {
-  /** Whether a video that could not be verified is a failure. */
-  readonly strict: boolean
+export interface WaitPlan extends SavePlan, Judgement {
   /** The first interval between two look-ups, in seconds; by default the usual one. */
   readonly pollIntervalS: number | undefined
   /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
@@ -115,7 +114,7 @@ export async function waitAndSave(
   const { takeTurn = (work) => work() } = plan
   const missing = await takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
   const fewer = checkCount(run, ended, videoSources(ended).length)
-  return missing ?? fewer ?? (plan.strict ? doubtful(run) : undefined)
+  return missing ?? fewer ?? doubtful(run, plan)
 }
 
 /** The result of one look-up. */

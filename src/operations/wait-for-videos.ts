@@ -51,7 +51,7 @@ export async function waitForVideos<Job extends AwaitedJob>(
             ...plan,
             takeTurn,
           })
-        : reportSavedVideos(own, 'video wait', named, { videos: saved, strict: plan.strict })
+        : reportSavedVideos(own, 'video wait', named, saved, plan)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     if (error !== undefined && !signal.aborted && error.exit !== 'running') {
       listener.event({ type: 'job-fail', id: named.id, code: error.code, message: error.message })
@@ -121,6 +121,7 @@ function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): Awai
     operation: null,
     files: [],
     failures: [],
+    mismatches: [],
     request_id: null,
     warnings: [],
   }

@@ -3,12 +3,17 @@ import { encodeJpeg, encodePng, encodeWebp, hasTransparentPixel } from '../../sr
 import { pngBytes } from '../support/image-bytes.ts'
 import { maskPng, testPicture } from '../support/test-images.ts'
 
-test('one open pixel among a million is found, and none is none', async () => {
-  const alphaAt = (x: number, y: number) => (x === 1023 && y === 1023 ? 0 : 1)
-  expect(await hasTransparentPixel(Buffer.from(await encodePng(testPicture(1024, 1024, alphaAt))))).toBe(true)
-  expect(await hasTransparentPixel(Buffer.from(await encodePng(testPicture(1024, 1024, () => 1))))).toBe(
-    false,
-  )
+test.each([
+  // Of a picture, one pixel with alpha below 255 is enough.
+  [254, undefined, true],
+  [255, undefined, false],
+  // The hole of a mask has no alpha at all.
+  [0, 0, true],
+  [1, 0, false],
+])('one pixel of alpha %i among a million, up to %s: %s', async (alpha, maxAlpha, expected) => {
+  const alphaAt = (x: number, y: number) => (x === 1023 && y === 1023 ? alpha : 255)
+  const png = Buffer.from(await encodePng(testPicture(1024, 1024, alphaAt)))
+  expect(await hasTransparentPixel(png, maxAlpha)).toBe(expected)
 })
 
 test('a WebP is judged, too, and what has no alpha has none', async () => {
@@ -17,7 +22,7 @@ test('a WebP is judged, too, and what has no alpha has none', async () => {
   expect(
     await hasTransparentPixel(
       await encodeWebp(
-        testPicture(8, 8, () => 1),
+        testPicture(8, 8, () => 255),
         80,
       ),
     ),

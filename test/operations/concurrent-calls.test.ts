@@ -21,6 +21,7 @@ const plan = {
   savePartials: false,
   sidecar: false,
   strict: false,
+  acceptMismatch: false,
   allowPrivateUrls: false,
 }
 

@@ -29,6 +29,7 @@ const files: ImagePlan = {
   savePartials: false,
   sidecar: false,
   strict: false,
+  acceptMismatch: false,
   allowPrivateUrls: false,
 }
 

@@ -61,6 +61,7 @@ async function worker(replies: readonly ServerReply[]) {
     isCopy: false,
     allowPrivateUrls: false,
     strict: false,
+    acceptMismatch: false,
     pollIntervalS: undefined,
     deadlineMs: undefined,
     resume: (id) => nextCommand(['resume', id]),
@@ -116,7 +117,7 @@ test('a job is started, looked up, waited for, and found saved, without a comman
     'video-save',
   ])
   const videos = await findSavedVideos(call.context, named, plan.output, call.redactor)
-  const again = reportSavedVideos(call.listener, 'video wait', named, { videos: videos!, strict: false })
+  const again = reportSavedVideos(call.listener, 'video wait', named, videos!, plan)
   expect(again).toMatchObject({ kind: 'ended', document: { state: 'completed', files: [{ path: 'x.mp4' }] } })
 })
 

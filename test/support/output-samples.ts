@@ -334,6 +334,7 @@ export const sampleVideoDocument: VideoDocument = {
   operation: null,
   files: [sampleEvents['video-save'].file],
   failures: [sampleEvents['video-fail'].failure],
+  mismatches: [{ index: 1, field: 'durationSeconds', asked: '8', came: '4' }],
   request_id: 'req_1',
   warnings: ['odd'],
 }

@@ -34,6 +34,7 @@ export function instanceOf(overrides: Partial<Instance> & Pick<Instance, 'comman
     pick: null,
     alt: null,
     asserts: {},
+    acceptsMismatch: false,
     isFrozen: false,
     onUnknown: 'stop',
     at: { file: 'modelgate.yaml', line: 1, column: 1 },

@@ -118,7 +118,7 @@ async function pickFor(
   return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }
 }
 
-/** @throws UsageError unless the candidate is there and holds its asserts */
+/** @throws UsageError unless the candidate is there and not rejected */
 async function resultFor(
   instance: Instance,
   key: string,
@@ -129,13 +129,10 @@ async function resultFor(
   if (found.kind === 'there') return found.result
   const { id } = instance
   if (found.kind === 'rejected') {
-    throw new UsageError(
-      `Candidate ${variant} of ${id} does not hold its asserts: ${found.reasons.join(' ')}`,
-      {
-        code: 'asserts_failed',
-        hint: 'Loosen `assert` in the manifest, or pick another one.',
-      },
-    )
+    throw new UsageError(`Candidate ${variant} of ${id} is rejected: ${found.reasons.join(' ')}`, {
+      code: 'asserts_failed',
+      hint: 'Loosen `assert` in the manifest, or pick another one.',
+    })
   }
   const wasPicked = world.lock.get(id)?.picked != null
   throw new UsageError(`Candidate ${variant} of ${id} is not there.`, {

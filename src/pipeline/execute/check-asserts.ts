@@ -4,6 +4,8 @@ import { readError } from '../../files/file-error.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { hasTransparentPixel } from '../../files/codecs.ts'
 import { listedErrors, openSchemaChecker, type SchemaChecker } from '../../operations/answer-schema.ts'
+import { differenceSentence, imageDifferences, videoDifferences } from '../../operations/mismatch.ts'
+import { bodyOfFields } from '../manifest/instance-body.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
@@ -31,6 +33,33 @@ export interface AssertChecks {
   close(): void
 }
 
+/**
+ * Why a result is not what its instance asks for, each a sentence (product.md, "What came is held against what was
+ * asked"). What a lock holds is not judged again.
+ * @throws FileError
+ */
+export async function mismatchReasons(
+  instance: Instance,
+  outputs: readonly AssertedOutput[],
+): Promise<string[]> {
+  const { lane, acceptsMismatch } = instance
+  if (acceptsMismatch || lane === 'text') return []
+  const body = bodyOfFields(instance)
+  const reasons = outputs.map(async ({ path, facts }, at) => {
+    const found = { ...facts, mime_type: facts.media_type }
+    const differences =
+      lane === 'video'
+        ? videoDifferences(body, found, {})
+        : await imageDifferences(body, found, {}, () => bytesOf(path))
+    return differences.map((one) => differenceSentence(subjectOf(instance, outputs, at), one))
+  })
+  return (await Promise.all(reasons)).flat()
+}
+
+function subjectOf({ lane }: Instance, { length }: readonly AssertedOutput[], at: number): string {
+  return length === 1 ? `The ${lane}` : `${capital(lane)} ${at + 1}`
+}
+
 type CheckContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
 /** Finds out why a text does not match; empty when it does. @param subject names the schema */
 type TextCheck = (schema: unknown, text: string, subject: string) => Promise<string[]>
@@ -41,7 +70,7 @@ export function openAsserts(context: CheckContext): AssertChecks {
   return {
     async check(instance, outputs, duplicateOf) {
       const reasons = outputs.map(async (output, at) => {
-        const subject = outputs.length === 1 ? `The ${instance.lane}` : `${capital(instance.lane)} ${at + 1}`
+        const subject = subjectOf(instance, outputs, at)
         const twinOf = (sha256: string) => {
           const earlier = outputs.findIndex(({ facts }) => facts.sha256 === sha256)
           return earlier < at ? `${instance.lane} ${earlier + 1}` : duplicateOf(sha256)
@@ -89,8 +118,8 @@ function pixels(count: number | null): string {
 }
 
 /**
- * An image has alpha when its format says so; a PNG only when a pixel is fully transparent, too: models send opaque
- * pictures with an alpha channel.
+ * An image has alpha when its format says so; a PNG or WebP only when a pixel is transparent, too: models send
+ * opaque pictures with an alpha channel.
  */
 async function alphaClauses(
   context: CheckContext,

@@ -21,6 +21,8 @@ const plan: ImagePlan = {
   savePartials: false,
   sidecar: false,
   strict: false,
+  // `run` compares when it keeps the result.
+  acceptMismatch: true,
   allowPrivateUrls: false,
 }
 

@@ -75,6 +75,7 @@ function planOf({ task: { instance }, call: { context, redactor }, shared }: Tas
     isCopy: false,
     allowPrivateUrls: false,
     strict: false,
+    acceptMismatch: true,
     pollIntervalS: shared.pollIntervalS,
     deadlineMs: undefined,
     resume: () => nextCommand(['modelgate', 'run']),

@@ -26,7 +26,7 @@ interface SharedParts {
   readonly now: number
 }
 
-type Settings = Pick<Instance, 'variants' | 'pick' | 'isFrozen' | 'onUnknown' | 'at'>
+type Settings = Pick<Instance, 'variants' | 'pick' | 'acceptsMismatch' | 'isFrozen' | 'onUnknown' | 'at'>
 
 /**
  * The instances of a job, one a row; those with mistakes are left out.
@@ -69,7 +69,8 @@ function readSettings({ mistakes, placeOf }: Reading, { own, node, command, at }
   }
   const usual = creatingCommands[command].creates === 'text' ? 'retry' : 'stop'
   const isFrozen = own['frozen'] === true
-  return { variants, pick, isFrozen, onUnknown: onUnknown ?? usual, at: placeOf(at) }
+  const acceptsMismatch = own['accept_mismatch'] === true
+  return { variants, pick, acceptsMismatch, isFrozen, onUnknown: onUnknown ?? usual, at: placeOf(at) }
 }
 
 async function readInstance(place: Place, shared: SharedParts): Promise<ReadInstance | undefined> {

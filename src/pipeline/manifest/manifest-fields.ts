@@ -98,6 +98,11 @@ export const jobFields = {
   },
   pick: { type: 'integer', min: 1, max: maxVariants, about: 'number of the candidate that is the output' },
   assert: { type: 'object', fields: assertions, about: 'what a result has to be before it is locked' },
+  accept_mismatch: {
+    type: 'boolean',
+    default: false,
+    about: 'take a result although it is not what was asked for',
+  },
   frozen: { type: 'boolean', default: false, about: 'never generate it' },
   on_unknown: {
     type: 'string',

@@ -72,6 +72,8 @@ export interface Instance {
   readonly asserts: Asserts
   /** Never generated, as an import. */
   readonly isFrozen: boolean
+  /** Whether a result that is not what was asked for is taken as it is. */
+  readonly acceptsMismatch: boolean
   /** What is done when it is unknown what became of a request. */
   readonly onUnknown: 'stop' | 'retry'
   readonly at: Position

@@ -38,7 +38,7 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
   if (lost.length > 0) return { ...base, state: 'lost', reasons: lost }
   if (result !== null && outputs !== null) {
     const wasRejected = Boolean(world.history.of(keys[0]!)?.result?.rejected)
-    const reason = wasRejected ? 'It was rejected, and holds its asserts now.' : 'Its result was made before.'
+    const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
     const restore = { result: { ...result, outputs }, picked }
     return { ...base, state: 'restorable', reasons: [reason], restore }
   }

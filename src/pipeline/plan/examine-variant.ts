@@ -1,3 +1,4 @@
+import { mismatchReasons } from '../execute/check-asserts.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { findResult } from './result-files.ts'
@@ -5,7 +6,7 @@ import type { World } from './world.ts'
 
 /** What there is of one variant of an instance whose key is not the locked one. */
 export type VariantState =
-  /** Its bytes are there, and it holds its asserts: nothing has to be generated. */
+  /** Its bytes are there, and it is what was asked for and asserted: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
   /** A request was sent, or may have been, and nobody knows what became of it. */
@@ -51,7 +52,11 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
   for (const result of await knownResults(key, world)) {
     const files = await findResult(key, result, world)
     if (files === undefined) continue
-    const reasons = await failedAsserts(instance, result.outputs, files, world)
+    const isLocked = world.lockedByKey.has(key)
+    const reasons = [
+      ...(isLocked ? [] : await mismatchReasons(instance, foundOutputs(result.outputs, files))),
+      ...(await failedAsserts(instance, result.outputs, files, world)),
+    ]
     return reasons.length === 0 ? { kind: 'there', result } : { kind: 'rejected', reasons }
   }
   if (recorded !== null && recorded.rejected !== null) {
@@ -97,6 +102,9 @@ export async function failedAsserts(
   const { instances } = world.manifest
   const duplicateOf = (sha256: string) =>
     world.lockedByDigest.get(sha256)?.find((id) => id !== instance.id && instances.has(id))
-  const found = outputs.map((facts, at) => ({ path: files[at]!, facts }))
-  return await world.checkAsserts(instance, found, duplicateOf)
+  return await world.checkAsserts(instance, foundOutputs(outputs, files), duplicateOf)
+}
+
+function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[]) {
+  return outputs.map((facts, at) => ({ path: files[at]!, facts }))
 }

@@ -222,6 +222,7 @@ function instanceOf(message: WireMessage, fields: Instance['fields']): Instance 
     pick: null,
     alt: null,
     asserts: {},
+    acceptsMismatch: false,
     isFrozen: false,
     onUnknown,
     at: { file: '', line: 1, column: 1 },

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { mismatchReasons } from '../execute/check-asserts.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import { removeTaskFolder } from '../execute/task-record.ts'
 import type { RecordedResult } from '../journal/history.ts'
@@ -16,7 +17,7 @@ export type Keeping = Pick<Run, 'project' | 'world' | 'lock' | 'record'>
 
 /**
  * Puts the files of a result where they are safe, and records them: in the store, or among the candidates, if one is to be
- * picked, or if it does not hold its asserts. When this resolves, a process that is killed loses nothing.
+ * picked, or if it is rejected. When this resolves, a process that is killed loses nothing.
  * @throws FileError
  */
 export async function keepResult(
@@ -26,7 +27,10 @@ export async function keepResult(
 ): Promise<RecordedResult> {
   const { project, world } = run
   const outputs = found.outputs.map((facts, at) => ({ path: files[at]!, facts }))
-  const reasons = await project.checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))
+  const reasons = [
+    ...(await mismatchReasons(instance, outputs)),
+    ...(await project.checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))),
+  ]
   const rejected = reasons.length === 0 ? null : reasons
   const isCandidate = rejected !== null || instance.variants > 1
   let result = found

@@ -79,16 +79,16 @@ async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   return ended(now, null)
 }
 
-/** Puts a result in place that is there already, or makes it the output because it now holds its asserts. */
+/** Puts a result in place that is there already, or makes it the output because it is no longer rejected. */
 async function putInPlace(
   run: Run,
   now: Assessment,
   { result, picked }: NonNullable<Assessment['restore']>,
 ): Promise<InstanceEnd> {
   const recorded = now.key === null ? undefined : run.project.history.results.get(now.key)
-  const wasRejected = recorded !== undefined && recorded.rejected !== null
   const isRenamed = now.lockedAs !== null && now.lockedAs !== now.instance.id
   const before = now.block?.key === now.key ? now.block?.outputs : undefined
+  const wasRejected = before === undefined && recorded !== undefined && recorded.rejected !== null
   const isMoved = isRenamed || before?.some(({ path }, at) => path !== result.outputs[at]?.path) === true
   const block = await placeResult(run, now, result, picked)
   return ended(freshAs(now, block), wasRejected ? 'accepted' : isMoved ? 'moved' : 'restored')

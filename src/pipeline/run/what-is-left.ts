@@ -53,7 +53,7 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   },
   rejected: {
     message:
-      'The result is kept, but does not hold its asserts. Loosen them in the manifest, or make it again.',
+      'The result is kept. To accept it, loosen its assert or set accept_mismatch: true in the manifest; or make it again.',
     commands: regenerate,
   },
   unfetched: {

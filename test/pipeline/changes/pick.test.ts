@@ -102,7 +102,7 @@ test.each<[string, (world: SampleWorld) => unknown, number, string]>([
       await world.offer('hero', 'bad three', 3)
     },
     3,
-    'Candidate 3 of hero does not hold its asserts: It is bad.',
+    'Candidate 3 of hero is rejected: It is bad.',
   ],
   ['it is frozen', (world) => world.define('hero', { variants: 3, isFrozen: true }), 2, 'hero is frozen.'],
   [

@@ -101,6 +101,7 @@ test('an instance has the fields of its job and of the defaults', async () => {
     pick: 2,
     alt: 'Harbour at dawn, by Acme',
     asserts: {},
+    acceptsMismatch: false,
     isFrozen: false,
     onUnknown: 'stop',
     at: { file: 'modelgate.yaml', line: 17, column: 3 },

@@ -155,7 +155,7 @@ const rows: Row[] = [
     'the assert that rejected a result was loosened',
     [record('bad one', ['It was bad.']), offer('bad one')],
     'restorable',
-    { reasons: ['It was rejected, and holds its asserts now.'] },
+    { reasons: ['It was rejected, and is accepted now.'] },
   ],
   [
     'a rejected result is asked for again',

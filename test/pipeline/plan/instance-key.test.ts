@@ -21,6 +21,7 @@ const base: Instance = {
   pick: null,
   alt: null,
   asserts: {},
+  acceptsMismatch: false,
   isFrozen: false,
   onUnknown: 'stop',
   at: { file: 'modelgate.yaml', line: 1, column: 1 },

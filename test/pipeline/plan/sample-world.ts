@@ -110,6 +110,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       pick: null,
       alt: null,
       asserts: {},
+      acceptsMismatch: false,
       isFrozen: false,
       onUnknown: 'stop',
       at: { file: 'modelgate.yaml', line: 1, column: 1 },

@@ -156,6 +156,7 @@ function instanceOf({ id, prompt, fields, instance }: SampleAsset): Instance {
     pick: null,
     alt: null,
     asserts: {},
+    acceptsMismatch: false,
     isFrozen: false,
     onUnknown: 'stop',
     at: { file: 'modelgate.yaml', line: 1, column: 1 },

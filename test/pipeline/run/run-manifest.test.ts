@@ -5,6 +5,10 @@ import process from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
+import { encodePng } from '../../../src/files/codecs.ts'
+import { images } from '../../program/images/replies.ts'
+import { localServer } from '../../support/local-server.ts'
+import { testPicture } from '../../support/test-images.ts'
 import { until } from '../../support/until.ts'
 import { runBench } from './run-bench.ts'
 
@@ -31,6 +35,34 @@ test('a run makes what is new, each behind what it needs, and the next one has n
   expect(second.exit).toBe('ok')
   expect(bench.sandbox.created()).toBe(2)
   expect((await bench.run({ mode: 'check' })).exit).toBe('ok')
+})
+
+test('what is not what was asked for is rejected, until the job accepts it; what is locked is not judged', async () => {
+  const opaque = Buffer.from(await encodePng(testPicture(64, 64, () => 255)))
+  const gateway = await localServer([images(opaque)])
+  const manifest = (own: string) => `version: 1
+jobs:
+  hero:
+    image create: { model: m, prompt: A kite, background: transparent, output_format: webp, size: 64x64 }
+    out: hero.webp
+${own}`
+  const bench = await runBench({ 'modelgate.yaml': manifest('') }, { through: async () => gateway.url })
+  const { told, exit, document } = await bench.run()
+  expect([told, exit]).toEqual([['hero: rejected (rejected)'], 'partial'])
+  expect(document?.instances[0]?.reasons).toEqual([
+    'The image came with output_format png instead of webp.',
+    'The image came with background opaque instead of transparent.',
+  ])
+  expect([bench.exists('hero.webp'), bench.exists('modelgate.lock')]).toEqual([false, false])
+  expect((await bench.run({ mode: 'check' })).exit).toBe('outdated')
+  expect((await bench.run()).told).toEqual(['hero: rejected'])
+  bench.write('modelgate.yaml', manifest('    accept_mismatch: true\n'))
+  expect((await bench.run()).told).toEqual(['hero: fresh (accepted)'])
+  bench.write('modelgate.yaml', manifest(''))
+  expect((await bench.run({ mode: 'check' })).exit).toBe('ok')
+  rmSync(bench.path('hero.webp'))
+  expect((await bench.run()).told).toEqual(['hero: fresh (restored)'])
+  expect(gateway.requests.length).toBe(1)
 })
 
 test('a missing file is restored from the store, and a renamed job or a moved output costs nothing', async () => {

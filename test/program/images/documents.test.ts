@@ -58,6 +58,7 @@ test('--json is one document that describes every file', async () => {
       usage: expect.objectContaining({ output_tokens: 544 }),
     }),
     partials: [],
+    mismatches: [],
     links: [],
     failures: [],
     warnings: [],

@@ -27,7 +27,7 @@ export async function learnName(
   names.set(id, shortIds([id, ...others])[0]!)
 }
 
-type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true }
+type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true; readonly acceptMismatch?: true }
 
 /** The flags that lead to the same gateway. A job on record knows that it is in the sandbox. */
 function gatewayFlags(
@@ -71,7 +71,7 @@ export function resumeCommand(
   options: ResumeOptions,
   { names, isStart = false }: Names,
 ) {
-  const { allowPrivateUrls } = options
+  const { allowPrivateUrls, acceptMismatch } = options
   return (...ids: readonly string[]): NextCommand => {
     const isRecorded = ids.every((id) => names.has(id))
     const words = [
@@ -79,6 +79,7 @@ export function resumeCommand(
       ...gatewayFlags(options, isRecorded),
       ...(isStart && isRecorded ? [] : placeFlags(options)),
       ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
+      ...(acceptMismatch ? ['--accept-mismatch'] : []),
     ]
     return commandOf(
       context,

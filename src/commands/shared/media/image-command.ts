@@ -27,7 +27,13 @@ import type { PreviewMode } from '../../../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../../../output/raw-output.ts'
 import { buildRequest, promptField, type CommandCall, type RequestParts } from '../request/build-request.ts'
 import { resumeCommand } from '../jobs/resume-command.ts'
-import { explainCommon, strictMeanings, suggestWords, type CommonOptions } from '../options/common-options.ts'
+import {
+  acceptMismatchOption,
+  explainCommon,
+  strictMeanings,
+  suggestWords,
+  type CommonOptions,
+} from '../options/common-options.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from '../call/run-operation.ts'
 
 /** The options of both image commands, beside the fields of their requests. */
@@ -38,6 +44,7 @@ export interface ImageOptions extends CommonOptions {
   download: boolean
   preview?: string
   allowPrivateUrls?: true
+  acceptMismatch?: true
 }
 
 /** The values of `--preview`. */
@@ -55,6 +62,7 @@ export function addImageOptions(command: Command): void {
     new Option('--skip-existing', 'make only the images whose files do not exist yet'),
     new Option('--no-download', 'print result URLs and when they expire, save nothing'),
     suggestWords(new Option('--preview <mode>', 'show pictures on the terminal'), previewModes),
+    acceptMismatchOption(),
     new Option('--allow-private-urls', 'fetch results from private addresses, too'),
   ]
   for (const option of options) command.addOption(option.helpGroup('Result:'))
@@ -118,6 +126,7 @@ export function imagePlan(
     savePartials: savePartials === true,
     sidecar: sidecar === true,
     strict: strict === true,
+    acceptMismatch: options.acceptMismatch === true,
     allowPrivateUrls: options.allowPrivateUrls === true,
   }
 }

@@ -20,7 +20,12 @@ import type { WaitPlan } from '../../../operations/wait-for-video.ts'
 import { createGate } from '../../../output/gate.ts'
 import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.ts'
 import { buildRequest, type CommandCall, type RequestParts } from '../request/build-request.ts'
-import { explainCommon, strictMeanings, type CommonOptions } from '../options/common-options.ts'
+import {
+  acceptMismatchOption,
+  explainCommon,
+  strictMeanings,
+  type CommonOptions,
+} from '../options/common-options.ts'
 import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from '../jobs/named-job.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -32,6 +37,7 @@ export interface VideoOptions extends CommonOptions {
   wait?: boolean
   pollInterval?: string
   allowPrivateUrls?: true
+  acceptMismatch?: true
   /** False after `--no-check`. */
   check?: boolean
   last?: true
@@ -40,7 +46,11 @@ export interface VideoOptions extends CommonOptions {
 
 /** Adds the options for waiting for a job. */
 export function waitOptions(): Option[] {
-  return [pollOption(), new Option('--allow-private-urls', 'fetch results from private addresses, too')]
+  return [
+    pollOption(),
+    acceptMismatchOption(),
+    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
+  ]
 }
 
 /** Adds the options of the commands that start a job. */
@@ -231,6 +241,7 @@ export function waitPlan(
     isCopy: options.output !== undefined,
     allowPrivateUrls: options.allowPrivateUrls === true,
     strict: options.strict === true,
+    acceptMismatch: options.acceptMismatch === true,
     pollIntervalS: pollInterval.value,
     deadlineMs: timeout.value === undefined ? undefined : clock.monotonic() + timeout.value * 1000,
     resume,

@@ -44,8 +44,7 @@ export async function lookUpJob(
       : await findSavedVideos(context, named, wait.output, gate)
   if (saved !== undefined) {
     const output = await openOutput(context, options, settings, gate, { result: 'files' })
-    const videos = { videos: saved, strict: options.strict === true }
-    const outcome = reportSavedVideos(listenerOf(output, options), command, named, videos)
+    const outcome = reportSavedVideos(listenerOf(output, options), command, named, saved, wait!)
     return await reportOutcome(output, options, outcome).finally(() => {
       if (!settings.quiet.value) context.stderr.write(alreadySavedNote(saved))
     })

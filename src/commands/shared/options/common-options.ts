@@ -142,6 +142,10 @@ export const strictMeanings = {
   videosIfWaiting: { strict: 'with --wait, treat a video that could not be verified as a failure' },
 } as const
 
+export function acceptMismatchOption(): Option {
+  return new Option('--accept-mismatch', 'accept a result that differs from what was asked for')
+}
+
 /**
  * Describes in a command's help what the common options mean for it.
  * @param meaning by the options' names, as commander keeps them

@@ -1,0 +1,137 @@
+import { videoResolutions } from '../contract/videos.ts'
+import { ModelgateError } from '../errors.ts'
+import type { Mismatch } from '../events/text.ts'
+import { hasTransparentPixel } from '../files/codecs.ts'
+import { objectOf, stringOf, type JsonObject } from '../json.ts'
+
+/**
+ * A result held against its request: gateways in the middle drop fields that they do not know (product.md, "What came is
+ * held against what was asked"). Only what was asked for by name is compared; the file decides, the gateway's own echo
+ * only where the file does not say.
+ */
+
+/** A field of the request that the result does not fulfil. */
+export type Difference = Pick<Mismatch, 'field' | 'asked' | 'came'>
+
+/** What a file is, from its bytes; null where they do not say. */
+interface Came {
+  readonly mime_type: string
+  readonly width: number | null
+  readonly height: number | null
+}
+
+const unknownType = 'application/octet-stream'
+
+/**
+ * Compares an image with the fields of its request: `output_format`, `size` and `background`.
+ * @param echo the gateway's object of the reply
+ * @param read gives the bytes of the image; called only when transparency was asked for
+ */
+export async function imageDifferences(
+  body: JsonObject,
+  { mime_type: type, width, height }: Came,
+  echo: JsonObject,
+  read: () => Promise<Uint8Array | undefined>,
+): Promise<Difference[]> {
+  const pixels = width === null || height === null ? stringOf(echo['size']) : `${width}x${height}`
+  const format = type === unknownType ? stringOf(echo['output_format']) : type.replace('image/', '')
+  const background = async () => {
+    const bytes = await read()
+    const isTransparent = bytes && (await hasTransparentPixel(bytes))
+    if (isTransparent === undefined) return stringOf(echo['background'])
+    return isTransparent ? 'transparent' : 'opaque'
+  }
+  const asked = {
+    output_format: stringOf(body['output_format']),
+    size: sizeIn(body['size']),
+    background: ['transparent', 'opaque'].find((word) => word === body['background']),
+  }
+  return [
+    ...difference('output_format', asked.output_format, format),
+    ...difference('size', asked.size, pixels),
+    ...difference('background', asked.background, asked.background && (await background())),
+  ]
+}
+
+/** Lengths of a video may be off by half a second, or by a tenth of what was asked for, whichever is more. */
+const secondsOff = { least: 0.5, part: 0.1 }
+
+/** How far the ratio of the edges may be off; encoders round edges to whole blocks. */
+const ratioOff = 0.02
+
+/**
+ * Compares a video with the fields of its request, those of an operation in `parameters`: the size, or the aspect and
+ * the resolution, and the seconds.
+ * @param echo the gateway's object of the video
+ */
+export function videoDifferences(
+  body: JsonObject,
+  { width, height, seconds }: Omit<Came, 'mime_type'> & { readonly seconds: number | null },
+  echo: JsonObject,
+): Difference[] {
+  const {
+    size,
+    aspectRatio,
+    resolution,
+    durationSeconds,
+    seconds: duration,
+  } = {
+    ...body,
+    ...objectOf(body['parameters']),
+  } as JsonObject
+  const pixels = width === null || height === null ? sizeIn(echo['size']) : `${width}x${height}`
+  const [wide = NaN, high = NaN] = pixels?.split('x').map(Number) ?? []
+  const [across = NaN, down = NaN] = stringOf(aspectRatio)?.split(':').map(Number) ?? []
+  const [, shortEdge = NaN] = videoResolutions[stringOf(resolution) ?? ''] ?? []
+  const isOff = (found: number, wanted: number) => Math.abs(found / wanted - 1) > ratioOff
+  const length = Number(durationSeconds ?? duration ?? NaN)
+  const lasts = seconds ?? Number(echo['seconds'] ?? NaN)
+  const tolerance = Math.max(secondsOff.least, length * secondsOff.part)
+  return [
+    ...difference('size', sizeIn(size), pixels),
+    ...(isOff(wide / high, across / down) ? difference('aspectRatio', String(aspectRatio), pixels) : []),
+    ...(isOff(Math.min(wide, high), shortEdge) ? difference('resolution', String(resolution), pixels) : []),
+    ...(Math.abs(lasts - length) > tolerance
+      ? difference(
+          durationSeconds === undefined ? 'seconds' : 'durationSeconds',
+          String(length),
+          String(lasts),
+        )
+      : []),
+  ]
+}
+
+/** A size in pixels; undefined for `auto` and other words. */
+function sizeIn(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\d+x\d+$/.test(value) ? value : undefined
+}
+
+function difference(field: string, asked: string | undefined, came: string | undefined): Difference[] {
+  return asked === undefined || came === undefined || asked === came ? [] : [{ field, asked, came }]
+}
+
+/** A sentence about a result. @param subject its path, or what else names it */
+export function differenceSentence(subject: string, { field, asked, came }: Difference): string {
+  return `${subject} came with ${field} ${came} instead of ${asked}.`
+}
+
+/**
+ * The error for results that are kept and are not what was asked for (exit 12).
+ * @param pathOf the path of a result by its number
+ * @returns undefined where there is none
+ */
+export function mismatchError(
+  noun: 'image' | 'video',
+  mismatches: readonly Mismatch[],
+  pathOf: (index: number) => string | undefined,
+): ModelgateError | undefined {
+  if (mismatches.length === 0) return undefined
+  const sentences = mismatches.map((mismatch) =>
+    differenceSentence(pathOf(mismatch.index) ?? `The ${noun}`, mismatch),
+  )
+  return new ModelgateError('partial', 'mismatch', sentences.join('\n'), {
+    phase: 'result',
+    billed: 'yes',
+    hint: 'A gateway may drop fields that it does not know. --accept-mismatch accepts what came.',
+  })
+}
