@@ -105,6 +105,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -229,6 +230,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -260,6 +262,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -295,6 +298,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -333,6 +337,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -361,6 +366,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -389,6 +395,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -510,6 +517,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -545,6 +553,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -573,6 +582,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -613,6 +623,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -641,6 +652,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -681,6 +693,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -747,6 +760,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -775,6 +789,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--api-key-file' = 'file that holds the key'
             '--profile' = 'named profile of the configuration'
             '--connect-timeout' = 'limit for connecting (10)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -808,6 +823,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--profile' = 'named profile of the configuration'
             '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -856,6 +872,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
             '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -867,6 +884,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--profile' = 'named profile of the configuration'
             '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -877,6 +895,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--profile' = 'named profile of the configuration'
             '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -889,6 +908,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--profile' = 'named profile of the configuration'
             '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -939,6 +959,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--profile' = 'named profile of the configuration'
             '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
@@ -1019,9 +1040,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'usage --by' = @('model', 'command', 'day')
         'log --command' = @('generate', 'respond', 'chat', 'response', 'image', 'video')
         'models --retry' = @('never', 'safe', 'always')
-        'config get' = @('base_url', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
-        'config set' = @('base_url', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
-        'config unset' = @('base_url', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
+        'config get' = @('base_url', 'base_urls', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'headers', 'download_headers', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
+        'config set' = @('base_url', 'base_urls', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'headers', 'download_headers', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
+        'config unset' = @('base_url', 'base_urls', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'headers', 'download_headers', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-clean', 'run-worker', 'assets', 'events', 'error', 'manifest')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
@@ -1082,7 +1103,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
     $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''

@@ -34,7 +34,10 @@ export function registerAuthLogin(command: Command, context: Context): void {
   addExamples(command, loginExamples)
   explainCommon(command, meanings)
   command.option('--no-check', 'do not ask the gateway whether it accepts the key')
-  takeOptions(command, new Set('profile apiKeyFile caFile allowHttp connectTimeout timeout'.split(' ')))
+  takeOptions(
+    command,
+    new Set('profile apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' ')),
+  )
   command.action(async (_: unknown, self: Command) => logIn(context, self.optsWithGlobals<LoginOptions>()))
 }
 

@@ -33,7 +33,7 @@ export function registerAuthStatus(command: Command, context: Context): void {
   command.addOption(new Option('--check', 'ask the gateway whether it accepts the keys; costs nothing'))
   takeOptions(
     command,
-    new Set('json profile baseUrl apiKeyFile caFile allowHttp connectTimeout timeout'.split(' ')),
+    new Set('json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' ')),
   )
   command.action(async (_: unknown, self: Command) =>
     showStatus(context, self.optsWithGlobals<StatusOptions>()),

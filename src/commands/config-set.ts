@@ -122,12 +122,14 @@ async function checkedValue(context: Context, path: SettingPath, text: string): 
 
 /** As the file has it. A path is meant from here, but a file's are read from its folder. */
 async function valueOf(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
-  const { kind, onlyInFiles } = settingTable[name]
-  if (inner.length > 0 || onlyInFiles) {
+  const { kind, onlyInFiles, isMapping } = settingTable[name]
+  if (inner.length > 0 || onlyInFiles || isMapping) {
     // Braces and numbers are YAML; any other text is a name.
     return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
   }
-  return text.trim() !== '' && kind.isPath?.(text) ? pathToWrite(context, text) : kind.fromText(text)
+  const { locate } = kind as Kind<string>
+  if (text.trim() === '' || locate === undefined) return kind.fromText(text)
+  return locate(text, (path) => pathToWrite(context, path))
 }
 
 /** Says what was done, and what hides it. */

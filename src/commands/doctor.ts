@@ -33,7 +33,7 @@ const doctorExamples: readonly Example[] = [
 
 /** The common options that apply. */
 const taken = new Set(
-  'json jsonl sandbox profile baseUrl apiKeyFile caFile allowHttp connectTimeout timeout'.split(' '),
+  'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' '),
 )
 
 const meanings = {

@@ -36,7 +36,7 @@ const examples: readonly Example[] = [
 
 /** The common options that apply. */
 const taken = new Set(
-  'profile baseUrl apiKeyFile caFile allowHttp connectTimeout timeout json dryRun'.split(' '),
+  'profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout json dryRun'.split(' '),
 )
 
 const meanings = {

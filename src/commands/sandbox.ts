@@ -54,10 +54,20 @@ const examples: readonly Example[] = [
 const maxLineLength = 2000
 
 /** The common options that apply, most of them to the gateway that is recorded. */
-const taken = new Set(['apiKeyFile', 'profile', 'caFile', 'allowHttp', 'connectTimeout', 'strict', 'quiet'])
+const taken = new Set([
+  'apiKeyFile',
+  'profile',
+  'caFile',
+  'header',
+  'allowHttp',
+  'connectTimeout',
+  'strict',
+  'quiet',
+])
 const meanings = {
   apiKeyFile: 'with --record: file that holds the key',
   profile: 'with --record: named profile of the configuration',
+  header: "with --record: header for the gateway, 'Name: value' (repeatable)",
   caFile: 'with --record: certificate authority to trust (PEM)',
   allowHttp: 'with --record: allow a clear-text URL on another host',
   connectTimeout: 'with --record: limit for connecting (10)',

@@ -24,7 +24,12 @@ export interface DescribedSetting {
 }
 
 /** A command may have a key in its words, an address a password. */
-const secretSettings: ReadonlySet<SettingName> = new Set(['apiKeyCommand', 'queue'])
+const secretSettings: ReadonlySet<SettingName> = new Set([
+  'apiKeyCommand',
+  'queue',
+  'headers',
+  'downloadHeaders',
+])
 
 /** Every setting with its value and where that comes from. @throws what finding the files throws */
 export async function describeSettings(
@@ -37,12 +42,13 @@ export async function describeSettings(
     const setting: Setting<unknown> = settings[name]
     const file =
       setting.level === 'project' ? files.project : setting.level === 'user' ? files.user : undefined
-    const hidden = secretSettings.has(name) && setting.value !== undefined
+    const hidden = secretSettings.has(name) && setting.level !== 'default'
     return {
       name: ownName,
-      value: onlyInFiles
-        ? written(ownName, settings.profile.value, files)
-        : plainValue(setting.value, hidden),
+      value:
+        onlyInFiles && !hidden
+          ? written(ownName, settings.profile.value, files)
+          : plainValue(setting.value, hidden),
       hidden,
       level: setting.level,
       source: setting.source,

@@ -216,8 +216,8 @@ async function addValue(
     }
     return
   }
-  const isPath = kind.isPath?.(result.value as string) === true
-  const value = isPath ? absolutePath(context, folder, result.value as string) : result.value
+  const absolute = (path: string) => absolutePath(context, folder, path)
+  const value = kind.locate === undefined ? result.value : kind.locate(result.value, absolute)
   layer.set(name, { value, source, level })
 }
 

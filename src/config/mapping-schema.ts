@@ -9,12 +9,13 @@ export type Report = (keys: readonly string[], message: string, input?: unknown)
  * A mapping that a function reads, with every problem where it is.
  * @param problem what is wrong with a value that is none, as a clause
  */
-export function mappingSchema<Value>(
+export function mappingSchema<Value, Given extends object = JsonObject>(
   problem: string,
-  parse: (mapping: JsonObject, report: Report) => Value,
+  parse: (mapping: Given, report: Report) => Value,
+  isGiven = isObject as (value: unknown) => value is Given,
 ): v.GenericSchema<unknown, Value> {
   return v.pipe(
-    v.custom<JsonObject>(isObject, problem),
+    v.custom<Given>(isGiven, problem),
     v.rawTransform(({ dataset: { value: mapping }, addIssue, NEVER }) => {
       let isRight = true
       const found = parse(mapping, (keys, message, input) => {

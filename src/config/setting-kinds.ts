@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Prices } from '../cost/prices.ts'
+import type { DownloadHeaders, HeaderSources } from './headers.ts'
 import { quoted } from './quoted.ts'
 import type { JsonObject } from '../json.ts'
 
@@ -10,8 +11,8 @@ export interface Kind<Value> {
   readonly fromText: (text: string) => unknown
   /** The same as JSON Schema, for editors; what it cannot express, it accepts. */
   readonly json: JsonObject | (() => Promise<JsonObject>)
-  /** Whether a value is relative to the folder of the file that names it; then `~/` is the home directory. */
-  readonly isPath?: (value: string) => boolean
+  /** Makes the paths in a value absolute, which are relative to the folder of the file that names it. */
+  locate?(value: Value, absolute: (path: string) => string): Value
 }
 
 const line = { type: 'string', pattern: String.raw`^(?=[\s\S]*\S)[^\u0000-\u001f\u007f]+$` }
@@ -26,7 +27,7 @@ export const path: Kind<string> = {
   schema: oneLine('must be the path of a file or folder'),
   fromText: (value) => value,
   json: line,
-  isPath: () => true,
+  locate: (value, absolute) => absolute(value),
 }
 
 /** A folder, or the address of something else. */
@@ -34,7 +35,7 @@ export const place: Kind<string> = {
   schema: oneLine('must be a folder or an address'),
   fromText: (value) => value,
   json: line,
-  isPath: (value) => !/^[a-z][a-z\d+.-]+:/i.test(value),
+  locate: (value, absolute) => (/^[a-z][a-z\d+.-]+:/i.test(value) ? value : absolute(value)),
 }
 
 const secondsMessage = 'must be a number of seconds greater than 0'
@@ -105,6 +106,54 @@ export const historyMode: Kind<(typeof historyModes)[number]> = {
   schema: v.picklist(historyModes, `must be one of ${historyModes.join(', ')}`),
   fromText: (value) => value,
   json: { enum: historyModes },
+}
+
+/** The roots of the two styles, where they differ. */
+export interface BaseUrls<Address = string> {
+  readonly v1: Address
+  readonly v1beta: Address
+}
+
+export const baseUrls: Kind<BaseUrls> = {
+  schema: v.strictObject(
+    { v1: oneLine('must be an address'), v1beta: oneLine('must be an address') },
+    'must have the addresses v1 and v1beta',
+  ),
+  fromText: (value) => value,
+  json: {
+    type: 'object',
+    properties: { v1: line, v1beta: line },
+    required: ['v1', 'v1beta'],
+    additionalProperties: false,
+  },
+}
+
+const sources = { type: 'object', additionalProperties: { type: 'string', minLength: 1 } } as const
+
+export const headers: Kind<HeaderSources> = {
+  // Loaded only where there are any.
+  schema: async () => (await import('./headers.ts')).headerSources,
+  fromText: (value) => value.split(/\r?\n/).filter((part) => part.trim() !== ''),
+  json: { anyOf: [sources, { type: 'array', items: { type: 'string', pattern: ':' } }] },
+  locate: located,
+}
+
+export const downloadHeaders: Kind<DownloadHeaders> = {
+  schema: async () => (await import('./headers.ts')).downloadHeaders,
+  fromText: (value) => value,
+  json: { type: 'object', additionalProperties: sources },
+  locate: (value, absolute) => mapped(value, (inner) => located(inner, absolute)),
+}
+
+function located(value: HeaderSources, absolute: (path: string) => string): HeaderSources {
+  return mapped(value, (source) => (source.startsWith('@') ? `@${absolute(source.slice(1))}` : source))
+}
+
+function mapped<Value>(
+  values: Readonly<Record<string, Value>>,
+  change: (value: Value) => Value,
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))
 }
 
 export const prices: Kind<Prices> = {

@@ -24,7 +24,7 @@ export function parseSettingPath(typed: string): SettingPath {
   const plain = first.replaceAll('-', '_').toLowerCase()
   const name = settingNames.find((setting) => settingTable[setting].file === plain)
   if (name === undefined) throw unknownSetting(first)
-  if (rest.length > 0 && !settingTable[name].onlyInFiles) {
+  if (rest.length > 0 && !settingTable[name].isMapping) {
     throw new UsageError(`${plain} has no parts: ${quoted(own)} is not a setting.`, {
       code: 'unknown_setting',
     })

@@ -1,10 +1,14 @@
 import type { ModelFamilies } from '../contract/known-models.ts'
+import type { DownloadHeaders, HeaderSources } from './headers.ts'
 import type { Prices } from '../cost/prices.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
 import {
+  baseUrls,
   boolean,
   count,
+  downloadHeaders,
   families,
+  headers,
   historyMode,
   historyModes,
   origins,
@@ -16,12 +20,14 @@ import {
   retryModes,
   seconds,
   text,
+  type BaseUrls,
   type Kind,
 } from './setting-kinds.ts'
 
 /** What can be configured. Times are in seconds. */
 export interface SettingValues {
   readonly baseUrl: string | undefined
+  readonly baseUrls: BaseUrls | undefined
   readonly profile: string
   readonly textModel: string | undefined
   readonly imageModel: string | undefined
@@ -48,6 +54,10 @@ export interface SettingValues {
   readonly families: ModelFamilies
   /** What models cost, by the user's own words; empty where nothing is known. */
   readonly prices: Prices
+  /** Headers that every request to the gateway has. */
+  readonly headers: HeaderSources
+  /** Headers of downloads from other origins. */
+  readonly downloadHeaders: DownloadHeaders
   readonly quiet: boolean
   readonly noStdin: boolean
   /** Whether the Markdown of an answer is shown: `auto` does so on a terminal. */
@@ -77,6 +87,8 @@ export interface SettingFlags {
   readonly maxRetries?: string | number | undefined
   readonly retry?: string | undefined
   readonly caFile?: string | undefined
+  /** Lines `Name: value`. */
+  readonly header?: readonly string[] | undefined
   readonly allowHttp?: boolean | undefined
   readonly quiet?: boolean | undefined
   readonly noStdin?: boolean | undefined
@@ -103,6 +115,8 @@ interface Row<Value> {
   readonly join?: (values: readonly NonNullable<Value>[]) => NonNullable<Value>
   /** It has no environment variable. */
   readonly onlyInFiles?: true
+  /** Its values are by name, and can be set one by one. */
+  readonly isMapping?: true
 }
 
 export interface SettingRow<Value> extends Row<Value> {
@@ -118,6 +132,7 @@ function joined(mappings: readonly object[]): object {
 }
 
 const noPrices: Prices = Object.freeze(Object.create(null) as Prices)
+const noHeaders = Object.freeze(Object.create(null) as Record<string, never>)
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
 const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
@@ -127,6 +142,14 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     flag: 'baseUrl',
     default: undefined,
     project: 'only to a trusted origin',
+  },
+  baseUrls: {
+    about: 'addresses of a gateway that keeps the two styles at different roots: v1 and v1beta',
+    kind: baseUrls,
+    default: undefined,
+    project: 'only to a trusted origin',
+    onlyInFiles: true,
+    isMapping: true,
   },
   profile: {
     about: 'named profile of the configuration',
@@ -268,6 +291,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     default: noFamilies,
     project: 'may set',
     onlyInFiles: true,
+    isMapping: true,
     join: (mappings) => joined(mappings) as ModelFamilies,
   },
   prices: {
@@ -277,7 +301,26 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     // A low price would defeat --max-cost.
     project: 'never',
     onlyInFiles: true,
+    isMapping: true,
     join: (mappings) => joined(mappings) as Prices,
+  },
+  headers: {
+    about: 'headers of your own for the gateway; a value may be @FILE or env:NAME',
+    kind: headers,
+    flag: 'header',
+    default: noHeaders,
+    project: 'never',
+    isMapping: true,
+    join: (mappings) => joined(mappings) as HeaderSources,
+  },
+  downloadHeaders: {
+    about: 'headers for downloads of results, by the origin that they lie at',
+    kind: downloadHeaders,
+    default: noHeaders,
+    project: 'never',
+    onlyInFiles: true,
+    isMapping: true,
+    join: (mappings) => joined(mappings) as DownloadHeaders,
   },
   quiet: {
     about: 'no messages on standard error, except errors',

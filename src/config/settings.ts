@@ -15,6 +15,7 @@ import {
 } from './layers.ts'
 import { homeFolder } from './paths.ts'
 import { quoted } from './quoted.ts'
+import type { BaseUrls } from './setting-kinds.ts'
 import {
   settingNames,
   settingTable,
@@ -26,18 +27,25 @@ import { checkNotRaised, checkInsideProject, checkTrustedOrigin } from './trust.
 
 export type { SettingFlags } from './setting-table.ts'
 
+interface Addresses {
+  /** Of everything but what `baseUrls` says. */
+  readonly baseUrl: Setting<URL | undefined>
+  /** Undefined where both styles are at `baseUrl`. */
+  readonly baseUrls: Setting<BaseUrls<URL> | undefined>
+}
+
 /** Every setting with its source. Times are in seconds; the base URL has no version segment. */
 export type Settings = {
-  readonly [Name in SettingName]: Setting<Name extends 'baseUrl' ? URL | undefined : SettingValues[Name]>
-} & {
-  /**
-   * The key, looked up once, when it is first needed: its command may ask for a passphrase.
-   * @throws what `findKey` throws
-   */
-  readonly apiKey: () => Promise<ApiKey>
-  /** Where the key is, without reading it; throws what `locateKey` throws. */
-  readonly keyLocation: () => Promise<KeyLocation | undefined>
-}
+  readonly [Name in Exclude<SettingName, keyof Addresses>]: Setting<SettingValues[Name]>
+} & Addresses & {
+    /**
+     * The key, looked up once, when it is first needed: its command may ask for a passphrase.
+     * @throws what `findKey` throws
+     */
+    readonly apiKey: () => Promise<ApiKey>
+    /** Where the key is, without reading it; throws what `locateKey` throws. */
+    readonly keyLocation: () => Promise<KeyLocation | undefined>
+  }
 
 /** A file with more problems was not written for this program. */
 const maxProblems = 20
@@ -74,12 +82,16 @@ export async function resolveSettings(
     await checkProjectFile(context, project, values, ownLayers, problems)
   }
   // The sandbox has its own address.
-  const baseUrl = flags.sandbox ? undefined : await problems.check(() => checkedBaseUrl(context, values))
+  const addresses = flags.sandbox
+    ? undefined
+    : await problems.check(() => checkedAddresses(context, values, all))
   problems.throwIfAny()
   let key: Promise<ApiKey> | undefined
   return {
     ...values,
-    baseUrl: { ...values.baseUrl, value: baseUrl },
+    baseUrl: { ...values.baseUrl, value: undefined },
+    baseUrls: { ...values.baseUrls, value: undefined },
+    ...addresses,
     apiKey: () => (key ??= findKey(context, values)),
     keyLocation: () => locateKey(context, values),
   }
@@ -158,13 +170,29 @@ async function checkProjectFile(
   }
 }
 
-function checkedBaseUrl(context: Context, { baseUrl, allowHttp, trustedOrigins }: Values): URL | undefined {
-  const { value, source, level } = baseUrl
-  if (value === undefined) return undefined
-  if (level === 'project') {
-    // Checked before clear text: a message that suggests --allow-http must not help an untrusted address.
-    const url = normaliseBaseUrl(value, source, true)
-    checkTrustedOrigin(url, trustedOrigins.value, source, userFilePath(context))
+/** The address of the gateway, or both: of the sources that have either, the nearest. @throws ConfigError */
+function checkedAddresses(
+  context: Context,
+  { baseUrl, baseUrls, allowHttp, trustedOrigins }: Values,
+  layers: readonly Layer[],
+): Addresses {
+  const check = ({ source, level }: Setting<unknown>, value: string) => {
+    if (level === 'project') {
+      // Checked before clear text: a message that suggests --allow-http must not help an untrusted address.
+      const url = normaliseBaseUrl(value, source, true)
+      checkTrustedOrigin(url, trustedOrigins.value, source, userFilePath(context))
+    }
+    return normaliseBaseUrl(value, source, allowHttp.value)
   }
-  return normaliseBaseUrl(value, source, allowHttp.value)
+  const nearest = layers.find((layer) => layer.has('baseUrl') || layer.has('baseUrls'))
+  if (nearest?.has('baseUrl') && nearest.has('baseUrls')) {
+    throw new ConfigError(`base_url and base_urls (${baseUrl.source}) exclude each other.`)
+  }
+  if (baseUrls.value === undefined || nearest?.has('baseUrl')) {
+    const value = baseUrl.value === undefined ? undefined : check(baseUrl, baseUrl.value)
+    return { baseUrl: { ...baseUrl, value }, baseUrls: { ...baseUrls, value: undefined } }
+  }
+  const { v1, v1beta } = baseUrls.value
+  const value = { v1: check(baseUrls, v1), v1beta: check(baseUrls, v1beta) }
+  return { baseUrl: { ...baseUrls, value: value.v1 }, baseUrls: { ...baseUrls, value } }
 }

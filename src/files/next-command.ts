@@ -20,3 +20,22 @@ export function leadTo(
 ): Required<Pick<ErrorFacts, 'hint' | 'next'>> {
   return { hint: `${before}${command.toString()}${after}`, next: command.words }
 }
+/** Stands for the value of a user's header in what is shown of a request: a place to fill in. */
+export const hiddenValue = '<value>'
+
+/** What may be shown of a header: where its value comes from, or a place to fill in. */
+export function shownSource(source: string): string {
+  return /^(?:@|env:)/.test(source) ? source : hiddenValue
+}
+
+/** The words of a command line with the values of `--header` left out. */
+export function withoutHeaderValues(words: readonly string[]): string[] {
+  const end = words.indexOf('--')
+  const shown = (line: string) =>
+    line.replace(/^([^:]*:\s*)([\s\S]*)$/, (_, name: string, value: string) => name + shownSource(value))
+  return words.map((word, at) => {
+    if (end !== -1 && at > end) return word
+    if (word.startsWith('--header=')) return `--header=${shown(word.slice('--header='.length))}`
+    return words[at - 1] === '--header' ? shown(word) : word
+  })
+}

@@ -7,7 +7,13 @@ import type { RequestKind, RetryNotice, RetryPolicy } from './retry.ts'
 /** How to reach the gateway; the same for all requests of a command. */
 export interface Gateway extends ConnectionOptions {
   readonly baseUrl: URL
+  /** Where the content-generation style is, if not at `baseUrl`. */
+  readonly betaUrl?: URL | undefined
   readonly key: string
+  /** Headers that every request to the gateway has, by names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Headers of downloads from other origins, by origin. */
+  readonly downloadHeaders?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly policy: RetryPolicy

@@ -3,7 +3,7 @@ import { countOf, isObject, objectOf } from '../json.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
 import { replyError } from './reply-errors.ts'
 import { requestJson } from './request-json.ts'
-import { endpointUrl } from './url.ts'
+import { endpointUrl, type Roots } from './url.ts'
 
 /** A model that a gateway lists; what it leaves out is null. */
 export interface ListedModel {
@@ -31,8 +31,8 @@ const paths = ['/v1/models', '/v1beta/models'] as const
 const maxPages = 100
 
 /** The first request for the list of models. */
-export function modelListRequest({ baseUrl }: Pick<Gateway, 'baseUrl'>): GatewayRequest {
-  return requestFor(endpointUrl(baseUrl, paths[0]))
+export function modelListRequest(roots: Roots): GatewayRequest {
+  return requestFor(endpointUrl(roots, paths[0]))
 }
 
 function requestFor(url: URL): GatewayRequest {
@@ -71,7 +71,7 @@ async function fetchPages(
   let next: readonly [name: string, value: string] | undefined
   let requestId: string | null = null
   for (let page = 0; page < maxPages; page++) {
-    const url = endpointUrl(gateway.baseUrl, path)
+    const url = endpointUrl(gateway, path)
     if (next !== undefined) url.searchParams.set(...next)
     const reply = await requestJson(gateway, requestFor(url))
     onPage?.(reply.text)

@@ -14,7 +14,7 @@ import {
   type RequestKind,
   type RetryPolicy,
 } from './retry.ts'
-import { endpointUrl, maxRedirects, sameOriginTarget } from './url.ts'
+import { endpointUrl, isOwnOrigin, maxRedirects, sameOriginTarget, type Roots } from './url.ts'
 import { checkUsage } from './reply-errors.ts'
 import { statusError } from './status-error.ts'
 import { readErrorText } from './reply-body.ts'
@@ -36,14 +36,22 @@ const harmless = new Set(['idempotency-key'])
  * A trace of requests and replies without keys, cookies and query values.
  * Prompts and replies are not shown: a debug log is what people paste into reports.
  */
-export function createTrace({ trace, clock }: Pick<Gateway, 'trace' | 'clock'>): Trace {
+export function createTrace({
+  trace,
+  clock,
+  headers: ownHeaders,
+  downloadHeaders,
+}: Pick<Gateway, 'trace' | 'clock' | 'headers' | 'downloadHeaders'>): Trace {
   if (trace === undefined) return { request() {}, reply() {}, failure() {}, errorBody() {} }
   const started = clock.monotonic()
+  const hiddenNames = new Set(
+    [ownHeaders, ...Object.values(downloadHeaders ?? {})].flatMap((headers) => Object.keys(headers ?? {})),
+  )
   const line = (text: string) => trace(`${((clock.monotonic() - started) / 1000).toFixed(3)}s ${text}`)
   return {
     request({ method, url, headers, body }) {
       line(`> ${method} ${hideQuery(url)}`)
-      for (const header of headerLines(headers)) line(`> ${header}`)
+      for (const header of headerLines(headers, hiddenNames)) line(`> ${header}`)
       if (body !== undefined) line(`> (${body.length} bytes)`)
     },
     reply({ status, headers }) {
@@ -55,8 +63,10 @@ export function createTrace({ trace, clock }: Pick<Gateway, 'trace' | 'clock'>):
   }
 }
 
-function headerLines(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers).map(([name, value]) => `${name}: ${hideHeader(name, value)}`)
+function headerLines(headers: Readonly<Record<string, string>>, hidden?: ReadonlySet<string>): string[] {
+  return Object.entries(headers).map(
+    ([name, value]) => `${name}: ${hidden?.has(name) ? '<hidden>' : hideHeader(name, value)}`,
+  )
 }
 
 /** A header's value, or what may be shown of it: of an authorization the scheme. */
@@ -218,12 +228,15 @@ async function attemptOnce(
   return judgeFailure(error, policy, (under) => mayRepeatAnswered(error, request.kind, under))
 }
 
-/** The request as it goes over the wire. The key goes to the base URL's origin and nowhere else. */
+/**
+ * The request as it goes over the wire. The key and the headers of the user go to the base URL's origin and nowhere else,
+ * those for a download to its own origin.
+ */
 export function wireRequest(
-  gateway: Pick<Gateway, 'baseUrl' | 'key'>,
+  gateway: Roots & Pick<Gateway, 'key' | 'headers' | 'downloadHeaders'>,
   request: GatewayRequest,
 ): ExchangeRequest {
-  const mayHaveKey = request.isKeyless !== true && request.url.origin === gateway.baseUrl.origin
+  const mayHaveKey = request.isKeyless !== true && isOwnOrigin(gateway, request.url)
   // Nothing to authorize with: an address is being tried out.
   const hasKey = mayHaveKey && gateway.key !== ''
   return {
@@ -237,6 +250,7 @@ export function wireRequest(
       'user-agent': `modelgate/${__VERSION__}`,
       ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),
       ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
+      ...(mayHaveKey ? gateway.headers : gateway.downloadHeaders?.[request.url.origin]),
     },
     ...(request.body === undefined ? {} : { body: request.body }),
     onReplyBytes: request.onReplyBytes,
@@ -256,13 +270,13 @@ interface JsonPost {
 
 /** A POST of a JSON value to the path of an endpoint. */
 export function jsonRequest(
-  { baseUrl }: Pick<Gateway, 'baseUrl'>,
+  roots: Roots,
   path: string,
   { kind, creation, body, query, streamed = false, idempotencyKey }: JsonPost,
 ): GatewayRequest {
   return {
     method: 'POST',
-    url: endpointUrl(baseUrl, path, query),
+    url: endpointUrl(roots, path, query),
     kind,
     ...(creation === undefined ? {} : { creation }),
     accept: streamed ? 'text/event-stream' : 'application/json',

@@ -34,6 +34,8 @@ export interface PassedRequest {
 interface UpstreamOptions extends ConnectionOptions {
   readonly baseUrl: URL
   readonly key: string | undefined
+  /** Headers that every request to the gateway has. */
+  readonly headers: Readonly<Record<string, string>>
   readonly clock: Clock
   /** Limit for connecting, in milliseconds. All other limits are the caller's, whose connection ends then. */
   readonly connectMs: number | undefined
@@ -68,13 +70,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return pass(request, url, {
         ...passedOn(request.headers),
         ...keyHeaders(request.headers, inQuery, key),
+        ...options.headers,
       })
     },
     async fetch(request, address) {
       const url = new URL(address)
-      const policy = createUrlPolicy({ baseUrl, allowPrivate: false, proxied: proxies && clock })
+      const policy = createUrlPolicy({ gateway: { baseUrl }, allowPrivate: false, proxied: proxies && clock })
       await policy.check(url)
-      const own = url.origin === baseUrl.origin ? keyHeaders(request.headers, null, key) : {}
+      const own =
+        url.origin === baseUrl.origin ? { ...keyHeaders(request.headers, null, key), ...options.headers } : {}
       try {
         return await pass(request, url, { ...passedOn(request.headers), ...own }, { lookup: policy.lookup })
       } catch (error) {

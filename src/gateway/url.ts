@@ -37,10 +37,26 @@ function badSegment(text: string, what: string): UsageError {
   return new UsageError(`${text} cannot be ${what}.`, { code: 'bad_path_segment' })
 }
 
-/** The URL of an endpoint: its path is appended to that of the base URL. */
-export function endpointUrl(baseUrl: URL, path: string, query: Readonly<Record<string, string>> = {}): URL {
-  const url = new URL(baseUrl)
-  url.pathname = baseUrl.pathname.replace(/\/+$/, '') + path
+/** Where a gateway is; the content-generation style may have a root of its own. */
+export interface Roots {
+  readonly baseUrl: URL
+  readonly betaUrl?: URL | undefined
+}
+
+/** The root of a path, which begins with its version. */
+export function rootOf({ baseUrl, betaUrl = baseUrl }: Roots, path: string): URL {
+  return /^\s*\/?v1beta\//.test(path) ? betaUrl : baseUrl
+}
+
+/** Whether a URL is at one of the gateway's origins: no other gets the key. */
+export function isOwnOrigin({ baseUrl, betaUrl = baseUrl }: Roots, { origin }: URL): boolean {
+  return origin === baseUrl.origin || origin === betaUrl.origin
+}
+
+/** The URL of an endpoint: its path is appended to that of its root. */
+export function endpointUrl(roots: Roots, path: string, query: Readonly<Record<string, string>> = {}): URL {
+  const url = new URL(rootOf(roots, path))
+  url.pathname = url.pathname.replace(/\/+$/, '') + path
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
   return url
 }

@@ -265,7 +265,7 @@ export function imageGatewayRequest(
   return {
     request: {
       method: 'POST',
-      url: endpointUrl(gateway.baseUrl, endpoints[command].path),
+      url: endpointUrl(gateway, endpoints[command].path),
       kind: 'create',
       creation: imageCreation(request),
       accept: streamed ? 'text/event-stream' : 'application/json',

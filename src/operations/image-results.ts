@@ -405,7 +405,7 @@ export function createImageWriters(
     },
     url({ index: position, url }) {
       if (isLeftOut(position)) return
-      results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway.baseUrl) })
+      results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway) })
     },
     usage(usage) {
       results.usage = usage

@@ -13,6 +13,7 @@ import {
 } from '../files/jobs/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { isOwnOrigin } from '../gateway/url.ts'
 import { responseInBeginning } from '../gateway/responses/background.ts'
 import { jobInBeginning } from '../gateway/videos/start-job.ts'
 import { operationPath } from '../gateway/videos/read-job.ts'
@@ -31,6 +32,7 @@ export interface JobGateway {
   readonly isSandbox: boolean
   /** Undefined when none is configured. */
   readonly baseUrl: URL | undefined
+  readonly betaUrl: URL | undefined
 }
 
 /**
@@ -93,7 +95,7 @@ export async function lastJob<Family extends JobFamily>(store: JobStore<Family>)
 /** A job on record. @throws UsageError if its id is unknown, or it is on another gateway */
 export function namedJob<Family extends JobFamily>(
   stored: StoredJob<Family>,
-  { isSandbox, baseUrl }: JobGateway,
+  { isSandbox, baseUrl, betaUrl }: JobGateway,
 ): { readonly id: string; readonly kind: Family['kinds'][number]; readonly stored: StoredJob<Family> } {
   const { id, kind, idempotency_key, is_sandbox, base_url } = stored.record
   if (id === null) {
@@ -107,7 +109,8 @@ export function namedJob<Family extends JobFamily>(
       code: 'other_gateway',
     })
   }
-  if (!is_sandbox && new URL(base_url).origin !== baseUrl?.origin) {
+  const isHere = baseUrl !== undefined && isOwnOrigin({ baseUrl, betaUrl }, new URL(base_url))
+  if (!is_sandbox && !isHere) {
     const contrast = baseUrl === undefined ? 'and no gateway is configured' : `not on ${baseUrl.origin}`
     throw new UsageError(`The job ${id} was started on ${base_url}, ${contrast}.`, {
       code: 'other_gateway',

@@ -4,6 +4,8 @@ import { UsageError, asModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { digestOfKey } from '../files/jobs/job-record.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
+import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
+import { rootOf } from '../gateway/url.ts'
 import type { GatewayRequest } from '../gateway/gateway.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'
@@ -96,7 +98,8 @@ async function recordJob(
       command,
       model,
       prompt,
-      base_url: gateway.baseUrl.href,
+      base_url: rootOf(gateway, kind === 'video' ? videoRemixEndpoint.path : videoOperationEndpoint.path)
+        .href,
       profile,
       key_digest: digestOfKey(gateway.key),
       is_sandbox: isSandbox,

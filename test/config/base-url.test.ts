@@ -89,7 +89,9 @@ test('any address that is accepted leads to its own host, whatever its ending', 
       (host, prefix, ending) => {
         const path = prefix.map((part) => `/${part}`).join('')
         const base = normaliseBaseUrl(`https://${host}${path}${ending}`, 'flag --base-url')
-        expect(endpointUrl(base, '/v1/responses').href).toBe(`https://${host}${path}/v1/responses`)
+        expect(endpointUrl({ baseUrl: base }, '/v1/responses').href).toBe(
+          `https://${host}${path}/v1/responses`,
+        )
       },
     ),
   )

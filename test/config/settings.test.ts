@@ -15,10 +15,13 @@ test('without any file, variable or flag every value is the default', async () =
       "apiKeyCommand": undefined,
       "apiKeyFile": undefined,
       "baseUrl": undefined,
+      "baseUrls": undefined,
       "caFile": undefined,
       "connectTimeout": 10,
+      "downloadHeaders": {},
       "families": {},
       "firstByteTimeout": undefined,
+      "headers": {},
       "history": "full",
       "idempotencyHonoured": false,
       "idleTimeout": 60,
@@ -100,6 +103,8 @@ test('each setting is read from its own name in files and from its own variable'
     output_dir: ['/out', '/out', '/out'],
     families: ['{ my-model: image-model-a }', '', { 'my-model': familyCalled('image-model-a') }],
     prices: ['{ m: { image: 0.04 } }', '', { m: { currency: 'USD', image: 0.04 } }],
+    headers: ['{ X-Tenant: blue }', 'X-Tenant: blue', { 'x-tenant': 'blue' }],
+    download_headers: ['{ "https://a.example": { x: y } }', '', { 'https://a.example': { x: 'y' } }],
     quiet: ['true', 'on', true],
     no_stdin: ['true', '1', true],
     render: ['never', 'never', 'never'],
@@ -107,12 +112,14 @@ test('each setting is read from its own name in files and from its own variable'
     store: ['s3://bucket/a', 's3://bucket/a', 's3://bucket/a'],
     history: ['off', 'off', 'off'],
   }
-  expect(Object.keys(samples)).toEqual(settingNames.map((name) => settingTable[name].file))
+  // It stands in the place of `base_url`.
+  const names = settingNames.filter((name) => name !== 'baseUrls')
+  expect(Object.keys(samples)).toEqual(names.map((name) => settingTable[name].file))
   const user = Object.entries(samples).map(([name, [written]]) => `${name}: ${written}`)
   const fromFile = await resolveSettings(configPlace({ user: user.join('\n') }).context)
-  const env = settingNames.map((name) => [settingTable[name].env, samples[settingTable[name].file]?.[1]])
+  const env = names.map((name) => [settingTable[name].env, samples[settingTable[name].file]?.[1]])
   const fromEnvironment = await resolveSettings(configPlace({ env: Object.fromEntries(env) }).context)
-  for (const name of settingNames) {
+  for (const name of names) {
     const { file, env: variable } = settingTable[name]
     expect([name, fromFile[name].value, fromFile[name].level]).toEqual([name, samples[file]?.[2], 'user'])
     if (variable === undefined) continue

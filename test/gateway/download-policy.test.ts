@@ -27,7 +27,7 @@ const network: Network = {
 
 /** `allowed` with the addresses that would be connected to, or why not. */
 async function verdict(url: string, gateway: string, allowPrivate = false): Promise<string> {
-  const policy = createUrlPolicy({ baseUrl: new URL(gateway), allowPrivate, network })
+  const policy = createUrlPolicy({ gateway: { baseUrl: new URL(gateway) }, allowPrivate, network })
   const target = new URL(url)
   try {
     await policy.check(target)

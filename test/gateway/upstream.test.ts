@@ -9,7 +9,14 @@ const { signal } = new AbortController()
 
 function upstream(url: string, key: string | undefined, ca?: string) {
   const network = ca === undefined ? {} : { ca }
-  return createUpstream({ baseUrl: new URL(url), key, clock: systemClock, connectMs: 10_000, ...network })
+  return createUpstream({
+    baseUrl: new URL(url),
+    key,
+    clock: systemClock,
+    headers: {},
+    connectMs: 10_000,
+    ...network,
+  })
 }
 
 async function textOf({ body }: { readonly body: AsyncIterable<Uint8Array> }): Promise<string> {

@@ -38,7 +38,7 @@ test.for([
   ['a b', 'a%20b'],
 ])('encodes %j', ([text, encoded]) => {
   expect(pathSegment(text!, 'the model')).toBe(encoded)
-  const url = endpointUrl(new URL('https://a.test'), `/v1/models/${encoded}:run`)
+  const url = endpointUrl({ baseUrl: new URL('https://a.test') }, `/v1/models/${encoded}:run`)
   expect(url.pathname).toBe(`/v1/models/${encoded}:run`)
 })
 
@@ -64,11 +64,14 @@ test.for([
   ['https://a.test:8443/x/y', 'https://a.test:8443/x/y/v1/responses'],
 ])('puts an endpoint below %s', ([base, expected]) => {
   const baseUrl = new URL(base!)
-  expect(endpointUrl(baseUrl, '/v1/responses').href).toBe(expected)
+  expect(endpointUrl({ baseUrl }, '/v1/responses').href).toBe(expected)
   expect(baseUrl.href).toBe(new URL(base!).href)
 })
 
 test('adds the query, and keeps that of the base URL', () => {
-  const url = endpointUrl(new URL('https://a.test/?region=x'), '/v1/responses', { alt: 'sse', key: 'a&b' })
+  const url = endpointUrl({ baseUrl: new URL('https://a.test/?region=x') }, '/v1/responses', {
+    alt: 'sse',
+    key: 'a&b',
+  })
   expect(url.search).toBe('?region=x&alt=sse&key=a%26b')
 })

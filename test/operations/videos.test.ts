@@ -99,7 +99,7 @@ test('a job is started, looked up, waited for, and found saved, without a comman
   const begun = await startVideo(call, request, plan)
   expect(begun).toMatchObject({ kind: 'ended', document: { command: 'video generate', id: operation } })
   const stored = (await store.find(operation))!
-  const named = namedJob(stored, { isSandbox: false, baseUrl: call.gateway.baseUrl })
+  const named = namedJob(stored, { isSandbox: false, baseUrl: call.gateway.baseUrl, betaUrl: undefined })
   const looked = await lookUpVideo(call, 'video status', named, { reportsState: true, resume: plan.resume })
   expect(looked).toMatchObject({ kind: 'ended', failure: { code: 'still_running' } })
   const waited = await waitForVideo(call, 'video wait', named, plan)

@@ -32,6 +32,7 @@ export async function recorder(
     baseUrl: new URL(upstreamUrl),
     key: key ?? undefined,
     clock: systemClock,
+    headers: {},
     connectMs: 10_000,
   })
   const files = { cwd: folder, platform: process.platform, clock, signal: new AbortController().signal }

@@ -38,7 +38,11 @@ export function checkBaseUrl({ settings, baseUrl, sandboxKey }: Checkup): Findin
     )
   }
   const source = sandboxKey === undefined ? settings.baseUrl.source : 'the sandbox'
-  const text = `${baseUrl.href.replace(/\/$/, '')} (${source})`
+  const beta = sandboxKey === undefined ? settings.baseUrls.value?.v1beta : undefined
+  const addresses = [baseUrl, ...(beta === undefined ? [] : [beta])].map(({ href }) =>
+    href.replace(/\/$/, ''),
+  )
+  const text = `${addresses.join(' and ')} (${source})`
   return baseUrl.protocol === 'https:' || isLoopback(baseUrl.hostname)
     ? ok(text)
     : warning(`${text}: everybody on the way can read the key`, 'Use https:// in the base URL.')
@@ -128,8 +132,7 @@ async function lookAtHeaders(
   const { clock } = context
   const sent = clock.now()
   try {
-    const request = { ...modelListRequest(gateway), isKeyless: true }
-    const reply = await exchange(wireRequest(gateway, request), gateway)
+    const reply = await exchange(wireRequest(gateway, modelListRequest(gateway)), gateway)
     reply.close()
     const date = Date.parse(reply.headers['date'] ?? '')
     // The gateway wrote the date somewhere between; it has no fractions of a second.

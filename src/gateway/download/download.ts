@@ -9,6 +9,7 @@ import { readBody } from '../reply-body.ts'
 import { pauseBeforeRetry } from '../retry.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../send-request.ts'
+import { rootOf, type Roots } from '../url.ts'
 
 export interface DownloadOptions extends Partial<Omit<TransferOptions, 'sink'>> {
   /** Whether addresses that are not public are allowed. */
@@ -84,14 +85,14 @@ export function createDownload(
         })
         return { bytes: transfer.received, contentType, isFramed: true }
       }
-      const { baseUrl, proxies, clock } = gateway
+      const { proxies, clock } = gateway
       const resolver = proxies === undefined ? undefined : clock
-      const policy = createUrlPolicy({ baseUrl, allowPrivate, network, proxied: resolver })
+      const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: resolver })
       const retries = createDownloadRetries(gateway.policy, isExpired?.() !== true)
       const limit = startTotalLimit(gateway)
       try {
         const guarded = { ...gateway, signal: limit.signal }
-        await fetchAll(guarded, parsed(url, baseUrl), transfer, { policy, retries })
+        await fetchAll(guarded, parsed(url, gateway), transfer, { policy, retries })
       } finally {
         limit.end?.()
       }
@@ -108,8 +109,8 @@ export function createDownload(
   }
 }
 
-function parsed(url: string, baseUrl: URL): URL {
-  const found = parseResultUrl(url, baseUrl)
+function parsed(url: string, gateway: Gateway): URL {
+  const found = parseResultUrl(url, gateway)
   if (found === undefined) throw refused('it is not a valid URL.')
   return found
 }
@@ -150,8 +151,8 @@ function stalledDownload({ host }: URL, seconds: number): ExchangeError {
 const maxUrlLength = 65_536
 
 /** Relays send URLs without an origin (quirk 14): these belong below the base URL. Undefined for an invalid URL. */
-function parseResultUrl(url: string, baseUrl: URL): URL | undefined {
-  const base = new URL(baseUrl)
+function parseResultUrl(url: string, roots: Roots): URL | undefined {
+  const base = new URL(rootOf(roots, url))
   if (!base.pathname.endsWith('/')) base.pathname += '/'
   return (url.length > maxUrlLength ? null : URL.parse(url.trim(), base)) ?? undefined
 }
@@ -160,10 +161,10 @@ function parseResultUrl(url: string, baseUrl: URL): URL | undefined {
  * The URL of a result in a form that can be fetched: absolute, and without characters that no URL has.
  * A URL that is both stays as the gateway sent it.
  */
-export function absoluteUrl(url: string, baseUrl: URL): string {
+export function absoluteUrl(url: string, roots: Roots): string {
   const plain = url.trim()
   const isWhole = /^[a-z][a-z\d+.-]*:[^\0-\x20\x7f]*$/i.test(plain)
-  return isWhole ? plain : (parseResultUrl(plain, baseUrl)?.href ?? plain.replaceAll(/[\0-\x1f\x7f]/g, ''))
+  return isWhole ? plain : (parseResultUrl(plain, roots)?.href ?? plain.replaceAll(/[\0-\x1f\x7f]/g, ''))
 }
 
 /** Whether what an address named is gone for good: it says so (HTTP 410), or in words. Another refusal may pass. */

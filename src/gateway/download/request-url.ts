@@ -4,7 +4,7 @@ import { exchange, type Reply } from '../exchange.ts'
 import type { Gateway } from '../gateway.ts'
 import { readErrorText } from '../reply-body.ts'
 import { refuseEncoding, wireRequest, brokenError, type Trace } from '../send-request.ts'
-import { maxRedirects, redirectStatuses } from '../url.ts'
+import { isOwnOrigin, maxRedirects, redirectStatuses } from '../url.ts'
 import { statusError } from '../status-error.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
@@ -36,10 +36,10 @@ export async function requestUrl(
   let isKeyless = false
   for (let hops = 0; hops <= maxRedirects.download; hops++) {
     await policy.check(current)
-    isKeyless ||= current.origin !== gateway.baseUrl.origin
+    isKeyless ||= !isOwnOrigin(gateway, current)
     const asked = { method: 'GET', url: current, kind: 'read', accept: '*/*', isKeyless } as const
     const request = wireRequest(gateway, asked)
-    if (current.origin === gateway.baseUrl.origin) await gateway.beforeSend?.('read')
+    if (isOwnOrigin(gateway, current)) await gateway.beforeSend?.('read')
     trace.request(request)
     const reply = await exchange(request, { ...gateway, lookup: policy.lookup })
     trace.reply(reply)

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { type LookupFunction, BlockList, isIP, isIPv4 } from 'node:net'
 import type { Clock, Timer } from '../../context.ts'
 import { ContractError } from '../../errors.ts'
+import type { Roots } from '../url.ts'
 
 /** Resolves and connects to hosts. Replaced in tests, which have no public hosts. */
 export interface Network {
@@ -21,7 +22,7 @@ export interface UrlPolicy {
 }
 
 interface UrlPolicyOptions {
-  readonly baseUrl: URL
+  readonly gateway: Roots
   readonly allowPrivate: boolean
   readonly network?: Network | undefined
   /** Set where a proxy may connect instead: the clock that limits how long a name is looked up here first. */
@@ -38,7 +39,7 @@ const insideName = /^[^.]+\.?$|\.(?:local|localhost|internal|intranet|private|co
  * gateway's own host and class: a gateway on this machine may name this machine.
  */
 export function createUrlPolicy({
-  baseUrl,
+  gateway: { baseUrl, betaUrl = baseUrl },
   allowPrivate,
   network = systemNetwork,
   proxied,
@@ -46,7 +47,8 @@ export function createUrlPolicy({
   let refusal: ContractError | undefined
   let own: Promise<readonly AddressClass[]> | undefined
 
-  const ownClasses = () => (own ??= classesOf(baseUrl.hostname))
+  const hosts = [...new Set([baseUrl.hostname, betaUrl.hostname])]
+  const ownClasses = () => (own ??= Promise.all(hosts.map(classesOf)).then((found) => found.flat()))
   const classesOf = async (hostname: string): Promise<AddressClass[]> => {
     const literal = literalOf(hostname)
     const found =
@@ -57,7 +59,7 @@ export function createUrlPolicy({
     const found = addressClass(address)
     return found === 'public' || allowPrivate || (await ownClasses()).includes(found)
   }
-  const isOwnHost = (hostname: string) => hostname === baseUrl.hostname
+  const isOwnHost = (hostname: string) => hosts.includes(hostname)
 
   const find = async (hostname: string): Promise<LookupAddress[]> => {
     const addresses = await network.resolve(hostname)
@@ -89,7 +91,10 @@ export function createUrlPolicy({
 
   return {
     async check(url) {
-      if (url.protocol !== 'https:' && (url.protocol !== 'http:' || baseUrl.protocol !== 'http:')) {
+      if (
+        url.protocol !== 'https:' &&
+        !(url.protocol === 'http:' && [baseUrl, betaUrl].some(({ protocol }) => protocol === 'http:'))
+      ) {
         const where = url.protocol === 'http:' ? ' from an https gateway' : ''
         throw refused(`${url.protocol} URLs are not allowed${where}.`)
       }

@@ -7,7 +7,7 @@ import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../reply-errors.ts'
 import { requestJson, withRequestId, type JsonText } from '../request-json.ts'
-import { endpointUrl, pathSegment } from '../url.ts'
+import { endpointUrl, pathSegment, type Roots } from '../url.ts'
 import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
 import { closeJson, warnOfLostJob } from '../videos/start-job.ts'
 import type { PolledJob } from '../videos/wait-for-job.ts'
@@ -66,8 +66,8 @@ export function polledResponse(id: string): PolledJob<ResponseReport> {
 }
 
 /** @throws UsageError for an id that cannot stand in a path */
-export function responseLookUp(gateway: Pick<Gateway, 'baseUrl'>, id: string): GatewayRequest {
-  const url = endpointUrl(gateway.baseUrl, pathOf(id))
+export function responseLookUp(gateway: Roots, id: string): GatewayRequest {
+  const url = endpointUrl(gateway, pathOf(id))
   return { method: 'GET', url, kind: 'read', accept: 'application/json' }
 }
 
@@ -76,15 +76,15 @@ export function responseLookUp(gateway: Pick<Gateway, 'baseUrl'>, id: string): G
  * @param after begin behind the event with this number; -1 for the whole stream
  * @throws UsageError for an id that cannot stand in a path
  */
-export function responseStream(gateway: Pick<Gateway, 'baseUrl'>, id: string, after: number): GatewayRequest {
+export function responseStream(gateway: Roots, id: string, after: number): GatewayRequest {
   const place: Record<string, string> = after < 0 ? {} : { starting_after: String(after) }
-  const url = endpointUrl(gateway.baseUrl, pathOf(id), { stream: 'true', ...place })
+  const url = endpointUrl(gateway, pathOf(id), { stream: 'true', ...place })
   return { method: 'GET', url, kind: 'read', accept: 'text/event-stream' }
 }
 
 /** @throws UsageError for an id that cannot stand in a path */
-export function responseCancellation(gateway: Pick<Gateway, 'baseUrl'>, id: string): GatewayRequest {
-  const url = endpointUrl(gateway.baseUrl, `${pathOf(id)}/cancel`)
+export function responseCancellation(gateway: Roots, id: string): GatewayRequest {
+  const url = endpointUrl(gateway, `${pathOf(id)}/cancel`)
   // Cancelling twice is the same as once, and costs nothing.
   return { method: 'POST', url, kind: 'read', accept: 'application/json' }
 }

@@ -12,7 +12,7 @@ import {
 import type { Gateway } from '../gateway.ts'
 import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
-import { endpointUrl } from '../url.ts'
+import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../reply-errors.ts'
 
 /** Where a video can be fetched from. */
@@ -235,7 +235,7 @@ async function fetchSource(gateway: Gateway, source: VideoSource, download: Down
     await download.fromBase64(source.base64)
     return { bytes: download.received, contentType: source.mimeType ?? '', isFramed: true }
   }
-  if (source.kind === 'content') return download.from(endpointUrl(gateway.baseUrl, source.path).href)
+  if (source.kind === 'content') return download.from(endpointUrl(gateway, source.path).href)
   if (/^gs:/i.test(source.url)) throw inCloudStorage(source.url)
   return fetchUrl(gateway, source.url, download)
 }
@@ -245,7 +245,7 @@ async function fetchUrl(gateway: Gateway, asked: string, download: Download): Pr
     return await download.from(asked)
   } catch (refusal) {
     if (!(refusal instanceof ModelgateError) || !(wantsKey(refusal) || isOutOfReach(refusal))) throw refusal
-    const own = relayedFile(gateway.baseUrl, asked)
+    const own = relayedFile(gateway, asked)
     if (own === undefined) throw refusal
     return await download.from(own.href).catch((error: unknown) => {
       if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
@@ -352,12 +352,12 @@ const filePath = /\/v1[a-z]*\/files\/[^/]+$/
  * Where the gateway itself may serve a file whose URL it has passed on unchanged: the service wants a key that only the
  * gateway has (wire notes, section 7). Undefined for any other URL.
  */
-function relayedFile(baseUrl: URL, address: string): URL | undefined {
+function relayedFile(gateway: Roots, address: string): URL | undefined {
   const url = URL.parse(address.trim())
-  if (url === null || url.origin === baseUrl.origin) return undefined
+  if (url === null || isOwnOrigin(gateway, url)) return undefined
   const path = filePath.exec(url.pathname)?.[0]
   // The rest of the query is meant for the service.
-  return path === undefined ? undefined : endpointUrl(baseUrl, path, { alt: 'media' })
+  return path === undefined ? undefined : endpointUrl(gateway, path, { alt: 'media' })
 }
 
 /** Whether a key might help. */

@@ -4,7 +4,7 @@ import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { endpointUrl, pathSegment } from '../url.ts'
+import { endpointUrl, pathSegment, type Roots } from '../url.ts'
 import { requestJob } from './start-job.ts'
 import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
@@ -62,7 +62,7 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
  * The request that looks up a job.
  * @throws UsageError for a name that is not a path
  */
-export function lookUpRequest(gateway: Pick<Gateway, 'baseUrl'>, { id, kind }: Job): GatewayRequest {
+export function lookUpRequest(gateway: Roots, { id, kind }: Job): GatewayRequest {
   return requestFor(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
 }
 
@@ -70,8 +70,8 @@ function videoPath(id: string): string {
   return videoStatusEndpoint.path.replace('{video_id}', pathSegment(id, 'the id of a video'))
 }
 
-function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): GatewayRequest {
-  return { method: 'GET', url: endpointUrl(baseUrl, path), kind: 'read', accept: 'application/json' }
+function requestFor(roots: Roots, path: string): GatewayRequest {
+  return { method: 'GET', url: endpointUrl(roots, path), kind: 'read', accept: 'application/json' }
 }
 
 function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {

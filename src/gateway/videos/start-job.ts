@@ -1,5 +1,5 @@
 import { jsonRequest } from '../send-request.ts'
-import { modelSegment, pathSegment } from '../url.ts'
+import { modelSegment, pathSegment, type Roots } from '../url.ts'
 import { type JobReport, idsIn, jobObject } from './job-fields.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/videos.ts'
 import type { Creation } from '../../cost/creation.ts'
@@ -45,11 +45,7 @@ export function warnOfLostJob(error: unknown, key: string | undefined, noun: 'jo
  * The request for a long-running operation (endpoint 7).
  * @throws UsageError for a model that cannot stand in a path
  */
-export function operationRequest(
-  gateway: Pick<Gateway, 'baseUrl'>,
-  model: string,
-  request: JobRequest,
-): GatewayRequest {
+export function operationRequest(gateway: Roots, model: string, request: JobRequest): GatewayRequest {
   const path = videoOperationEndpoint.path.replace('{model}', modelSegment(model))
   return jsonRequest(gateway, path, { kind: 'create', ...request })
 }
@@ -67,11 +63,7 @@ export function createOperation(gateway: Gateway, request: GatewayRequest): Prom
  * The request for a remix of a video (endpoint 3).
  * @throws UsageError for an id that cannot stand in a path
  */
-export function remixRequest(
-  gateway: Pick<Gateway, 'baseUrl'>,
-  videoId: string,
-  request: JobRequest,
-): GatewayRequest {
+export function remixRequest(gateway: Roots, videoId: string, request: JobRequest): GatewayRequest {
   const segment = pathSegment(videoId, 'the id of a video')
   const path = videoRemixEndpoint.path.replace('{video_id}', segment)
   return jsonRequest(gateway, path, { kind: 'create', ...request })

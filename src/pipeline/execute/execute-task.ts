@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { lstat, readdir, unlink } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { creatingCommands } from '../../contract/commands.ts'
 import { ModelgateError } from '../../errors.ts'
+import { rootOf } from '../../gateway/url.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
@@ -86,7 +88,9 @@ async function makeResult(
       // The gateway's own words go into the lock, and it may quote the key.
       ...withoutSecrets(made.provenance, shared.redactor),
       // The address of a sandbox is another one each time.
-      origin: project.isSandbox ? null : gateway.baseUrl.origin,
+      origin: project.isSandbox
+        ? null
+        : rootOf(gateway, creatingCommands[task.instance.command].endpoint.path).origin,
       // Of a job that was started earlier only a part of the time was spent here.
       took_s: task.job === null ? seconds : null,
     },

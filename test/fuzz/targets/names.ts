@@ -95,7 +95,7 @@ const baseUrl = target({
     )
     assert.ok(url.protocol === 'https:' || (url.protocol === 'http:' && isLocal))
     assert.ok(!/\/(v1|v1beta)?$/.test(url.pathname.replace(/^\/$/, '')))
-    const endpoint = endpointUrl(url, '/v1/responses')
+    const endpoint = endpointUrl({ baseUrl: url }, '/v1/responses')
     assert.deepEqual([endpoint.origin, endpoint.pathname.endsWith('/v1/responses')], [url.origin, true])
   },
 })
@@ -185,7 +185,7 @@ const resultAddress = target({
   async check([address, notation]) {
     const url = new URL(`https://${notations[notation]!(address)}/a.png`)
     const policy = createUrlPolicy({
-      baseUrl: new URL('https://gateway.test'),
+      gateway: { baseUrl: new URL('https://gateway.test') },
       allowPrivate: false,
       network: nowhere,
     })
@@ -214,7 +214,7 @@ const resultUrl = target({
   input: fc.tuple(anyUrl, fc.constantFrom(301, 302, 303, 307, 308, 300, 304)),
   async check([text, status]) {
     const gateway = new URL('https://gateway.test/v1')
-    const policy = createUrlPolicy({ baseUrl: gateway, allowPrivate: true, network: nowhere })
+    const policy = createUrlPolicy({ gateway: { baseUrl: gateway }, allowPrivate: true, network: nowhere })
     const url = URL.parse(text, gateway)
     if (url !== null && (await isAllowed(policy.check(url)))) {
       assert.deepEqual([url.protocol, url.username, url.password], ['https:', '', ''])

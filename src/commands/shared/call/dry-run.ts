@@ -1,3 +1,4 @@
+import { shownSource } from '../../../files/next-command.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
@@ -20,10 +21,16 @@ export async function printRequest(
   const { method, url, headers } = wireRequest(gateway, request)
   const { stdout } = context
   if (options.curl) {
-    const command = gate.text(curlCommand(method, url, headers, shellKey, bodyOf(content)))
+    const lines = headerArguments(headers, gateway.headers ?? {}, shellKey)
+    const command = gate.text(curlCommand(method, url, lines, bodyOf(content)))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
-    const shownRequest = { method, url: url.href, headers: hidden(headers), ...fieldsOf(content) }
+    const shownRequest = {
+      method,
+      url: url.href,
+      headers: hidden(headers, gateway.headers ?? {}),
+      ...fieldsOf(content),
+    }
     const json = JSON.stringify(shownRequest, undefined, 2)
     stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
   }
@@ -42,8 +49,32 @@ function fieldsOf(content: PrintableContent) {
   return 'parts' in content ? { parts: content.parts } : { body: content.body }
 }
 
-function hidden(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hideHeader(name, value)]))
+type Headers = Readonly<Record<string, string>>
+
+/** @param own those of the user, with their values as they are written */
+function hidden(headers: Headers, own: Headers): Headers {
+  const shown = (name: string, value: string) =>
+    Object.hasOwn(own, name) ? shownSource(value) : hideHeader(name, value)
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shown(name, value)]))
+}
+
+/** The arguments of curl for headers; a value of the user that is written out is left to fill in. */
+function headerArguments(
+  headers: Headers,
+  own: Headers,
+  shellKey: string,
+): [name: string, argument: string][] {
+  return Object.entries(headers).map(([name, value]) => {
+    if (Object.hasOwn(own, name)) return [name, `-H ${ownHeader(name, value)}`]
+    if (name === 'authorization') return [name, `-H "authorization: Bearer ${shellKey}"`]
+    return [name, `-H ${quoted(`${name}: ${value}`)}`]
+  })
+}
+
+function ownHeader(name: string, source: string): string {
+  if (source.startsWith('@')) return `"${name}: $(cat ${quoted(source.slice(1))})"`
+  const [, variable] = /^env:(\w+)$/.exec(source) ?? []
+  return variable === undefined ? quoted(`${name}: ${shownSource(source)}`) : `"${name}: $${variable}"`
 }
 
 /** Linux limits a single argument to 128 KiB; longer bodies are piped. */
@@ -72,19 +103,12 @@ export async function keyForShell({ keyLocation }: Settings): Promise<string> {
 function curlCommand(
   method: string,
   url: URL,
-  headers: Readonly<Record<string, string>>,
-  shellKey: string,
+  headers: readonly (readonly [name: string, argument: string])[],
   body: string | readonly ImagePart[] | undefined,
 ): string {
   const isParts = typeof body === 'object'
-  const headerLines = Object.entries(headers)
-    // curl makes the boundary of a multipart body itself.
-    .filter(([name]) => !isParts || name !== 'content-type')
-    .map(([name, value]) =>
-      name === 'authorization'
-        ? `-H "authorization: Bearer ${shellKey}"`
-        : `-H ${quoted(`${name}: ${value}`)}`,
-    )
+  // curl makes the boundary of a multipart body itself.
+  const headerLines = headers.flatMap(([name, line]) => (isParts && name === 'content-type' ? [] : line))
   // curl sends a POST by itself where there is a body.
   const verb = body === undefined && method !== 'GET' ? ` -X ${method}` : ''
   const start = `curl --no-buffer --fail-with-body -sS${verb} ${quoted(url.href)}`

@@ -152,8 +152,7 @@ function beginLog(
     try {
       // Loaded now, when the result has been shown.
       const { logCall } = await import('../log/log-call.ts')
-      const { baseUrl } = gateway
-      const call = { options, settings, gate, request, baseUrl, began, document, thrown, reply, textFile }
+      const call = { options, settings, gate, request, gateway, began, document, thrown, reply, textFile }
       await logCall(context, call)
     } catch (error) {
       if (settings.quiet.value) return

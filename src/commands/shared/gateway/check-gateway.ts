@@ -76,6 +76,7 @@ export function settingsFor(settings: Settings, baseUrl: URL, key: string): Sett
   return {
     ...settings,
     baseUrl: { ...settings.baseUrl, value: baseUrl },
+    ...(baseUrl === settings.baseUrl.value ? {} : { baseUrls: { ...settings.baseUrls, value: undefined } }),
     timeout: { ...timeout, value: timeout.value ?? checkSeconds },
     maxRetries: { ...maxRetries, value: 0 },
     apiKey: async () => apiKey,

@@ -71,6 +71,7 @@ export async function openGateway(
   const limits = isLimited.some(Boolean)
     ? await (await import('../options/read-limits.ts')).readLimits(context, options)
     : undefined
+  const { headers, downloadHeaders } = await ownHeaders(context, options, settings, gate)
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const destination = options.sandbox
     ? await sandboxDestination(context, options, settings)
@@ -91,7 +92,10 @@ export async function openGateway(
   let hasSent = false
   const gateway: Gateway = {
     baseUrl: destination.baseUrl,
+    betaUrl: options.sandbox ? undefined : settings.baseUrls.value?.v1beta,
     key: destination.key,
+    headers,
+    downloadHeaders,
     clock: context.clock,
     signal: context.signal,
     policy: {
@@ -116,6 +120,32 @@ export async function openGateway(
     ...network,
   }
   return { gateway, gate, spending, newSpending, hasSent: () => hasSent, close: destination.close }
+}
+
+/**
+ * The headers of the user, with the values of files and variables, which the gate hides where they are long enough. The
+ * sandbox gets none, and a dry run those that are written.
+ * @throws ConfigError, ModelgateError for a value that cannot be had
+ */
+export async function ownHeaders(
+  context: Context,
+  options: Pick<CommonOptions, 'sandbox' | 'dryRun' | 'curl'>,
+  { headers: { value: headers }, downloadHeaders: { value: downloadHeaders } }: Settings,
+  gate: Pick<Gate, 'hide'>,
+): Promise<Required<Pick<Gateway, 'headers' | 'downloadHeaders'>>> {
+  const isEmpty = Object.keys({ ...headers, ...downloadHeaders }).length === 0
+  if (options.sandbox || isEmpty) return { headers: {}, downloadHeaders: {} }
+  if (isDryRun(options)) return { headers, downloadHeaders }
+  const { readHeaders } = await import('../../../config/headers.ts')
+  const read = async (sources: typeof headers) => {
+    const found = await readHeaders(context, sources)
+    for (const secret of found.secrets) gate.hide(secret)
+    return found.headers
+  }
+  const downloads = Object.entries(downloadHeaders).map(
+    async ([origin, own]) => [origin, await read(own)] as const,
+  )
+  return { headers: await read(headers), downloadHeaders: Object.fromEntries(await Promise.all(downloads)) }
 }
 
 /**
@@ -188,8 +218,25 @@ async function configuredDestination(options: CommonOptions, settings: Settings)
   const baseUrl = await problems.check(() => configuredBaseUrl(settings))
   if (baseUrl === undefined) await addMissingKey(options, settings, problems)
   problems.throwIfAny()
-  const key = isDryRun(options) ? 'key' : (await settings.apiKey()).value
+  const key = await keyFor(options, settings)
   return { baseUrl: baseUrl!, key, close: async () => {} }
+}
+
+const hasAuthorization = ({ headers }: Pick<Settings, 'headers'>) =>
+  Object.hasOwn(headers.value, 'authorization')
+
+/** The key; empty where a header of the user stands in its place. @throws UsageError where there are both */
+async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: Settings): Promise<string> {
+  if (!hasAuthorization({ headers })) return isDryRun(options) ? 'key' : (await apiKey()).value
+  const location = await keyLocation()
+  if (location === undefined) return ''
+  throw new UsageError(
+    `The header authorization (${headers.source}) and a key (${location.source}) exclude each other.`,
+    {
+      phase: 'config',
+      hint: 'Leave out one of them.',
+    },
+  )
 }
 
 /** Whether there is neither a gateway nor a key: somebody's first call on a machine. */
@@ -226,7 +273,7 @@ export async function addMissingKey(
   settings: Settings,
   problems: ProblemList,
 ): Promise<void> {
-  if (options.sandbox || isDryRun(options)) return
+  if (options.sandbox || isDryRun(options) || hasAuthorization(settings)) return
   try {
     await settings.apiKey()
   } catch (error) {

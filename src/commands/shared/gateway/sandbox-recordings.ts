@@ -36,6 +36,7 @@ const recordFlags = {
   apiKeyFile: '--api-key-file',
   profile: '--profile',
   caFile: '--ca-file',
+  header: '--header',
   allowHttp: '--allow-http',
   connectTimeout: '--connect-timeout',
 } as const
@@ -114,7 +115,7 @@ export async function openRecordings(
     }
   }
   const { record, upstream: address, options } = settings
-  const { networkOptions, readSettings } = await import('./open-gateway.ts')
+  const { networkOptions, ownHeaders, readSettings } = await import('./open-gateway.ts')
   const { locateKey } = await import('../../../config/key.ts')
   const configuration = await readSettings(context, options)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration
@@ -131,9 +132,14 @@ export async function openRecordings(
   const network = await networkOptions(context, configuration)
   const { createUpstream } = await import('../../../gateway/upstream.ts')
   const connectMs = connectTimeout.value ? connectTimeout.value * 1000 : undefined
-  const upstream = createUpstream({ baseUrl, key, clock: context.clock, connectMs, ...network })
+  const headerValues: string[] = []
+  const { headers } = await ownHeaders(context, {}, configuration, {
+    hide: (secret) => void headerValues.push(secret),
+  })
+  const own = { baseUrl, key, headers, clock: context.clock, connectMs }
+  const upstream = createUpstream({ ...own, ...network })
   const { MODELGATE_API_KEY: environmentKey = '' } = context.env
-  const secrets = [environmentKey, key ?? ''].filter((secret) => secret !== '')
+  const secrets = [environmentKey, key ?? '', ...headerValues].filter((secret) => secret !== '')
   const folder = resolve(context.cwd, record)
   const whose =
     key === undefined ? 'the key that each caller sends' : 'the configured key, whatever callers send'

@@ -141,11 +141,11 @@ async function refresh(
     }
     const itsOptions = await optionsForJob(context, options, settings, record)
     const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
-    const { baseUrl, profile } = itsSettings
+    const { baseUrl, baseUrls, profile } = itsSettings
     const here = own.get(profile.value) ?? baseUrl.value
     if (!record.is_sandbox && here !== undefined) {
       const there = URL.parse(record.base_url)?.origin
-      if (there !== here.origin) {
+      if (there !== here.origin && there !== baseUrls.value?.v1beta.origin) {
         skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
         continue
       }

@@ -102,7 +102,9 @@ export async function findNamedJob<
   const stored = given.last ? await lastJob(store) : await store.find(text!)
   const options = await optionsForJob(context, given, configured, stored?.record)
   const settings = options === given ? configured : await readSettings(context, options)
-  const gateway = { isSandbox: given.sandbox === true, baseUrl: settings.baseUrl.value }
+  const { baseUrl, baseUrls } = settings
+  const betaUrl = baseUrls.value?.v1beta
+  const gateway = { isSandbox: given.sandbox === true, baseUrl: baseUrl.value, betaUrl }
   const named = stored === undefined ? unrecorded(text!) : namedJob(stored, gateway)
   return { named, options, settings }
 }

@@ -2,7 +2,7 @@ import type { Context } from '../../../context.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
 import { shellWord } from '../../../files/file-error.ts'
-import { nextCommand, type NextCommand } from '../../../files/next-command.ts'
+import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../files/next-command.ts'
 import type { JobFamily } from '../../../files/jobs/job-record.ts'
 import type { JobStore } from '../../../files/jobs/job-store.ts'
 import { objectOf, objectsOf } from '../../../json.ts'
@@ -31,7 +31,7 @@ type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true; readonl
 
 /** The flags that lead to the same gateway. A job on record knows that it is in the sandbox. */
 function gatewayFlags(
-  { sandbox, profile, baseUrl, apiKeyFile, caFile, allowHttp }: ResumeOptions,
+  { sandbox, profile, baseUrl, apiKeyFile, caFile, header = [], allowHttp }: ResumeOptions,
   isRecorded: boolean,
 ): string[] {
   if (sandbox) return isRecorded ? [] : ['--sandbox']
@@ -40,6 +40,7 @@ function gatewayFlags(
     ...value('--profile', profile),
     ...value('--base-url', baseUrl),
     ...value('--api-key-file', apiKeyFile),
+    ...withoutHeaderValues(header.flatMap((line) => ['--header', line])),
     ...value('--ca-file', caFile),
     ...(allowHttp ? ['--allow-http'] : []),
   ]

@@ -1,6 +1,10 @@
 import { resolve } from 'node:path'
+import { withoutHeaderValues } from '../../../files/next-command.ts'
 import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
+import type { CreatingCommand } from '../../../contract/command-inputs.ts'
+import { creatingCommands } from '../../../contract/commands.ts'
+import { rootOf, type Roots } from '../../../gateway/url.ts'
 import { randomHex, type Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../../errors.ts'
@@ -31,8 +35,7 @@ export interface EndedCall {
   readonly settings: Settings
   readonly gate: Gate
   readonly request: LoggedRequest
-  /** Of the gateway. */
-  readonly baseUrl: URL
+  readonly gateway: Roots
   /** When it began: milliseconds since 1970, and on the monotonic clock. */
   readonly began: { readonly at: number; readonly monotonic: number }
   /** Undefined when nothing came. */
@@ -61,7 +64,7 @@ export async function logCall(context: Context, call: EndedCall): Promise<void> 
 const maxMessage = 2_000
 
 async function entryOf(context: Context, call: EndedCall, isFull: boolean): Promise<LogEntry> {
-  const { options, settings, request, baseUrl, began, document } = call
+  const { options, settings, request, gateway, began, document } = call
   const { clock, terminalId } = context
   const error = errorIn(call.thrown)
   const { body, inputs, reply } = await withoutMedia(context, request, call.reply)
@@ -69,7 +72,7 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
   const fields: Fields = {
     terminal: terminalId,
     sandbox: options.sandbox,
-    origin: options.sandbox ? undefined : baseUrl.origin,
+    origin: options.sandbox ? undefined : rootOf(gateway, endpointPath(request.command)).origin,
     profile,
     model: request.model ?? modelIn(document),
     error: error && {
@@ -85,7 +88,7 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
     inputs: inputs.length === 0 ? undefined : inputs,
   }
   const full: Fields = {
-    arguments: commandLineOf(context).map((word) => shownWord(call.gate, word)),
+    arguments: withoutHeaderValues(commandLineOf(context)).map((word) => shownWord(call.gate, word)),
     read_stdin: hasReadInput(context) || undefined,
     prompt: body && promptOf(body),
     request: body,
@@ -126,6 +129,8 @@ function mayHoldMedia(value: unknown): boolean {
   if (typeof value === 'string') return value.length >= 256 && !/\s/.test(value.slice(0, 256))
   return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldMedia)
 }
+
+const endpointPath = (command: string) => creatingCommands[command as CreatingCommand]?.endpoint.path ?? ''
 
 type Fields = { readonly [Name in keyof LogEntry]?: LogEntry[Name] | undefined }
 

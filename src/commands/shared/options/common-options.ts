@@ -37,6 +37,7 @@ export interface CommonOptions {
   maxRetries?: string
   retry?: string
   caFile?: string
+  header?: string[]
   allowHttp?: true
 }
 
@@ -103,6 +104,10 @@ export function addCommonOptions(program: Command): void {
         '--progress-timeout <seconds>',
         `limit between meaningful events (${defaultSeconds.progress})`,
       ),
+      new Option(
+        '--header <line>',
+        "header for the gateway: 'Name: value', @file or env:NAME (repeatable)",
+      ).argParser(collect),
       new Option('--ca-file <file>', 'certificate authority to trust (PEM)'),
       new Option('--allow-http', 'allow a clear-text base URL on another host'),
     ],
@@ -125,7 +130,7 @@ export function commandLineOf(context: object): readonly string[] {
 }
 
 /** Whether the request is printed instead of sent. */
-export function isDryRun({ dryRun, curl }: CommonOptions): boolean {
+export function isDryRun({ dryRun, curl }: Pick<CommonOptions, 'dryRun' | 'curl'>): boolean {
   return dryRun === true || curl === true
 }
 

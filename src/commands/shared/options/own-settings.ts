@@ -12,7 +12,7 @@ import type { CommonOptions } from './common-options.ts'
  * @throws ConfigError listing everything that is wrong
  */
 export async function ownSettings(context: Context, options: CommonOptions): Promise<Settings> {
-  const { caFile, allowHttp, connectTimeout, timeout, quiet } = options
+  const { caFile, header, allowHttp, connectTimeout, timeout, quiet } = options
   const written = objectOf((await findUserFile(context))?.content)
   const chosen = options.profile ?? (context.env[settingTable.profile.env!] || written['profile'])
   const name = typeof chosen === 'string' ? chosen : settingTable.profile.default
@@ -24,7 +24,7 @@ export async function ownSettings(context: Context, options: CommonOptions): Pro
   const profile = isThere ? name : settingTable.profile.default
   const settings = await resolveSettings(
     context,
-    { profile, caFile, allowHttp, connectTimeout, timeout, quiet },
+    { profile, caFile, header, allowHttp, connectTimeout, timeout, quiet },
     { withProject: false },
   )
   const own = { ...settings, profile: { ...settings.profile, value: name } }

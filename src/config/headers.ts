@@ -1,0 +1,119 @@
+import type { Context } from '../context.ts'
+import { ConfigError, ModelgateError } from '../errors.ts'
+import { readInputFile } from '../files/input-file.ts'
+import { isObject, type JsonObject } from '../json.ts'
+import { isLoopback } from '../loopback.ts'
+import { minHiddenLength } from '../limits.ts'
+import { hiddenValue } from '../files/next-command.ts'
+import { mappingSchema, type Report } from './mapping-schema.ts'
+import { quoted } from './quoted.ts'
+
+/** Headers by their names in lower case: a value, `@FILE` or `env:NAME`. */
+export type HeaderSources = Readonly<Record<string, string>>
+
+/** Headers by the origin that they are sent to. */
+export type DownloadHeaders = Readonly<Record<string, HeaderSources>>
+
+const problem = 'must map names of headers to values'
+
+/** A mapping, or a list of lines `Name: value`. */
+export const headerSources = mappingSchema<HeaderSources, JsonObject | readonly string[]>(
+  problem,
+  (given, report) =>
+    parseHeaders(Array.isArray(given) ? given.map(splitLine) : Object.entries(given), report),
+  (value): value is JsonObject | readonly string[] => isObject(value) || Array.isArray(value),
+)
+
+function splitLine(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':')
+  return colon === -1 ? ['', ''] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
+}
+
+export const downloadHeaders = mappingSchema('must map origins to headers', (mapping, report) => {
+  const found = Object.create(null) as Record<string, HeaderSources>
+  for (const [origin, headers] of Object.entries(mapping)) {
+    const url = URL.parse(origin)
+    const isOrigin = url !== null && url.origin === origin.replace(/\/$/, '')
+    const inside: Report = (keys, ...rest) => report([origin, ...keys], ...rest)
+    if (!isOrigin || (url.protocol !== 'https:' && !isLoopback(url.hostname))) {
+      inside([], 'must be an origin such as https://files.example')
+    } else if (isObject(headers)) found[url.origin] = parseHeaders(Object.entries(headers), inside)
+    else inside([], problem, headers)
+  }
+  return found
+})
+
+/** The name of a header (RFC 9110, section 5.6.2). */
+const token = /^[!#$%&'*+.^`|~\w-]+$/
+
+/** Headers of the connection, of the body, and those that this program sets. */
+const own =
+  /^(?:host|connection|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|content-.*|accept-encoding|idempotency-key)$/
+
+function parseHeaders(entries: readonly (readonly [string, unknown])[], report: Report): HeaderSources {
+  const found = Object.create(null) as Record<string, string>
+  for (const [given, value] of entries) {
+    const name = given.toLowerCase()
+    const wrong = Object.hasOwn(found, name) ? `has ${name} twice` : problemOf(name, value)
+    if (wrong === undefined) found[name] = String(value)
+    else report([], wrong)
+  }
+  return found
+}
+
+/** What is wrong with a header, as a clause. A value may be a secret: it is never quoted. */
+function problemOf(name: string, value: unknown): string | undefined {
+  if (!token.test(name))
+    return name === '' ? "takes 'Name: value'" : `cannot set ${quoted(name)}: it is not the name of a header`
+  if (own.test(name)) return `cannot set ${name}: the program sets it by itself`
+  if (typeof value !== 'string' || value === '') return `has no value for ${name}`
+  if (value === hiddenValue) return `has ${hiddenValue} for ${name}: write the value in its place`
+  return valueProblem(name, value)
+}
+
+function valueProblem(name: string, value: string): string | undefined {
+  const isRight = /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+  return isRight ? undefined : `has a line break or another character in ${name} that no header can have`
+}
+
+const maxValueBytes = 65_536
+
+/**
+ * The values of headers, those of files and variables read.
+ * @returns also the values that are hidden wherever they appear: those from files and variables, of 16 characters or more
+ * @throws ConfigError, ModelgateError for a value that cannot be had
+ */
+export async function readHeaders(
+  context: Context,
+  sources: HeaderSources,
+): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly secrets: readonly string[] }> {
+  const headers: Record<string, string> = {}
+  const secrets: string[] = []
+  for (const [name, source] of Object.entries(sources)) {
+    const value = await valueOf(context, name, source)
+    headers[name] = value
+    if (value !== source && value.length >= 2 * minHiddenLength) secrets.push(value)
+  }
+  return { headers, secrets }
+}
+
+async function valueOf(context: Context, name: string, source: string): Promise<string> {
+  const [, variable] = /^env:(.+)$/.exec(source) ?? []
+  if (variable === undefined && !source.startsWith('@')) return source
+  const value =
+    variable === undefined ? await contentOf(context, name, source.slice(1)) : context.env[variable]?.trim()
+  const from = variable === undefined ? source : `the variable ${variable}`
+  const wrong = value ? valueProblem(name, value) : `has no value for ${name}`
+  if (wrong === undefined) return value!
+  throw new ConfigError(`The headers: ${from} ${wrong}.`)
+}
+
+async function contentOf(context: Context, name: string, path: string): Promise<string> {
+  const bytes = await readInputFile(context, path, { maxBytes: maxValueBytes })
+  if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8').trim()
+  throw bytes.amend({
+    code: 'config_invalid',
+    message: `The header ${name}: ${bytes.message}`,
+    phase: 'config',
+  })
+}

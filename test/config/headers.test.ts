@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { readHeaders } from '../../src/config/headers.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { ModelgateError } from '../../src/errors.ts'
+import { configPlace } from '../support/config-place.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+
+const messageOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'taken',
+    (error: ModelgateError) => `${error.exitCode}: ${error.message}`,
+  )
+
+const own = 'the program sets it by itself'
+
+test.each([
+  ['Host: a', `cannot set host: ${own}`],
+  ['Connection: close', `cannot set connection: ${own}`],
+  ['Transfer-Encoding: chunked', `cannot set transfer-encoding: ${own}`],
+  ['TE: trailers', `cannot set te: ${own}`],
+  ['Trailer: x', `cannot set trailer: ${own}`],
+  ['Upgrade: h2c', `cannot set upgrade: ${own}`],
+  ['Expect: 100-continue', `cannot set expect: ${own}`],
+  ['Keep-Alive: 5', `cannot set keep-alive: ${own}`],
+  ['Proxy-Authorization: x', `cannot set proxy-authorization: ${own}`],
+  ['Content-Type: text/plain', `cannot set content-type: ${own}`],
+  ['Accept-Encoding: gzip', `cannot set accept-encoding: ${own}`],
+  ['Idempotency-Key: 1', `cannot set idempotency-key: ${own}`],
+  ['a b: c', 'cannot set "a b": it is not the name of a header'],
+  ['no colon, but a secret', "takes 'Name: value'"],
+  ['x-empty:', 'has no value for x-empty'],
+  ['x-lines: one\r\ntwo: 2', 'has a line break or another character in x-lines that no header can have'],
+  ['x-left: <value>', 'has <value> for x-left: write the value in its place'],
+])('--header %j is refused, and its value is not quoted', async (line, problem) => {
+  const { context } = configPlace()
+  expect(await messageOf(resolveSettings(context, { header: [line] }))).toBe(`2: --header ${problem}.`)
+})
+
+test('the same name twice is refused', async () => {
+  const header = ['X-Tenant: blue', 'x-tenant: red']
+  const { context } = configPlace()
+  expect(await messageOf(resolveSettings(context, { header }))).toBe('2: --header has x-tenant twice.')
+})
+
+test('a project file can set none', async () => {
+  const { context } = configPlace({ project: 'headers: { X-Tenant: blue }' })
+  expect(await messageOf(resolveSettings(context))).toContain('headers cannot be set in a project file')
+})
+
+test('headers of all places are sent together, and the nearer value of a name wins', async () => {
+  const { context, scrub } = configPlace({
+    user: 'headers: { A: user, B: user, C: user, D: "@keys/d" }\nprofiles: { default: { headers: { B: profile } } }',
+    env: { MODELGATE_HEADERS: 'c: environment\n\n' },
+  })
+  const { headers } = await resolveSettings(context, { header: ['A: flag'] })
+  expect({ ...headers.value, d: scrub(headers.value['d']!) }).toEqual({
+    a: 'flag',
+    b: 'profile',
+    c: 'environment',
+    d: '@HOME/.config/modelgate/keys/d',
+  })
+})
+
+test('a value may be in a file or a variable, and is a secret if it has 16 characters', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { token: 'a-token-of-22-characters\n', bad: 'two\nlines' })
+  const context = testContext({ cwd, env: { SHORT: 'openai', LONG: 'exactly-16-chars' } })
+  const sources = {
+    a: 'openai',
+    b: `@${cwd}/token`,
+    c: 'env:SHORT',
+    d: 'env:LONG',
+    e: 'written-out-and-long',
+  }
+  expect(await readHeaders(context, sources)).toEqual({
+    headers: {
+      a: 'openai',
+      b: 'a-token-of-22-characters',
+      c: 'openai',
+      d: 'exactly-16-chars',
+      e: 'written-out-and-long',
+    },
+    secrets: ['a-token-of-22-characters', 'exactly-16-chars'],
+  })
+  expect(await messageOf(readHeaders(context, { x: 'env:NONE' }))).toBe(
+    '2: The headers: the variable NONE has no value for x.',
+  )
+  expect(await messageOf(readHeaders(context, { x: `@${cwd}/bad` }))).toContain('a line break')
+  expect(await messageOf(readHeaders(context, { x: `@${cwd}/none` }))).toMatch(/^10: The header x: /)
+})
+
+test.each([
+  ['{ "https://a.example/path": { x: y } }', 'must be an origin such as https://files.example'],
+  ['{ "http://a.example": { x: y } }', 'must be an origin such as https://files.example'],
+  ['{ "https://a.example": { host: y } }', `cannot set host: ${own}`],
+  ['{ "https://a.example": y }', 'must map names of headers to values'],
+])('download_headers: %s is refused', async (written, problem) => {
+  const { context } = configPlace({ user: `download_headers: ${written}` })
+  expect(await messageOf(resolveSettings(context))).toContain(problem)
+})
