@@ -24,7 +24,8 @@ export const headerSources = mappingSchema<HeaderSources, JsonObject | readonly 
   (value): value is JsonObject | readonly string[] => isObject(value) || Array.isArray(value),
 )
 
-function splitLine(line: string): [name: string, value: string] {
+function splitLine(given: unknown): [name: string, value: string] {
+  const line = String(given)
   const colon = line.indexOf(':')
   return colon === -1 ? ['', ''] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
 }

@@ -134,7 +134,9 @@ export const headers: Kind<HeaderSources> = {
   // Loaded only where there are any.
   schema: async () => (await import('./headers.ts')).headerSources,
   fromText: (value) => value.split(/\r?\n/).filter((part) => part.trim() !== ''),
-  json: { anyOf: [sources, { type: 'array', items: { type: 'string', pattern: ':' } }] },
+  json: {
+    anyOf: [sources, { type: 'array', items: { type: 'string', pattern: String.raw`^[^\s:]+:\s*\S` } }],
+  },
   locate: located,
 }
 

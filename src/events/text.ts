@@ -104,7 +104,7 @@ export const failureFields = (noun: 'image' | 'video') => ({
 
 /** A field of the request that a result does not fulfil. */
 export type Mismatch = Infer<typeof mismatch.schema>
-export const mismatch = define(
+const mismatch = define(
   'mismatch',
   object({
     index: count('number of the image or video'),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readHeaders } from '../../src/config/headers.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { ModelgateError } from '../../src/errors.ts'
+import type { ModelgateError } from '../../src/errors.ts'
 import { configPlace } from '../support/config-place.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'

@@ -120,7 +120,7 @@ describe('bash', () => {
     ],
     [
       ['modelgate', 'sandbox', '-'],
-      '--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help'.split(
+      '--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --header --ca-file --allow-http -h --help'.split(
         ' ',
       ),
     ],
