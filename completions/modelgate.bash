@@ -167,7 +167,7 @@ _modelgate() {
       'log') flags="-n --limit --since --grep --command --json --jsonl -h --help" ;;
       'log show') flags="--json --jsonl -h --help" ;;
       'log clear') flags="--before --json --force --jsonl -h --help" ;;
-      'models') flags="--remote -V --version --json --dry-run --sandbox --curl --jsonl --raw -q --quiet --debug --no-stdin --no-input --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --header --ca-file --allow-http -h --help" ;;
+      'models') flags="--known -V --version --json --dry-run --sandbox --curl --jsonl --raw -q --quiet --debug --no-stdin --no-input --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --header --ca-file --allow-http -h --help" ;;
       'auth') flags="--json --base-url --api-key-file --profile --timeout --connect-timeout --header --ca-file --allow-http -h --help" ;;
       'auth login') flags="--no-check --api-key-file --profile --timeout --connect-timeout --header --ca-file --allow-http -h --help" ;;
       'auth status') flags="--check --json --base-url --api-key-file --profile --timeout --connect-timeout --header --ca-file --allow-http -h --help" ;;

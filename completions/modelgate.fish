@@ -916,7 +916,7 @@ complete -c modelgate -n '__modelgate_is log clear' -l json -d 'print one JSON d
 complete -c modelgate -n '__modelgate_is log clear' -l force -d 'overwrite an existing file'
 complete -c modelgate -n '__modelgate_is log clear' -l jsonl -d 'print one JSON event a line as things happen'
 complete -c modelgate -n '__modelgate_is log clear' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is models' -l remote -d 'ask the gateway for its models'
+complete -c modelgate -n '__modelgate_is models' -l known -d 'show the built-in table, and ask no gateway'
 complete -c modelgate -n '__modelgate_is models' -s V -l version -d 'print the version'
 complete -c modelgate -n '__modelgate_is models' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is models' -l dry-run -d 'print the exact request and send nothing'

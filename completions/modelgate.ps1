@@ -850,7 +850,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'models' = [ordered]@{
-            '--remote' = 'ask the gateway for its models'
+            '--known' = 'show the built-in table, and ask no gateway'
             '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'

@@ -4,18 +4,19 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { ModelsDocument } from '../events/model.ts'
 import { outputVersion } from '../events/output-schema.ts'
-import { modelListRequest } from '../gateway/model-list.ts'
-import { describeModels, listModels, type ModelsRequest } from '../operations/list-models.ts'
+import { isMissing, modelListRequest } from '../gateway/model-list.ts'
+import { describeModels, listModels } from '../operations/list-models.ts'
 import { createGate, type Gate } from '../output/gate.ts'
+import type { Output } from '../output/output.ts'
 import { modelReport, modelTable } from '../output/model-table.ts'
 import { createProblemList } from '../problems.ts'
-import { type CommonOptions, isDryRun, refuseOptions } from './shared/options/common-options.ts'
+import { type CommonOptions, refuseOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { openOutput, runOperation } from './shared/call/run-operation.ts'
 
 interface ModelsOptions extends CommonOptions {
-  remote?: true
+  known?: true
 }
 
 /** The common options that do not apply to this command. */
@@ -24,71 +25,85 @@ const refused: ReadonlySet<string> = new Set(
 )
 
 const modelsExamples: readonly Example[] = [
-  ['modelgate models', 'what is known, without a gateway'],
+  ['modelgate models', 'what the gateway lists'],
   ['modelgate models gpt-image-2', 'all limits of one model'],
-  ['modelgate models --remote', 'what the gateway lists'],
+  ['modelgate models --known', 'what is known without a gateway'],
   ['modelgate models --json | jq -r ".models[].id"'],
 ]
 
-/** `modelgate models`: the models that are known, or that the gateway lists, with their limits. */
+/** `modelgate models`: the models that the gateway lists, or that are known, with their limits. */
 export function registerModels(command: Command, context: Context): void {
   addExamples(command, modelsExamples)
   command
     .argument('[id]', 'a model: shows all that is known of it')
-    .addOption(new Option('--remote', 'ask the gateway for its models'))
+    .addOption(new Option('--known', 'show the built-in table, and ask no gateway'))
   refuseOptions(command, refused)
   command.action(async (id: string | undefined, _: unknown, self: Command) =>
     showModels(context, self.optsWithGlobals<ModelsOptions>(), id),
   )
 }
 
+const noList = 'The gateway does not list its models: these are those that are known here.'
+const noGateway = 'No gateway is set up: these are the models that are known here.'
+
 /** @throws UsageError; AlreadyReported for a failure of the gateway */
 async function showModels(context: Context, options: ModelsOptions, id: string | undefined): Promise<void> {
   const problems = createProblemList()
   const settings = await problems.check(() => readSettings(context, options))
-  await problems.check(() => checkOptions(options, id))
+  const isKnown = options.known === true || id !== undefined
+  await problems.check(() => checkOptions(options, id, isKnown))
   problems.throwIfAny()
-  const request = { id, configured: settings!.families.value }
-  await (options.remote ? showRemote : showKnown)(context, options, settings!, request)
+  const isAsked = !isKnown && (options.sandbox === true || settings!.baseUrl.value !== undefined)
+  await (isAsked ? showListed : showKnown)(context, options, settings!, id)
 }
 
-function checkOptions({ remote, raw, dryRun, curl }: ModelsOptions, id: string | undefined): void {
+function checkOptions({ raw, dryRun, curl }: ModelsOptions, id: string | undefined, isKnown: boolean): void {
   if (id === '') throw new UsageError('The id of the model is empty.')
   const flags = { '--raw': raw, '--dry-run': dryRun, '--curl': curl }
   const given = Object.entries(flags).flatMap(([flag, isGiven]) => (isGiven ? [flag] : []))
-  if (remote || given.length === 0) return
-  throw new UsageError(given.map((flag) => `${flag} needs --remote: without it no gateway is asked.`))
+  if (!isKnown || given.length === 0) return
+  const other = id === undefined ? '--known' : 'an id'
+  throw new UsageError(
+    given.map((flag) => `${flag} shows what the gateway is asked, and with ${other} it is not.`),
+  )
 }
 
 async function showKnown(
   context: Context,
   options: ModelsOptions,
   settings: Settings,
-  request: ModelsRequest,
+  id: string | undefined,
 ): Promise<void> {
   const gate = createGate(context)
-  const document = describeModels(request, context.clock.now())
+  const warnings = options.known || id !== undefined ? [] : [noGateway]
+  const document = describeModels({ id, configured: settings.families.value }, context.clock.now(), warnings)
   const output = await openOutput(context, options, settings, gate, { result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command: 'models', model: request.id ?? null })
-  for (const model of document.models) output.event({ type: 'model-list', model })
-  print(context, options, settings, gate, request, document)
+  output.event({ type: 'start', version: outputVersion, command: 'models', model: id ?? null })
+  tell(output, document)
+  print(context, options, settings, gate, id, document)
   await output.end(document)
 }
 
-async function showRemote(
-  context: Context,
-  options: ModelsOptions,
-  settings: Settings,
-  request: ModelsRequest,
-): Promise<void> {
+function tell(output: Pick<Output, 'event'>, { models, warnings }: ModelsDocument): void {
+  for (const model of models) output.event({ type: 'model-list', model })
+  for (const message of warnings) output.event({ type: 'warning-add', message })
+}
+
+/** Those of the gateway, or those that are known where it has no list. */
+async function showListed(context: Context, options: ModelsOptions, settings: Settings): Promise<void> {
+  const configured = settings.families.value
   await runOperation(context, options, settings, {
     streamed: false,
     describeRequest: (gateway) => ({ request: modelListRequest(gateway), content: { body: undefined } }),
     output: () => ({ result: 'job' }),
     async operation(call, gate) {
-      const outcome = await listModels(call, request)
-      if (outcome.kind === 'ended' && !isDryRun(options))
-        print(context, options, settings, gate, request, outcome.document)
+      let outcome = await listModels(call, configured)
+      if (outcome.kind === 'failed' && isMissing(outcome.error) && !options.raw) {
+        const document = describeModels({ id: undefined, configured }, context.clock.now(), [noList])
+        tell(call.listener, document)
+        outcome = { kind: 'ended', document }
+      }
+      if (outcome.kind === 'ended') print(context, options, settings, gate, undefined, outcome.document)
       return outcome
     },
   })
@@ -100,7 +115,7 @@ function print(
   { json, jsonl, raw }: ModelsOptions,
   { quiet }: Settings,
   gate: Gate,
-  { id }: ModelsRequest,
+  id: string | undefined,
   { models }: ModelsDocument,
 ): void {
   if (json || jsonl || raw) return

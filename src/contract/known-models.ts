@@ -31,22 +31,34 @@ const publicModels: readonly (readonly [id: string, family: FamilyId, retires?: 
   ['sora-2-pro', 'video-model-remix', '2026-09-24'],
 ]
 
-/** The stand-ins of the specification are model ids, too: each the name of its family. */
-const standIns: readonly FamilyId[] = [
-  'image-model-a',
-  'image-model-a-mini',
-  'image-model-b',
-  'image-model-c',
-  'video-model-remix',
-]
+/** Public ids without a family, by the day on which their vendor retires them (its own notices, November 2026). */
+const retiring: Readonly<Record<string, string>> = {
+  '2026-03-09': 'gemini-3-pro-preview',
+  '2026-05-25': 'gemini-3.1-flash-lite-preview',
+  '2026-06-01': 'gemini-2.0-flash gemini-2.0-flash-lite',
+  '2026-06-25': 'gemini-3.1-flash-image-preview gemini-3-pro-image-preview',
+  '2026-06-30': 'veo-2.0-generate-001 veo-3.0-generate-001 veo-3.0-fast-generate-001',
+  '2026-07-23':
+    'gpt-5-chat-latest gpt-5-codex gpt-5.1-chat-latest gpt-5.1-codex gpt-5.1-codex-max gpt-5.1-codex-mini gpt-5.2-codex o3-deep-research o4-mini-deep-research computer-use-preview',
+  '2026-08-17': 'imagen-4.0-generate-001 imagen-4.0-fast-generate-001 imagen-4.0-ultra-generate-001',
+  '2026-10-02': 'gemini-2.5-flash-image',
+  '2026-10-23': 'gpt-3.5-turbo gpt-4 gpt-4-turbo gpt-4.1-nano o1 o1-pro o3-mini o4-mini',
+  '2026-12-01': 'gemini-2.5-pro gemini-2.5-flash',
+  '2026-12-11':
+    'gpt-5-2025-08-07 gpt-5-mini-2025-08-07 gpt-5-nano-2025-08-07 gpt-5-pro-2025-10-06 o3-2025-04-16 o3-pro-2025-06-10',
+  '2027-05-07': 'gemini-3.1-flash-lite',
+}
 
 /** Every model that is known without a configuration. */
 const builtIn: readonly Model[] = [
   ...publicModels.map(([id, family, retires]) => known(id, familyCalled(family), retires)),
-  ...standIns.map((id) => known(id, familyCalled(id))),
+  ...Object.entries(retiring).flatMap(([day, ids]) => ids.split(' ').map((id) => known(id, undefined, day))),
 ]
 
-function known(id: string, family: Family, retires?: string): Model {
+/** The stand-ins of the specification, each the name of its family, are taken for models, too. */
+const standIns = families.filter(({ id }) => /-model-/.test(id)).map((family) => known(family.id, family))
+
+function known(id: string, family: Family | undefined, retires?: string): Model {
   return { id, family, retires, source: 'built-in' }
 }
 
@@ -62,7 +74,8 @@ export function knownModels(configured: ModelFamilies = {}): readonly Model[] {
  */
 export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
   const plain = withoutDate(id)
-  const found = builtIn.find((model) => model.id === id) ?? builtIn.find((model) => model.id === plain)
+  const all = [...builtIn, ...standIns]
+  const found = all.find((model) => model.id === id) ?? all.find((model) => model.id === plain)
   const name = [id, plain].find((candidate) => Object.hasOwn(configured, candidate))
   if (name !== undefined) {
     return { id, family: configured[name] ?? undefined, retires: found?.retires, source: 'configuration' }
@@ -97,10 +110,8 @@ export function nearestModel({ id, source }: Model, configured: ModelFamilies): 
   if (source !== undefined) return undefined
   const bare = id.slice(id.lastIndexOf('/') + 1)
   if (modelCalled(bare, configured).source !== undefined) return bare
-  return nearestName(
-    bare,
-    knownModels(configured).map((model) => model.id),
-  )
+  const ids = knownModels(configured).flatMap((model) => (model.family === undefined ? [] : model.id))
+  return nearestName(bare, ids)
 }
 
 /**

@@ -85,7 +85,7 @@ export type ModelsDocument = Infer<typeof modelsDocument>
 export const modelsDocument = object({
   version,
   command: oneOf(['models'], 'the command that ran'),
-  gateway: textOrNull('address of the gateway that was asked; null without --remote'),
+  gateway: textOrNull('address of the gateway that was asked; null where none was'),
   models: list(model.reference, 'the models'),
   request_id: textOrNull('id of the request'),
   warnings,

@@ -58,7 +58,7 @@ export async function fetchModels(gateway: Gateway, onPage?: (text: string) => v
 }
 
 /** No such path, or no such method on it. */
-function isMissing(error: unknown): error is ModelgateError {
+export function isMissing(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && [404, 405, 501].includes(error.facts.httpStatus ?? 0)
 }
 

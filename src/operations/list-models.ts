@@ -23,36 +23,30 @@ export interface ModelsRequest {
 /**
  * What is known of models without asking a gateway.
  * @param now milliseconds since 1970
+ * @param warnings why they are not those of the gateway
  */
-export function describeModels({ id, configured }: ModelsRequest, now: number): ModelsDocument {
+export function describeModels(
+  { id, configured }: ModelsRequest,
+  now: number,
+  warnings: readonly string[] = [],
+): ModelsDocument {
   const entries =
     id === undefined
       ? knownModels(configured).map((model) => describe(model, now))
-      : [describeOne({ id, configured }, now)]
-  return documentOf(entries, { gateway: null, request_id: null, warnings: [] })
+      : [describeOne(id, configured, now)]
+  return documentOf(entries, { gateway: null, request_id: null, warnings })
 }
 
 /** Asks the gateway for its models, and adds what is known of each. */
-export async function listModels(
-  call: Call,
-  { id, configured }: ModelsRequest,
-): Promise<Outcome<ModelsDocument>> {
+export async function listModels(call: Call, configured: ModelFamilies): Promise<Outcome<ModelsDocument>> {
   const { gateway, listener, context } = call
   let document: ModelsDocument | undefined
   const work = async () => {
-    listener.event({ type: 'start', version: outputVersion, command: 'models', model: id ?? null })
+    listener.event({ type: 'start', version: outputVersion, command: 'models', model: null })
     const { models, requestId, isCut } = await fetchModels(gateway, listener.raw)
     const now = context.clock.now()
-    const listed = models.find((model) => model.id === id)
-    const entries =
-      id === undefined
-        ? models.map((model) => describe(modelCalled(model.id, configured), now, model))
-        : [describeOne({ id, configured }, now, listed)]
-    const isUnlisted = id !== undefined && listed === undefined
-    const warnings = [
-      ...(isCut ? ['The gateway lists more models than are shown.'] : []),
-      ...(isUnlisted ? [`The gateway does not list ${JSON.stringify(id)}.`] : []),
-    ]
+    const entries = models.map((model) => describe(modelCalled(model.id, configured), now, model))
+    const warnings = isCut ? ['The gateway lists more models than are shown.'] : []
     document = documentOf(entries, { gateway: gateway.baseUrl.href, request_id: requestId, warnings })
     for (const model of entries) listener.event({ type: 'model-list', model })
     for (const message of warnings) listener.event({ type: 'warning-add', message })
@@ -76,14 +70,10 @@ function documentOf(
 }
 
 /** In full: an unknown model with the rules for every model, and the nearest known one. */
-function describeOne(
-  { id, configured }: ModelsRequest & { readonly id: string },
-  now: number,
-  listed?: ListedModel,
-): ModelEntry {
+function describeOne(id: string, configured: ModelFamilies, now: number): ModelEntry {
   const model = modelCalled(id, configured)
   const nearest = nearestModel(model, configured) ?? null
-  return { ...describe(model, now, listed), nearest, endpoints: limitsOf(model.family) }
+  return { ...describe(model, now), nearest, endpoints: limitsOf(model.family) }
 }
 
 function describe(model: Model, now: number, listed?: ListedModel): ModelEntry {
@@ -126,7 +116,11 @@ function limitsOf(family: Family | undefined): ModelEntry['endpoints'] {
   return endpoints.flatMap(({ name, fields }) => {
     const own = family === undefined ? {} : family.endpoints[name!]
     if (own === undefined) return []
-    const limits = Object.entries(fields).flatMap(([field, wide]) => limitOf(field, wide, own[field]) ?? [])
+    // Partial images come only in a stream.
+    const isStreamed = own['stream'] !== false
+    const limits = Object.entries(fields).flatMap(([field, wide]) =>
+      isStreamed || field !== 'partial_images' ? (limitOf(field, wide, own[field]) ?? []) : [],
+    )
     return [{ command: name!, limits }]
   })
 }

@@ -54,7 +54,11 @@ export function assertServed({ name }: Endpoint, { id, family }: Model): void {
 }
 
 /** Every model that the sandbox has rules or answers of its own for; it answers to any other name as well. */
-const listed: readonly string[] = [...textModels, videoModel, ...knownModels()].map(({ id }) => id)
+const listed: readonly string[] = [
+  ...textModels,
+  videoModel,
+  ...knownModels().filter(({ family }) => family !== undefined),
+].map(({ id }) => id)
 
 /**
  * `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks. OpenAI's has one page.

@@ -209,7 +209,6 @@ test.each([
   ['generate', ['hi'], ', MODELGATE_API_KEY, MODELGATE_TEXT_MODEL'],
   ['image create', ['A boat'], ', MODELGATE_API_KEY, MODELGATE_IMAGE_MODEL'],
   ['video generate', ['A boat'], ', MODELGATE_API_KEY, MODELGATE_VIDEO_MODEL'],
-  ['models', ['--remote'], ', MODELGATE_API_KEY'],
 ])('a newcomer to %s gets three lines with the three ways on', async (command, argv, variables) => {
   const { code, out, err } = await runMain([...command.split(' '), ...argv], { cwd: temporaryFolder() })
   expect({ code, out }).toEqual({ code: 2, out: '' })

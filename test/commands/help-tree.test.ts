@@ -108,7 +108,7 @@ describe('help --json', () => {
     const limits = (flag: string, family: string) =>
       optionCalled('image create', flag).limits.find((limit) => limit.family === family)
     expect(limits('--size', 'image-model-c')).toMatchObject({
-      models: ['dall-e-3', 'image-model-c'],
+      models: ['dall-e-3'],
       limit: { taken: true, values: ['1024x1024', '1792x1024', '1024x1792'] },
     })
     expect(limits('--size', 'gpt-image-2')).toMatchObject({

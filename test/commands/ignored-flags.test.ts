@@ -65,7 +65,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   log: [['--since', '2h', '--grep', 'x', '--command', 'image', '-m', 'x', '-n', '3']],
   'log show': [['1']],
   'log clear': [['--before', '2h'], ['--force']],
-  models: [['--remote'], ['gpt-image-2', '--remote']],
+  models: [[], ['--known'], ['gpt-image-2']],
   'auth login': [[], ['--api-key-file', 'key.txt']],
   'auth status': [['--check']],
   'auth logout': [[]],

@@ -17,6 +17,10 @@ test.each([
   ['dall-e-3', 'image-model-c', '2026-05-12'],
   ['dall-e-2', 'image-model-b', '2026-05-12'],
   ['sora-2', 'video-model-remix', '2026-09-24'],
+  ['gemini-2.5-flash', undefined, '2026-12-01'],
+  ['gemini-2.5-flash-image', undefined, '2026-10-02'],
+  ['veo-3.0-generate-001', undefined, '2026-06-30'],
+  ['gpt-5-2025-08-07', undefined, '2026-12-11'],
   ['image-model-a', 'image-model-a', undefined],
   ['video-model-remix', 'video-model-remix', undefined],
 ])('%s is of %s and retires on %s', (id, family, retires) => {

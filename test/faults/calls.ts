@@ -270,8 +270,8 @@ export const calls: readonly Call[] = [
   },
   {
     ...program,
-    name: 'models --remote',
-    argv: ['models', '--remote'],
+    name: 'models',
+    argv: ['models'],
     exchanges: [modelList],
     leaves: { stdout: 'some-model\t\t\t\t\t\n', files: {} },
   },

@@ -40,7 +40,7 @@ export const goldenCalls: Readonly<Record<string, readonly string[]>> = {
   'a video': ['video', 'generate', ...film],
   'a remixed video': ['video', 'remix', 'video_sandbox_source', ...film],
   'a status': ['video', 'status', 'video_sandbox_source', '--json'],
-  'the models': ['models', '--remote', '--json'],
+  'the models': ['models', '--json'],
 }
 
 /** A local gateway for one call. */

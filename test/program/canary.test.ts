@@ -79,7 +79,7 @@ const groups: readonly [
     ['none', 'failed', 'refused'],
   ],
   [
-    [`${image} --sidecar -o out.png`, 'inspect out.png', 'usage', 'models --remote'],
+    [`${image} --sidecar -o out.png`, 'inspect out.png', 'usage', 'models'],
     ['--debug', '--json'],
     ['none', 'refused'],
   ],

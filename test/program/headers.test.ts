@@ -49,7 +49,7 @@ const both = ['openai', token]
 
 test.each<[string, readonly ServerReply[], readonly string[]]>([
   ['respond', [answer], ['respond', '--no-stream', 'Hi']],
-  ['models', [models], ['models', '--remote']],
+  ['models', [models], ['models']],
   ['doctor', [models, models], ['doctor']],
   [
     'image create, and the download from the gateway',

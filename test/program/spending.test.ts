@@ -93,7 +93,7 @@ describe('MODELGATE_MAX_CREATES', () => {
     expect((await call(['video', 'status', '--last'], env)).code).toBe(0)
     expect((await call(['video', 'list', '--refresh'], env)).code).toBe(0)
     expect((await call(text('--dry-run'), env)).code).toBe(0)
-    expect((await call(['models', '--remote'], env)).code).toBe(0)
+    expect((await call(['models'], env)).code).toBe(0)
     expect(lines().filter(({ count }) => count)).toHaveLength(1)
   })
 

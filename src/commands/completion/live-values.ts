@@ -121,7 +121,7 @@ async function models(place: Place, [word = '']: readonly string[]): Promise<Liv
     ...used.map((value) => ({ value, about: 'used lately' })),
     ...families.map((value) => ({ value, about: 'configured' })),
     ...known
-      .filter(({ family }) => ofKind(family?.kind))
+      .filter(({ family }) => family !== undefined && ofKind(family.kind))
       .map(({ id, family }) => ({ value: id, about: family?.about ?? '' })),
   ]
 }

@@ -282,7 +282,7 @@ test('of a reply that is nested too deeply to be written only the text is kept',
 test.each<[string, readonly string[]]>([
   ['a dry run', ['generate', '-m', 'm', '--dry-run', 'Hello']],
   ['a mistake', ['generate', '-m', 'm', '--no-such', 'Hello']],
-  ['a list of models', ['models', '--remote']],
+  ['a list of models', ['models']],
   ['a missing file', ['generate', '-m', 'm', '-a', 'none.png', 'Hello']],
 ])('%s is not in the log', async (_, words) => {
   const { run, home } = await place()

@@ -52,7 +52,7 @@ export async function checkGateway(
   try {
     const listener = { event() {}, flush: async () => {} }
     const call = { context, gateway, listener, redactor: gate, rescueFolder: undefined, hasSent }
-    const outcome = await listModels(call, { id: undefined, configured: settings.families.value })
+    const outcome = await listModels(call, settings.families.value)
     if (outcome.kind === 'ended') return { verdict: 'lists', models: outcome.document.models }
     if (signal.aborted) throw signal.reason
     return judge(outcome.error)

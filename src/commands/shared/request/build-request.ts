@@ -315,7 +315,7 @@ async function chooseModel(
   const ways = `set ${env} (${file} in the configuration), or pass -m`
   throw new UsageError(`No model was given: ${ways}.`, {
     code: 'model_missing',
-    hint: 'modelgate models --remote shows those of the gateway; modelgate init makes one the default.',
+    hint: 'modelgate models shows those of the gateway; modelgate init makes one the default.',
   })
 }
 
