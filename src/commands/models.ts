@@ -59,6 +59,7 @@ async function showModels(context: Context, options: ModelsOptions, id: string |
 
 function checkOptions({ raw, dryRun, curl }: ModelsOptions, id: string | undefined, isKnown: boolean): void {
   if (id === '') throw new UsageError('The id of the model is empty.')
+  if (id === 'list' || id === 'ls') throw new UsageError(`modelgate models lists them: leave out "${id}".`)
   const flags = { '--raw': raw, '--dry-run': dryRun, '--curl': curl }
   const given = Object.entries(flags).flatMap(([flag, isGiven]) => (isGiven ? [flag] : []))
   if (!isKnown || given.length === 0) return

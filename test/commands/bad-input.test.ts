@@ -218,6 +218,33 @@ test.each([
 `)
 })
 
+test.each<[string, string[], string]>([
+  ['respond', ['--reasoning-effort', 'hihg'], '--reasoning-effort "hihg" is unknown; did you mean high?'],
+  ['generate', ['--thinking-level', 'meduim'], '--thinking-level "meduim" is unknown; did you mean MEDIUM?'],
+  ['video generate', ['--aspect-ratio', '9x16'], '--aspect-ratio "9x16" is unknown; did you mean 9:16?'],
+  ['video generate', ['--resolution', '720'], '--resolution "720" is unknown; did you mean 720p?'],
+  ['image create', ['--quality', 'hgih'], '--quality "hgih" is unknown; did you mean high?'],
+])('a misspelt value of %s is refused with the nearest: %j', async (command, flags, problem) => {
+  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'some-key' }
+  const words = [...command.split(' '), '-m', 'unknown-model', ...flags, 'x', '--dry-run']
+  const refused = await runMain(words, { env })
+  expect([refused.code, refused.out]).toEqual([2, ''])
+  expect(refused.err).toContain(problem)
+  expect((await runMain([...words, '--no-validate'], { env })).code).toBe(0)
+})
+
+test.each<[string, string[]]>([
+  ['another letter case', ['respond', '--reasoning-effort', 'HIGH']],
+  ['a word that is not like any', ['respond', '--reasoning-effort', 'ultra']],
+  ['another number', ['video generate', '--resolution', '480p']],
+  ['another size', ['image create', '--size', '1024x1025']],
+  ['what --set says', ['respond', '--set', 'reasoning.effort="hihg"']],
+])('%s is sent', async (_, [command = '', ...flags]) => {
+  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'some-key' }
+  const words = [...command.split(' '), '-m', 'unknown-model', ...flags, 'x', '--dry-run']
+  expect(await runMain(words, { env })).toMatchObject({ code: 0, err: '' })
+})
+
 test('of what is set up in part all that is missing is told', async () => {
   const env = { MODELGATE_API_KEY: 'some-key' }
   const { exit, lines, hint } = await refusalOf('generate', [], { env })

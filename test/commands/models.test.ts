@@ -297,3 +297,8 @@ test.each(['--raw', '--dry-run', '--curl'])('%s is about what the gateway is ask
   expect(err).toBe(`modelgate: ${flag} shows what the gateway is asked, and with --known it is not.\n`)
   expect((await run('gpt-image-2', flag)).err).toContain('with an id it is not')
 })
+
+test.each(['list', 'ls'])('models %s is answered with what it is here', async (word) => {
+  const { code, err } = await run(word)
+  expect([code, err]).toEqual([2, `modelgate: modelgate models lists them: leave out "${word}".\n`])
+})

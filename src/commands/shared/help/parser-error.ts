@@ -6,6 +6,7 @@ import { pathOf } from './help-layout.ts'
 /** Words that other programs understand, and what they are here. */
 const usualWords: Readonly<Record<string, string>> = {
   '-v': '-V, --version',
+  '-H': '--header',
   version: '--version',
   ask: 'generate',
   text: 'generate',

@@ -14,6 +14,7 @@ import type { Body } from '../../../operations/operation.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import {
   applyContractFlags,
+  misspeltValues,
   type ConflictingFlags,
   type ContractFlag,
   refuseConflicts,
@@ -159,7 +160,7 @@ export async function buildRequest(
     if (options.validate && isForOthers) await check(() => throwAll([otherFamily(known, familiesOf(name))]))
   }
   if (options.validate) {
-    await check(() => throwViolations(body, { endpoint, flags }, options, problems.any, known))
+    await check(() => throwViolations(body, { endpoint, flags, own }, options, problems.any, known))
     for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
       warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
     }
@@ -193,7 +194,11 @@ function throwAll(problems: readonly string[]): void {
  */
 function throwViolations(
   body: Body,
-  { endpoint, flags }: Pick<RequestParts, 'endpoint' | 'flags'>,
+  {
+    endpoint,
+    flags,
+    own,
+  }: Pick<RequestParts, 'endpoint' | 'flags'> & Pick<CommandCall<CommonOptions>, 'own'>,
   options: CommonOptions,
   isPartial: boolean,
   model: Model | undefined,
@@ -203,9 +208,15 @@ function throwViolations(
     if (kind === 'unknown') return !isSet(options, path)
     return kind !== 'required' || !isPartial || path.includes('.')
   })
-  if (violations.length === 0) return
+  const slips = [...misspeltValues(flags, own)].filter(([path]) => {
+    return !isSet(options, path.split('.')[0]!) && !violations.some((violation) => violation.path === path)
+  })
+  if (violations.length + slips.length === 0) return
   throw new UsageError(
-    violations.map((violation) => sentence(violation, endpoint, flags)),
+    [
+      ...violations.map((violation) => sentence(violation, endpoint, flags)),
+      ...slips.map(([path, problem]) => `${flagFor(path, flags)} ${problem}`),
+    ],
     {
       code: 'invalid_request',
       // `--no-validate` does not help against other problems.

@@ -4,6 +4,7 @@ import type { CommandInput, ConflictingNames } from '../../../contract/command-i
 import type { Field } from '../../../contract/field.ts'
 import { isList, wordsOf, type FieldFlag } from '../../../contract/field-flags.ts'
 import { collect, suggestWords } from '../options/common-options.ts'
+import { nearestName } from '../../../nearest-name.ts'
 import type { ProblemList } from '../../../problems.ts'
 import { setField, readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './request-body.ts'
 import { ModelgateError, UsageError } from '../../../errors.ts'
@@ -70,6 +71,30 @@ export async function applyContractFlags(
       setField(body, path, await fieldValue(context, flag, field, given), flag)
     })
   }
+}
+
+/**
+ * The values of flags that are one that the help lists, but for a slip: what each should be, by the path of its field.
+ * Letter case is none, and another number is another value.
+ */
+export function misspeltValues(
+  flags: readonly ContractFlag[],
+  options: Readonly<Record<string, unknown>>,
+): Map<string, string> {
+  const digits = (text: string) => text.replaceAll(/\D/g, '')
+  const found = new Map<string, string>()
+  for (const { name, path, field } of flags) {
+    const known = wordsOf(field) ?? []
+    const near = [options[attribute(name)]].flat().flatMap((given) => {
+      if (typeof given !== 'string' || known.some((word) => word.toLowerCase() === given.toLowerCase()))
+        return []
+      const alike = known.filter((word) => digits(word) === digits(given))
+      const meant = nearestName(given, alike, given.length < 6 ? 1 : 2)
+      return meant === undefined ? [] : [`${JSON.stringify(given)} is unknown; did you mean ${meant}?`]
+    })
+    if (near.length > 0) found.set(path.join('.'), `${near[0]} Known values: ${known.join(', ')}.`)
+  }
+  return found
 }
 
 /** The name under which commander keeps a flag's value. */
