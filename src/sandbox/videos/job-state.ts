@@ -58,11 +58,13 @@ const otherNames = {
 
 /**
  * The Video object. What is not set yet is left out: the specification calls no field nullable.
+ * @param saysQueued whether what is pending is `queued`: the poll helpers of the official clients know no other word
  */
-export function videoObject(job: VideoJob, now: number): object {
+export function videoObject(job: VideoJob, now: number, saysQueued = false): object {
   const { id, model, prompt, films, scenario, remixedFrom } = job
   const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
   const film = films[0]!
+  const word = saysQueued && state === 'pending' ? 'queued' : state
   const isFinal = state === 'completed' || state === 'failed'
   return {
     id,
@@ -70,7 +72,7 @@ export function videoObject(job: VideoJob, now: number): object {
     created_at: unixSeconds(job.createdAt),
     ...(completedAt !== undefined && { completed_at: unixSeconds(completedAt) }),
     model,
-    status: scenario === 'unknown' && state === 'in_progress' ? 'warming_up' : state,
+    status: scenario === 'unknown' && state === 'in_progress' ? 'warming_up' : word,
     progress,
     ...expiryOf(id, expiresAt, now),
     prompt,

@@ -58,7 +58,10 @@ async function startVideo(
   const scenario = videoScenarioOf(request, video.prompt, video.model)
   const job = await startJob({ ...video, kind: 'video', scenario, films: [film] }, service)
   const headers = pollHint(job, service)
-  return jsonReply(videoObject(job, service.clock.now()), { headers, creates: true, pause: 'first' })
+  const isRemix = video.remixedFrom !== null
+  // The reply of a remix has `error` (specification, endpoint 3).
+  const object = { ...videoObject(job, service.clock.now(), !isRemix), ...(isRemix ? { error: null } : {}) }
+  return jsonReply(object, { headers, creates: true, pause: 'first' })
 }
 
 function newVideoId(request: SandboxRequest, service: VideoService): string {
@@ -134,7 +137,8 @@ async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Pr
 export async function getVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
   const job = await findVideo(request, service)
   const now = service.clock.now()
-  return jsonReply(videoObject(job, now), lookUpFacts(job, jobStateAt(job, now), service))
+  const isHelper = request.headers['x-stainless-poll-helper'] !== undefined
+  return jsonReply(videoObject(job, now, isHelper), lookUpFacts(job, jobStateAt(job, now), service))
 }
 
 /**

@@ -37,7 +37,7 @@ test('videos created, retrieved, downloaded, listed, deleted', async () => {
     size: '1280x720',
     input_reference: await toFile(png, 'first.png', { type: 'image/png' }),
   })
-  expect(made).toMatchObject({ status: 'pending', progress: 0, seconds: '4', size: '1280x720' })
+  expect(made).toMatchObject({ status: 'queued', progress: 0, seconds: '4', size: '1280x720' })
   expect(made.error ?? null).toBeNull()
   const done = await ended({ client, clock }, made.id)
   expect(done).toMatchObject({ status: 'completed', progress: 100 })

@@ -43,7 +43,7 @@ test('what is not set yet is left out, for no field is nullable', async () => {
     object: 'video',
     created_at: createdAt,
     model: 'sora-2',
-    status: 'pending',
+    status: 'queued',
     progress: 0,
     prompt: 'a paper boat',
     seconds: '1',
@@ -177,6 +177,16 @@ test('a still of the video', async () => {
   expect((await fetchBytes(`${url}audio`)).status).toBe(400)
 })
 
+test('the poll helper of an official client is told what it knows: queued, where the contract says pending', async () => {
+  const { sandbox } = await place()
+  const { json } = await makeVideo(sandbox)
+  const statusFor = async (headers: Readonly<Record<string, string>>) =>
+    (await call(sandbox, `/v1/videos/${json.id}`, undefined, { headers })).json.status
+  expect(json.status).toBe('queued')
+  expect(await statusFor({ 'X-Stainless-Poll-Helper': 'true' })).toBe('queued')
+  expect(await statusFor({})).toBe('pending')
+})
+
 test('a remix has the length and the size of its source, and another picture', async () => {
   const { sandbox, clock } = await place()
   const made = await afterwards(makeVideo(sandbox, { size: '1280x720', seconds: '1' }), clock)
@@ -187,6 +197,7 @@ test('a remix has the length and the size of its source, and another picture', a
     seconds: '1',
     size: '1280x720',
     remixed_from_video_id: made.id,
+    error: null,
   })
   await clock.advance(jobMs)
   const again = await afterwards(remix(sandbox, reply.json.id, { prompt: 'a red dusk' }), clock)
