@@ -25,7 +25,9 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
     const known = isUnsent ? failure.amend({ billed: 'no', ...failure.facts }) : failure
     const { reportError } = await import('./output/create-output.ts')
+    const { commandNamed } = await import('./command-entries.ts')
     await reportError(context, known, {
+      command: commandNamed(argv),
       json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,
       quiet: argv.includes('--quiet') || argv.includes('-q'),
     })

@@ -13,6 +13,7 @@ import {
   type InstanceImage,
   type InstanceMedia,
 } from '../operations/video-request.ts'
+import { mediaTypeOfName } from '../files/media-type.ts'
 import { isUrl } from '../operations/image-sources.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
@@ -120,6 +121,10 @@ async function readMedia(
       if (settings === undefined) return { gcsUri: name }
       const input = { field: 'image', name: flag } as const
       const source = await fetchSource(context, options, settings, input, name)
+      if (source.isAddress) {
+        const mimeType = mediaTypeOfName(name) ?? 'application/octet-stream'
+        return { bytesBase64Encoded: source.label, mimeType }
+      }
       const chunks: Uint8Array[] = []
       for await (const chunk of source.open()) chunks.push(chunk)
       const bytes = Buffer.concat(chunks)

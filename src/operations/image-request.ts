@@ -299,10 +299,14 @@ function jsonContent({ body }: ImageRequest) {
 function form({ body, images, mask }: ImageRequest) {
   // One picture is `image`, several are `image[]` (wire notes, "Images").
   const name = images.length === 1 ? 'image' : 'image[]'
-  const files = [
+  const all = [
     ...images.map((image) => ({ name, image })),
     ...(mask === undefined ? [] : [{ name: 'mask', image: mask }]),
   ]
+  const files = all.filter(({ image }) => !image.isAddress)
+  const addresses = all.flatMap((one) =>
+    one.image.isAddress ? { name: one.name, value: one.image.label } : [],
+  )
   const fields = Object.entries(body)
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([field, value]) => ({
@@ -323,7 +327,7 @@ function form({ body, images, mask }: ImageRequest) {
     media_type: mediaType,
     bytes,
   }))
-  return { ...multipartBody([...fields, ...parts]), content: { parts: [...fields, ...shown] } }
+  return { ...multipartBody([...fields, ...parts]), content: { parts: [...fields, ...addresses, ...shown] } }
 }
 
 /** Counts the bytes sent. A retry starts from zero. */

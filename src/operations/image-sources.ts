@@ -28,6 +28,8 @@ export interface ImageSource extends SourceInput {
   readonly fileName: string
   readonly bytes: number
   readonly mediaType: string
+  /** It is a URL that a dry run does not fetch: nothing else is known of it. */
+  readonly isAddress?: true
   /** Undefined if it is not a known image format. */
   readonly info: ImageInfo | undefined
   /** The bytes, from the beginning. */
@@ -90,6 +92,12 @@ export async function fetchImage(
     },
   )
   return imageFromBytes(input, label, 'image', Buffer.concat(chunks))
+}
+
+/** A picture at a URL that stands for itself: a dry run fetches nothing. */
+export function imageAtAddress(input: SourceInput, url: string): ImageSource {
+  const label = urlLabel(url)
+  return { ...source(input, label, label, 0, Buffer.alloc(0), () => []), isAddress: true }
 }
 
 /** Without password, signature or inline content: messages and records may be read by others. */
@@ -165,8 +173,10 @@ export async function sourceProblems(
           `${first.name} may be given ${times(limits.maxCount)} for ${subjectOf(model)}, not ${images.length} times.`,
         ]
       : []),
-    ...images.flatMap((image) => imageProblems(image, model)),
-    ...(mask === undefined ? [] : await maskProblems(mask, first)),
+    ...images.flatMap((image) => (image.isAddress ? [] : imageProblems(image, model))),
+    ...(mask === undefined || mask.isAddress
+      ? []
+      : await maskProblems(mask, first?.isAddress ? undefined : first)),
   ]
 }
 

@@ -6,6 +6,7 @@ import { createNotices, type Notices } from './notices.ts'
 import { createTextOutput, outputToFile, rescueText, type TextRescue } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
+import { outputVersion } from '../events/output-schema.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { createScreen, loadResultStyles, type Screen } from './screen.ts'
@@ -193,6 +194,8 @@ export async function loadMarkdown(
 }
 
 export interface ErrorReportOptions {
+  /** The command that was called, for the first line of `--jsonl`. */
+  readonly command?: string | undefined
   /** The mode that the command line selects. */
   readonly json?: 'json' | 'jsonl' | undefined
   /** Errors are still printed. */
@@ -203,7 +206,9 @@ export interface ErrorReportOptions {
 export async function reportError(
   context: Context,
   error: ModelgateError,
-  { json, quiet }: ErrorReportOptions,
+  { command = 'modelgate', json, quiet }: ErrorReportOptions,
 ): Promise<void> {
-  await createOutput(context, { mode: json, quiet, usage: false }).error(error)
+  const output = createOutput(context, { mode: json, quiet, usage: false })
+  if (json === 'jsonl') output.event({ type: 'start', version: outputVersion, command, model: null })
+  await output.error(error)
 }

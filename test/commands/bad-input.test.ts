@@ -245,6 +245,21 @@ test.each<[string, string[]]>([
   expect(await runMain(words, { env })).toMatchObject({ code: 0, err: '' })
 })
 
+test.each([
+  [['image', 'create', '--jsonl', '--sizze', '1x1', 'x'], 'image create', 'unknown_option'],
+  [['--profile', 'none', 'respond', 'x', '--jsonl'], 'respond', 'config_invalid'],
+  [['nonsense', '--jsonl'], 'modelgate', 'unknown_command'],
+])('--jsonl begins with start where a call is refused: %j', async (words, command, code) => {
+  const { out } = await runMain(words)
+  const [first, last, ...others] = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
+  expect(first).toEqual({ type: 'start', version: 1, command, model: null })
+  expect([last, others]).toEqual([expect.objectContaining({ type: 'error' }), []])
+  expect(last).toMatchObject({ error: { code } })
+})
+
 test('of what is set up in part all that is missing is told', async () => {
   const env = { MODELGATE_API_KEY: 'some-key' }
   const { exit, lines, hint } = await refusalOf('generate', [], { env })

@@ -82,6 +82,41 @@ test.each(['--dry-run', '--curl'])('%s never shows the key, and needs none', asy
   }
 })
 
+test.each([
+  [
+    [
+      'image',
+      'edit',
+      '-m',
+      'm',
+      '--image',
+      'https://a.example/in.png?key=1',
+      '--mask',
+      'https://a.example/m.png',
+    ],
+    [
+      { name: 'prompt', value: 'x' },
+      { name: 'model', value: 'm' },
+      { name: 'image', value: 'https://a.example/in.png' },
+      { name: 'mask', value: 'https://a.example/m.png' },
+    ],
+  ],
+  [
+    ['video', 'generate', '-m', 'm', '--image', 'https://a.example/in.png'],
+    {
+      parameters: {},
+      instances: [
+        { prompt: 'x', image: { bytesBase64Encoded: 'https://a.example/in.png', mimeType: 'image/png' } },
+      ],
+    },
+  ],
+])('a dry run fetches nothing, and a URL stands for itself: %j', async (words, content) => {
+  const offline = { ...env, HTTPS_PROXY: 'http://127.0.0.1:1' }
+  const { code, out } = await runMain([...words, '--dry-run', 'x'], { env: offline })
+  const { parts, body } = JSON.parse(out) as { parts?: unknown; body?: unknown }
+  expect([code, parts ?? body]).toEqual([0, content])
+})
+
 test('a dry run warns like a real one, unless it is quiet', async () => {
   const argv = ['respond', '--dry-run', '--temperature', '1', '--top-p', '0.5', 'hi']
   const { code, err } = await runMain(argv, { env })

@@ -217,6 +217,30 @@ test('function calls: VALIDATED waits for a name, several names call several, th
   expect(signed.every((part) => /^[\w+/]+=*$/.test(part.thoughtSignature ?? ''))).toBe(true)
 })
 
+test.each([
+  ['gemini-3.1-pro', true],
+  ['gemini-2.5-flash', false],
+])('calls of %s are signed without thoughts: %s', async (model, isSigned) => {
+  const tools = [{ functionDeclarations: [{ name: 'get_rain' }] }]
+  const { json } = await call(await runningSandbox(), `/v1beta/models/${model}:generateContent`, {
+    contents: [{ parts: [{ text: 'Use get_rain' }] }],
+    tools,
+    toolConfig: { functionCallingConfig: { mode: 'ANY' } },
+  })
+  const [part] = json.candidates[0].content.parts
+  expect([part.functionCall.name, part.thoughtSignature !== undefined]).toEqual(['get_rain', isSigned])
+})
+
+test('a request of nothing but the result of a function is no request without words', async () => {
+  const functionResponse = { name: 'get_rain', response: { mm: 3 } }
+  const { json } = await call(await runningSandbox(), '/v1beta/models/m:generateContent', {
+    contents: [{ role: 'user', parts: [{ functionResponse }] }],
+  })
+  const { text } = json.candidates[0].content.parts[0]
+  expect(text).toContain('[sandbox] You sent the result of a tool.')
+  expect(text).toContain('The tool answered: {"mm":3}.')
+})
+
 test('arguments stream in pieces on request', async () => {
   const parameters = {
     type: 'object',

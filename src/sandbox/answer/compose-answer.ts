@@ -82,7 +82,9 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
     )
   }
   const words = scenario === 'long' ? longAnswerWords : requestedWords(prompt)
-  const text = wantsMarkdown(prompt) ? writeMarkdown(prompt, random) : writeText(prompt, random, words)
+  const text = wantsMarkdown(prompt)
+    ? writeMarkdown(prompt, random)
+    : writeText(prompt, random, { words, isToolResult: toolOutputs.length > 0 })
   budget.spend(text.length)
   if (recalled !== undefined) return [text, recallOf(recalled), ...findings].join(' ')
   if (toolOutputs.length === 0) return [text, ...findings].join(' ')
@@ -172,8 +174,12 @@ const sentencesInParagraph = 6
  * A text that is clearly the sandbox's: marked `[sandbox]`, quoting the start of the prompt.
  * @param words minimum number of words
  */
-function writeText(prompt: string, random: Random, words: number): string {
-  const parts = [introduction(prompt), pick(random, openings)]
+function writeText(
+  prompt: string,
+  random: Random,
+  { words, isToolResult }: { readonly words: number; readonly isToolResult: boolean },
+): string {
+  const parts = [introduction(prompt, isToolResult), pick(random, openings)]
   let count = wordsIn(parts.join(' '))
   let left = [...sentences]
   while (count < words) {
@@ -189,9 +195,9 @@ function writeText(prompt: string, random: Random, words: number): string {
   })
 }
 
-function introduction(prompt: string): string {
+function introduction(prompt: string, isToolResult = false): string {
   const quote = quoteOf(prompt)
-  if (quote === '') return '[sandbox] You sent no words.'
+  if (quote === '') return `[sandbox] You sent ${isToolResult ? 'the result of a tool' : 'no words'}.`
   return `[sandbox] You asked: “${quote}”${/[.!?…]$/.test(quote) ? '' : '.'}`
 }
 

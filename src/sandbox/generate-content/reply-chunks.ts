@@ -46,7 +46,7 @@ export interface ReplyFacts {
  * piece of a candidate has its finish reason (wire notes, section 1, "Chunk shape").
  */
 export function* chunksOf(candidates: readonly Candidate[], facts: ReplyFacts): Generator<Chunk> {
-  const deltas = candidates.map((candidate) => deltasOf(candidate, facts.streamsArguments))
+  const deltas = candidates.map((candidate) => deltasOf(candidate, facts))
   const length = Math.max(...deltas.map((list) => list.length))
   const spent = { ...facts.spent, visible: 0, images: 0, thoughts: hiddenThoughts(candidates) }
   for (let step = 0; step < length; step++) {
@@ -69,7 +69,7 @@ export function* chunksOf(candidates: readonly Candidate[], facts: ReplyFacts): 
 export function replyDocument(candidates: readonly Candidate[], facts: ReplyFacts): JsonObject {
   const spent = { ...facts.spent, visible: 0, images: 0, thoughts: hiddenThoughts(candidates) }
   const pieces = candidates.map((candidate, index) => {
-    const deltas = deltasOf(candidate, false)
+    const deltas = deltasOf(candidate, { ...facts, streamsArguments: false })
     for (const delta of deltas) count(spent, delta)
     const words = deltas.flatMap((delta) => delta.words ?? [])
     const whole = { parts: joinedParts(deltas), tokens: 0, words }
@@ -107,17 +107,19 @@ function count(
   if (isImage) spent.images += tokens
 }
 
-function deltasOf({ answer, toolParts }: Candidate, streamsArguments: boolean): Delta[] {
+function deltasOf({ answer, toolParts }: Candidate, { modelVersion, streamsArguments }: ReplyFacts): Delta[] {
   const { thoughts, parts } = answer
+  // From the third generation on calls are signed, whether thoughts are shown or not.
+  const isSigned = thoughts.length > 0 || /^gemini-(?:[3-9]|\d{2})/.test(modelVersion)
   const deltas: Delta[] = [
     ...thoughts.map((text) => ({ parts: [{ text, thought: true }], tokens: 1, isThought: true })),
     ...toolParts.map(({ part, tokens }) => ({ parts: [part], tokens })),
-    ...parts.flatMap((part) => partDeltas(part, thoughts.length > 0, streamsArguments)),
+    ...parts.flatMap((part) => partDeltas(part, isSigned, streamsArguments)),
   ]
   return deltas.length > 0 ? deltas : [{ parts: [], tokens: 0 }]
 }
 
-function partDeltas(part: AnswerPart, hasThoughts: boolean, streamsArguments: boolean): Delta[] {
+function partDeltas(part: AnswerPart, isSigned: boolean, streamsArguments: boolean): Delta[] {
   if (part.kind === 'image') {
     const inlineData = { mimeType: 'image/png', data: part.base64 }
     return [{ parts: [{ inlineData }], tokens: 64, isImage: true }]
@@ -130,7 +132,7 @@ function partDeltas(part: AnswerPart, hasThoughts: boolean, streamsArguments: bo
   if (!part.whole) return [{ parts: [], tokens }]
   const { name } = part.call
   const id = `call_${seededHex(12, name, part.arguments)}`
-  const signature = hasThoughts && { thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64') }
+  const signature = isSigned && { thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64') }
   if (!streamsArguments) {
     return [{ parts: [{ functionCall: { id, name, args: part.value }, ...signature }], tokens }]
   }

@@ -69,7 +69,7 @@ function usageOf(
   const output = thoughtTokens + visibleTokens
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cachedTokens },
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: inputTokens - cachedTokens },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: thoughtTokens },
     total_tokens: inputTokens + output,

@@ -86,6 +86,7 @@ test('the answer of a conversation is cached, too', async () => {
   expect(input_tokens_details.cached_tokens).toBeGreaterThan(1000)
   expect(input_tokens_details.cached_tokens % 128).toBe(0)
   expect(input_tokens_details.cached_tokens).toBeLessThan(input_tokens)
+  expect(input_tokens_details.cache_write_tokens).toBe(input_tokens - input_tokens_details.cached_tokens)
 })
 
 test('usage counts the calls of tools and the reasoning', async () => {

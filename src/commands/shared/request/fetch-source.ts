@@ -1,12 +1,17 @@
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import { fetchImage, type ImageSource, type SourceInput } from '../../../operations/image-sources.ts'
-import type { CommonOptions } from '../options/common-options.ts'
+import {
+  fetchImage,
+  imageAtAddress,
+  type ImageSource,
+  type SourceInput,
+} from '../../../operations/image-sources.ts'
+import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
 
 /**
- * Fetches a picture that a flag names by its URL, while the request is being built.
+ * Fetches a picture that a flag names by its URL, while the request is being built; a dry run fetches nothing.
  * @param settings undefined if they could not be read
  * @throws UsageError naming the flag; what `openGateway` throws
  */
@@ -20,6 +25,7 @@ export async function fetchSource(
   if (settings === undefined) {
     throw new UsageError(`${input.name}: a URL cannot be fetched before the configuration is right.`)
   }
+  if (isDryRun(options) && !/^data:/i.test(url)) return imageAtAddress(input, url)
   const { gateway, close } = await openGateway(context, options, settings, false, () => undefined)
   try {
     return await fetchImage(gateway, input, url, { allowPrivate: options.allowPrivateUrls === true })
