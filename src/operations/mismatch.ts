@@ -59,6 +59,9 @@ const secondsOff = { least: 0.5, part: 0.1 }
 /** How far the ratio of the edges may be off; encoders round edges to whole blocks. */
 const ratioOff = 0.02
 
+/** In pixels. No model makes smaller videos: they are the stand-ins of test gateways, which follow no request. */
+const leastEdge = 64
+
 /**
  * Compares a video with the fields of its request, those of an operation in `parameters`: the size, or the aspect and
  * the resolution, and the seconds.
@@ -81,6 +84,7 @@ export function videoDifferences(
   } as JsonObject
   const pixels = width === null || height === null ? sizeIn(echo['size']) : `${width}x${height}`
   const [wide = NaN, high = NaN] = pixels?.split('x').map(Number) ?? []
+  if (wide < leastEdge && high < leastEdge) return []
   const [across = NaN, down = NaN] = stringOf(aspectRatio)?.split(':').map(Number) ?? []
   const [, shortEdge = NaN] = videoResolutions[stringOf(resolution) ?? ''] ?? []
   const isOff = (found: number, wanted: number) => Math.abs(found / wanted - 1) > ratioOff

@@ -97,6 +97,13 @@ test.each<[string, object, object, object, object[]]>([
     same,
   ],
   [
+    'a stand-in of a test gateway',
+    { durationSeconds: 8, aspectRatio: '16:9' },
+    { width: 32, height: 32, seconds: 1 },
+    {},
+    same,
+  ],
+  [
     'only the echo',
     { size: '1280x720', seconds: '8' },
     unread,

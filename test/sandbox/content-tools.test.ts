@@ -234,7 +234,11 @@ test.each([
 test('a request of nothing but the result of a function is no request without words', async () => {
   const functionResponse = { name: 'get_rain', response: { mm: 3 } }
   const { json } = await call(await runningSandbox(), '/v1beta/models/m:generateContent', {
-    contents: [{ role: 'user', parts: [{ functionResponse }] }],
+    contents: [
+      { role: 'user', parts: [{ text: 'Use get_rain' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'get_rain', args: {} } }] },
+      { role: 'user', parts: [{ functionResponse }] },
+    ],
   })
   const { text } = json.candidates[0].content.parts[0]
   expect(text).toContain('[sandbox] You sent the result of a tool.')
