@@ -5,8 +5,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     # Commands and options by the words that lead to them, each with what the help says.
     $commands = @{
         '' = [ordered]@{
-            'generate' = 'Stream text, content-generation style'
-            'respond' = 'Stream text, response-object style'
+            'respond' = 'Stream text: take this one first'
+            'generate' = 'Stream text: for content-generation gateways, and inline pictures'
             'chat' = 'Talk with a model on a terminal'
             'response' = 'Go on with responses that run in the background'
             'image' = 'Create and edit images, into files'
@@ -19,7 +19,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'usage' = 'Add up what was created, and what it cost by your prices'
             'init' = 'Set up gateway, key and models, or look around first'
             'log' = 'Show what was called: prompts, answers, files, usage'
-            'models' = 'Show the known models and their limits, or those of the gateway'
+            'models' = 'Show the models of the gateway, and their limits'
             'auth' = 'Store, show and remove the key'
             'config' = 'Show and change the settings'
             'doctor' = 'Find out what is wrong with the set-up, and what to do about it'
@@ -110,51 +110,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
-        'generate' = [ordered]@{
-            '--system' = 'system instruction as text, or @file'
-            '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
-            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
-            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
-            '--history' = 'earlier messages: chat messages or contents as JSON, @file, @- or a file name'
-            '--tool-output' = 'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)'
-            '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
-            '--safety' = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
-            '--tool' = 'google_search, code_execution, url_context, google_maps, or a function or whole tool: @file, JSON (repeatable)'
-            '--render' = 'show Markdown: auto (on a terminal), always or never'
-            '--extract' = 'print only the first fenced code, of that language'
-            '--contents' = 'conversation history'
-            '--tools' = 'tools available'
-            '--tool-config' = 'tool configuration'
-            '--function-calling-mode' = 'when functions are called (AUTO, ANY, NONE, VALIDATED)'
-            '--allowed-function-names' = 'functions that may be called (repeatable)'
-            '--safety-settings' = 'safety settings'
-            '--system-instruction' = 'system instruction'
-            '--generation-config' = 'generation parameters'
-            '--temperature' = 'randomness of the answer (0 to 2)'
-            '--top-p' = 'nucleus sampling: share of probability kept (0 to 1)'
-            '--top-k' = 'number of tokens considered at each step'
-            '--max-output-tokens' = 'upper bound of tokens in an answer'
-            '--stop-sequences' = 'texts that end the answer (up to 5) (repeatable)'
-            '--candidate-count' = 'how many answers to generate (1 to 8)'
-            '--seed' = 'seed for repeatable answers'
-            '--response-mime-type' = 'media type of the answer (text/plain, application/json, text/x.enum)'
-            '--response-schema' = 'schema of the answer (OpenAPI subset)'
-            '--response-json-schema' = 'schema of the answer (JSON Schema)'
-            '--presence-penalty' = 'penalty for tokens already used (-2 to 2)'
-            '--frequency-penalty' = 'penalty that grows with each use of a token (-2 to 2)'
-            '--response-logprobs' = 'return log probabilities; or --no-response-logprobs'
-            '--logprobs' = 'how many log probabilities per token (0 to 20)'
-            '--response-modalities' = 'kinds of answer wanted (TEXT, IMAGE, AUDIO; repeatable)'
-            '--thinking-config' = 'thinking configuration'
-            '--include-thoughts' = 'return summaries of the thoughts; or --no-include-thoughts'
-            '--thinking-budget' = 'tokens for thinking (0 off, -1 the model decides)'
-            '--thinking-level' = 'how much to think (MINIMAL, LOW, MEDIUM, HIGH)'
-            '--image-config' = 'configuration of generated images'
-            '--aspect-ratio' = 'aspect ratio of images, such as 16:9'
-            '--image-size' = 'size of images, such as 1K'
-            '--speech-config' = 'voice configuration of spoken answers'
-            '--media-resolution' = 'resolution at which media input is read (MEDIA_RESOLUTION_LOW, MEDIA_RESOLUTION_MEDIUM, MEDIA_RESOLUTION_HIGH)'
-        }
         'respond' = [ordered]@{
             '--system' = 'system instruction as text, or @file: the field instructions'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
@@ -173,7 +128,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--instructions' = 'system or developer message; not carried over with --previous-response-id'
             '--previous-response-id' = 'id of the response to continue; not together with --conversation'
             '--conversation' = 'conversation that input and output items are appended to'
-            '--metadata' = 'names and values kept with the response'
             '--top-logprobs' = 'log probabilities per token (0 to 20)'
             '--temperature' = 'randomness of the answer; adjust this or --top-p, not both (0 to 2; default 1)'
             '--top-p' = 'nucleus sampling: share of probability kept (0 to 1; default 1)'
@@ -181,16 +135,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--safety-identifier' = 'stable end-user identifier; hash it'
             '--prompt-cache-key' = 'cache-grouping key'
             '--service-tier' = 'service tier (default, scale)'
-            '--reasoning' = 'reasoning configuration, for reasoning-capable models only'
             '--reasoning-effort' = 'how much to reason (none, minimal, low, medium, high, xhigh)'
             '--reasoning-summary' = 'summary of the reasoning (auto, concise, detailed)'
             '--background' = 'run in the background (default false); or --no-background'
             '--max-output-tokens' = 'upper bound of visible and reasoning tokens'
             '--max-tool-calls' = 'built-in tool calls allowed in all'
-            '--text' = 'text output configuration: plain or structured'
-            '--text-format' = 'format of the answer'
             '--verbosity' = 'length of the answer (low, medium, high)'
-            '--tools' = 'tools the model may use'
             '--tool-choice' = 'whether and which tool is called (none, auto, required)'
             '--prompt' = 'prompt text'
             '--truncation' = 'what happens when the input exceeds the context window (auto, disabled; default disabled)'
@@ -198,8 +148,58 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--parallel-tool-calls' = 'allow parallel tool calls (default true); or --no-parallel-tool-calls'
             '--store' = 'keep the response for later retrieval (default true); or --no-store'
             '--stream' = 'send server-sent events (default true, false with --background); or --no-stream'
-            '--stream-options' = 'stream options; only while streaming'
             '--include-obfuscation' = 'pad events against traffic analysis; or --no-include-obfuscation'
+            '--metadata' = 'names and values kept with the response'
+            '--reasoning' = 'reasoning configuration, for reasoning-capable models only'
+            '--text' = 'text output configuration: plain or structured'
+            '--text-format' = 'format of the answer'
+            '--tools' = 'tools the model may use'
+            '--stream-options' = 'stream options; only while streaming'
+        }
+        'generate' = [ordered]@{
+            '--system' = 'system instruction as text, or @file'
+            '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
+            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
+            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
+            '--history' = 'earlier messages: chat messages or contents as JSON, @file, @- or a file name'
+            '--tool-output' = 'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)'
+            '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
+            '--safety' = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
+            '--tool' = 'google_search, code_execution, url_context, google_maps, or a function or whole tool: @file, JSON (repeatable)'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
+            '--extract' = 'print only the first fenced code, of that language'
+            '--function-calling-mode' = 'when functions are called (AUTO, ANY, NONE, VALIDATED)'
+            '--allowed-function-names' = 'functions that may be called (repeatable)'
+            '--temperature' = 'randomness of the answer (0 to 2)'
+            '--top-p' = 'nucleus sampling: share of probability kept (0 to 1)'
+            '--top-k' = 'number of tokens considered at each step'
+            '--max-output-tokens' = 'upper bound of tokens in an answer'
+            '--stop-sequences' = 'texts that end the answer (up to 5) (repeatable)'
+            '--candidate-count' = 'how many answers to generate (1 to 8)'
+            '--seed' = 'seed for repeatable answers'
+            '--response-mime-type' = 'media type of the answer (text/plain, application/json, text/x.enum)'
+            '--presence-penalty' = 'penalty for tokens already used (-2 to 2)'
+            '--frequency-penalty' = 'penalty that grows with each use of a token (-2 to 2)'
+            '--response-logprobs' = 'return log probabilities; or --no-response-logprobs'
+            '--logprobs' = 'how many log probabilities per token (0 to 20)'
+            '--response-modalities' = 'kinds of answer wanted (TEXT, IMAGE, AUDIO; repeatable)'
+            '--include-thoughts' = 'return summaries of the thoughts; or --no-include-thoughts'
+            '--thinking-budget' = 'tokens for thinking (0 off, -1 the model decides)'
+            '--thinking-level' = 'how much to think (MINIMAL, LOW, MEDIUM, HIGH)'
+            '--aspect-ratio' = 'aspect ratio of images, such as 16:9'
+            '--image-size' = 'size of images, such as 1K'
+            '--media-resolution' = 'resolution at which media input is read'
+            '--contents' = 'conversation history'
+            '--tools' = 'tools available'
+            '--tool-config' = 'tool configuration'
+            '--safety-settings' = 'safety settings'
+            '--system-instruction' = 'system instruction'
+            '--generation-config' = 'generation parameters'
+            '--response-schema' = 'schema of the answer (OpenAPI subset)'
+            '--response-json-schema' = 'schema of the answer (JSON Schema)'
+            '--thinking-config' = 'thinking configuration'
+            '--image-config' = 'configuration of generated images'
+            '--speech-config' = 'voice configuration of spoken answers'
         }
         'chat' = [ordered]@{
             '--style' = 'respond (default) or generate'
@@ -414,7 +414,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--user' = 'end-user identifier for abuse monitoring'
             '--moderation' = 'strictness of moderation (low, auto; default auto)'
             '--quality' = 'quality of the image (auto, max, xhigh, high, medium, low, hd, standard; default auto)'
-            '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512, 1792x1024, 1024x1792; default auto)'
+            '--size' = 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID (default auto)'
             '--style' = 'style of the image (vivid, natural; default vivid)'
             '--save-partials' = 'keep the previews that stream in, beside the image'
             '--sidecar' = 'write a JSON record beside each image'
@@ -437,7 +437,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--user' = 'end-user identifier for abuse monitoring'
             '--input-fidelity' = 'fidelity to the source images (high, low; default low)'
             '--quality' = 'quality of the image (auto, max, xhigh, high, medium, low, standard; default auto)'
-            '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512)'
+            '--size' = 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512)'
             '--save-partials' = 'keep the previews that stream in, beside the image'
             '--sidecar' = 'write a JSON record beside each image'
             '--skip-existing' = 'make only the images whose files do not exist yet'
@@ -454,8 +454,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--last-frame' = 'picture of the last frame'
             '--reference' = 'reference picture, or FILE=style for its style (repeatable)'
             '--video' = 'video to extend: a file, or the address that the gateway gave it'
-            '--instances' = 'what to make: objects with a prompt and reference imagery'
-            '--parameters' = 'how to make it'
             '--aspect-ratio' = 'aspect ratio (16:9, 9:16)'
             '--duration-seconds' = 'duration in seconds (4, 6, 8)'
             '--sample-count' = 'number of videos (1, 2, 3, 4)'
@@ -470,6 +468,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--resize-mode' = 'how images are fitted (pad, crop)'
             '--storage-uri' = 'where the gateway keeps the videos'
             '--pubsub-topic' = 'topic for the progress messages of the gateway'
+            '--instances' = 'what to make: objects with a prompt and reference imagery'
+            '--parameters' = 'how to make it'
             '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'the first wait between two look-ups (2)'
@@ -979,13 +979,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     # What an option or an argument may be.
     $values = @{
         ' --retry' = @('never', 'safe', 'always')
-        'generate --tool' = @('google_search', 'code_execution', 'url_context', 'google_maps')
-        'generate --render' = @('auto', 'always', 'never')
-        'generate --function-calling-mode' = @('AUTO', 'ANY', 'NONE', 'VALIDATED')
-        'generate --response-mime-type' = @('text/plain', 'application/json', 'text/x.enum')
-        'generate --response-modalities' = @('TEXT', 'IMAGE', 'AUDIO')
-        'generate --thinking-level' = @('MINIMAL', 'LOW', 'MEDIUM', 'HIGH')
-        'generate --media-resolution' = @('MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM', 'MEDIA_RESOLUTION_HIGH')
         'respond --tool' = @('web_search', 'web_search_preview', 'image_generation', 'code_interpreter', 'local_shell')
         'respond --render' = @('auto', 'always', 'never')
         'respond --service-tier' = @('default', 'scale')
@@ -995,6 +988,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond --tool-choice' = @('none', 'auto', 'required')
         'respond --truncation' = @('auto', 'disabled')
         'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
+        'generate --tool' = @('google_search', 'code_execution', 'url_context', 'google_maps')
+        'generate --render' = @('auto', 'always', 'never')
+        'generate --function-calling-mode' = @('AUTO', 'ANY', 'NONE', 'VALIDATED')
+        'generate --response-mime-type' = @('text/plain', 'application/json', 'text/x.enum')
+        'generate --response-modalities' = @('TEXT', 'IMAGE', 'AUDIO')
+        'generate --thinking-level' = @('MINIMAL', 'LOW', 'MEDIUM', 'HIGH')
+        'generate --media-resolution' = @('MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM', 'MEDIA_RESOLUTION_HIGH')
         'chat --style' = @('respond', 'generate')
         'chat --render' = @('auto', 'always', 'never')
         'chat --retry' = @('never', 'safe', 'always')
@@ -1046,7 +1046,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-clean', 'run-worker', 'assets', 'events', 'error', 'manifest')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'wait', 'jobs', 'run', 'inspect', 'usage', 'init', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'respond', 'generate', 'chat', 'response', 'image', 'video', 'wait', 'jobs', 'run', 'inspect', 'usage', 'init', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -1103,7 +1103,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--schema', '--history', '--tool-output', '--custom-tool-output', '--approve', '--deny', '--tool', '--render', '-x', '--extract', '--input', '--instructions', '--previous-response-id', '--conversation', '--top-logprobs', '--temperature', '--top-p', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning-effort', '--reasoning-summary', '--max-output-tokens', '--max-tool-calls', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--metadata', '--reasoning', '--text', '--text-format', '--tools', '--stream-options', '--safety', '--function-calling-mode', '--allowed-function-names', '--top-k', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-budget', '--thinking-level', '--aspect-ratio', '--image-size', '--media-resolution', '--contents', '--tool-config', '--safety-settings', '--system-instruction', '--generation-config', '--response-schema', '--response-json-schema', '--thinking-config', '--image-config', '--speech-config', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--instances', '--parameters', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
     $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''

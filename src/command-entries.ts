@@ -20,16 +20,16 @@ type Register = (command: Command, context: Context) => void
 /** All commands, in the order of `--help`. The module of each is loaded when the command is called. */
 export const commandEntries: readonly CommandEntry[] = [
   {
-    name: 'generate',
-    about: 'Stream text, content-generation style',
-    sends: true,
-    load: async () => (await import('./commands/generate.ts')).registerGenerate,
-  },
-  {
     name: 'respond',
-    about: 'Stream text, response-object style',
+    about: 'Stream text: take this one first',
     sends: true,
     load: async () => (await import('./commands/respond.ts')).registerRespond,
+  },
+  {
+    name: 'generate',
+    about: 'Stream text: for content-generation gateways, and inline pictures',
+    sends: true,
+    load: async () => (await import('./commands/generate.ts')).registerGenerate,
   },
   {
     name: 'chat',
@@ -227,7 +227,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'models',
-    about: 'Show the known models and their limits, or those of the gateway',
+    about: 'Show the models of the gateway, and their limits',
     sends: true,
     load: async () => (await import('./commands/models.ts')).registerModels,
   },

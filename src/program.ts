@@ -16,8 +16,8 @@ import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
 
 const examples: readonly Example[] = [
-  ['modelgate generate --sandbox "hello"', 'try it, nothing configured'],
-  ['modelgate generate -m MODEL "Hello"', 'words as they arrive'],
+  ['modelgate respond --sandbox "hello"', 'try it, nothing configured'],
+  ['modelgate respond -m MODEL "Hello"', 'words as they arrive'],
   ['git diff | modelgate respond "Review this"', 'piped text, then the prompt'],
   ['modelgate respond --json "Hi" | jq .usage', 'one JSON document'],
   ['modelgate image create -o boat.png "A boat"', 'an image, into a file'],

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { flagsOf } from '../contract/field-flags.ts'
 import { imageCreateEndpoint as endpoint } from '../contract/images.ts'
 import { addContractFlags } from './shared/request/contract-flags.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import {
   addImageOptions,
   buildImageRequest,
@@ -40,5 +40,9 @@ export function registerImageCreate(command: Command, context: Context, send = s
       await send(context, options, settings, request)
     })
   addContractFlags(command, flags)
+  showFirst(
+    command,
+    'size quality n background output-format stream partial-images skip-existing no-download preview accept-mismatch',
+  )
   addImageOptions(command)
 }

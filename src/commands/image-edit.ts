@@ -16,7 +16,7 @@ import {
 import type { Body } from '../operations/operation.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import {
   addImageOptions,
   buildImageRequest,
@@ -60,6 +60,10 @@ export function registerImageEdit(command: Command, context: Context, send = sen
       await send(context, options, settings, request)
     })
   addContractFlags(command, flags)
+  showFirst(
+    command,
+    'image mask size quality n background output-format input-fidelity skip-existing no-download preview accept-mismatch',
+  )
   addImageOptions(command)
 }
 

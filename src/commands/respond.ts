@@ -25,7 +25,7 @@ import {
   type ConversationOptions,
 } from './shared/text/conversation.ts'
 import { isSet, parseTextFlag, underFlag } from './shared/request/request-body.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
@@ -116,6 +116,10 @@ export function registerRespond(command: Command, context: Context, send = sendT
     })
   addTextOutputOptions(command)
   addContractFlags(command, flags, conflicts)
+  showFirst(
+    command,
+    'system attach continue schema tool extract temperature max-output-tokens reasoning-effort verbosity previous-response-id background',
+  )
 }
 
 /** @param session the conversation that it goes on with, where no flag names it */

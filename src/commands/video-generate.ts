@@ -17,7 +17,7 @@ import { mediaTypeOfName } from '../files/media-type.ts'
 import { isUrl } from '../operations/image-sources.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request/request-body.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
@@ -86,6 +86,10 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       await start(context, options, request, undefined, mediaIn(options))
     })
   addContractFlags(command, flags)
+  showFirst(
+    command,
+    'image last-frame reference video aspect-ratio duration-seconds resolution sample-count negative-prompt seed wait no-wait accept-mismatch',
+  )
   addStartOptions(command)
 }
 

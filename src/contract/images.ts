@@ -116,7 +116,7 @@ export const imageCreateEndpoint: Endpoint = {
       nullable: true,
       known: ['1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512', '1792x1024', '1024x1792'],
       default: 'auto',
-      about: 'size in pixels',
+      about: 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID',
     },
     style: {
       type: 'string',
@@ -157,7 +157,7 @@ export const imageEditEndpoint: Endpoint = {
       type: 'string',
       nullable: true,
       known: ['1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512'],
-      about: 'size in pixels',
+      about: 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID',
     },
   },
   rules,

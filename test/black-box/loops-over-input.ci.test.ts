@@ -76,10 +76,7 @@ describe.each(known)('in %s', (shell) => {
   test('a loop over a pipe without them takes the rest, and says so', async () => {
     const { prompts, notes } = await run(shell, 'cat list | while read l; do ask "item $l"; done')
     expect(prompts).toEqual(['two\nthree\n\nitem one'])
-    expect(notes).toEqual([
-      'modelgate: Joined 10 bytes of standard input to the prompt. ' +
-        'In a loop over a pipe, add --no-stdin or set MODELGATE_NO_STDIN=1.',
-    ])
+    expect(notes).toEqual(['modelgate: Joined 10 bytes of standard input (in a loop: --no-stdin).'])
   })
 
   test.each([

@@ -56,7 +56,7 @@ test('alone, modelgate prints one screen: what it is, what to do first, its comm
   expect(lines[0]).toBe('One program for a gateway to hosted generative models.')
   expect(lines.length).toBeLessThanOrEqual(25)
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
-  expect(out).toContain('modelgate generate --sandbox "hello"')
+  expect(out).toContain('modelgate respond --sandbox "hello"')
   expect(out).toContain('modelgate init')
   for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}.*\\b${name}\\b`, 'm'))
 })
@@ -81,7 +81,7 @@ test.each([['generate'], ['image', 'create'], ['video', 'wait']])(
     expect(out).toContain('  --json ')
     expect(out).not.toContain('--base-url')
     const all = `modelgate ${words.join(' ')} --help --all`
-    expect(out.trimEnd().split('\n').at(-1)).toBe(`Options of every command: ${all}`)
+    expect(out.trimEnd().split('\n').at(-1)).toBe(`All options: ${all}`)
     const { out: whole } = await runMain([...words, '--help', '--all'], { columns: 200 })
     expect(whole).toContain('  --base-url <url> ')
     expect(whole.match(/^ {2}\$ /gm)!.length).toBeGreaterThan(3)
@@ -89,6 +89,41 @@ test.each([['generate'], ['image', 'create'], ['video', 'wait']])(
     expect((await runMain(['help', ...words, '--all'], { columns: 200 })).out).toBe(whole)
   },
 )
+
+const leaves = commandEntries.flatMap(({ name, commands = [] }) =>
+  commands.length === 0 ? [name] : commands.map((child) => `${name} ${child.name}`),
+)
+
+test.each(leaves)('%s --help fits a screen of 50 lines and 80 columns', async (name) => {
+  const { out } = await runMain([...name.split(' '), '--help'], { columns: 80 })
+  expect(out.trimEnd().split('\n').length).toBeLessThanOrEqual(50)
+})
+
+test('the fields of a request are in the order of use', async () => {
+  const flagsIn = async (...words: string[]) =>
+    [...(await runMain([...words, '--help'])).out.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm)].map(
+      ([, name]) => name,
+    )
+  const image = await flagsIn('image', 'create')
+  expect(image.slice(image.indexOf('size')).slice(0, 3)).toEqual(['size', 'quality', 'n'])
+  const respond = await flagsIn('respond')
+  expect(respond).not.toContain('reasoning')
+  const all = await flagsIn('respond', '--all')
+  expect(all.indexOf('temperature')).toBeLessThan(all.indexOf('input'))
+  expect(all.indexOf('user')).toBeLessThan(all.indexOf('metadata'))
+})
+
+test('the variables that matter to most come first', async () => {
+  const { out } = await runMain(['help', 'environment'])
+  expect([...out.matchAll(/^ {2}(MODELGATE_\w+)/gm)].slice(0, 6).map(([, name]) => name)).toEqual([
+    'MODELGATE_BASE_URL',
+    'MODELGATE_API_KEY',
+    'MODELGATE_TEXT_MODEL',
+    'MODELGATE_IMAGE_MODEL',
+    'MODELGATE_VIDEO_MODEL',
+    'MODELGATE_PROFILE',
+  ])
+})
 
 test.each(['image', 'video', 'response'])('%s --help is its commands, one line each', async (name) => {
   const { out } = await runMain([name, '--help'])

@@ -18,8 +18,8 @@ const address = 'https://127.0.0.1:1/a.png'
 
 /** Calls that together reach whatever a command does with its flags. Each command has to be here. */
 const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  generate: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
   respond: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
+  generate: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
   chat: [['hi']],
   'response status': [[], ['--wait', '-o', 'a.txt'], ['--wait'], ['--exit-status']],
   'response wait': [[], ['-o', 'a.txt'], ['--stream'], ['--starting-after', '3'], ['--schema', '{}']],

@@ -4,9 +4,9 @@ import { wrap } from '../../output/line-breaks.ts'
 import { formatRows, headingLine } from '../../output/help-page.ts'
 
 const steps = [
-  ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'],
+  ['modelgate respond --sandbox "hello"', 'try it: no gateway, no key, no cost'],
   ['modelgate init', 'then your gateway, key and models'],
-  ['modelgate generate "hello"', 'words as they arrive'],
+  ['modelgate respond "hello"', 'words as they arrive'],
 ] as const
 
 /** `modelgate` alone: one screen with what it is, what to do first, and its commands by what they are for. */

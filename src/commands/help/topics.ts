@@ -60,12 +60,21 @@ export const terminalVariables =
     ', ',
   )
 
+/** What most people set, first. */
+const mainVariables = 'BASE_URL API_KEY TEXT_MODEL IMAGE_MODEL VIDEO_MODEL PROFILE'
+  .split(' ')
+  .map((name) => `MODELGATE_${name}`)
+
 /** All environment variables, each with what it is; those of settings name the setting as files have it. */
 export function environmentRows(): (readonly [names: string, about: string])[] {
   const settings = Object.values(settingTable).flatMap(({ env, file, about }) =>
     env === undefined ? [] : [[env, `${about} (setting ${file})`] as const],
   )
-  return [...settings, ...otherVariables]
+  const rows = [...settings, ...otherVariables]
+  return [
+    ...mainVariables.flatMap((name) => rows.filter(([names]) => names === name)),
+    ...rows.filter(([names]) => !mainVariables.includes(names)),
+  ]
 }
 
 const environment: Topic = {
@@ -84,7 +93,7 @@ const environment: Topic = {
   examples: [
     ['export MODELGATE_BASE_URL=https://HOST'],
     ['export MODELGATE_API_KEY=... MODELGATE_TEXT_MODEL=ID'],
-    ['modelgate generate "Hello"'],
+    ['modelgate respond "Hello"'],
   ],
 }
 
@@ -109,7 +118,7 @@ const exitCodesTopic: Topic = {
   ],
   examples: [
     ['modelgate wait --last; test $? -eq 11 && echo "not yet"'],
-    ['modelgate generate --json -m MODEL "Hi" 2>error.json || jq -r .error.code error.json'],
+    ['modelgate respond --json -m MODEL "Hi" 2>error.json || jq -r .error.code error.json'],
   ],
 }
 
@@ -190,7 +199,7 @@ const money: Topic = {
   ],
   examples: [
     ['modelgate image create -m MODEL --dry-run "A hill"'],
-    ['modelgate generate -m MODEL --retry never "Hi"'],
+    ['modelgate respond -m MODEL --retry never "Hi"'],
     ['modelgate wait --last', 'fetch what is paid for'],
   ],
 }
@@ -216,11 +225,11 @@ const sandbox: Topic = {
     },
   ],
   examples: [
-    ['modelgate generate --sandbox "hello"'],
+    ['modelgate respond --sandbox "hello"'],
     ['modelgate sandbox --port 8080 --faults faults.yaml'],
     ['export MODELGATE_BASE_URL=http://127.0.0.1:8080'],
     ['export MODELGATE_API_KEY=sk-sandbox-0000000000'],
-    ['modelgate generate -m MODEL "hello"'],
+    ['modelgate respond -m MODEL "hello"'],
   ],
 }
 

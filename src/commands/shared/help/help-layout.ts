@@ -55,7 +55,7 @@ export function commandPage(command: Command, help: Help): HelpPage {
     blocks: blocks.filter(([, all]) => all.length > 0),
     more: [
       ...(isGroup ? [`Options of each: ${path} COMMAND --help`] : []),
-      ...(hidden ? [`Options of every command: ${path} --help ${allFlag}`] : []),
+      ...(hidden ? [`All options: ${path} --help ${allFlag}`] : []),
     ],
   }
 }
@@ -69,6 +69,16 @@ function refuseUnknownCommand(command: Command): void {
   command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' })
 }
 
+const firstByCommand = new WeakMap<Command, readonly string[]>()
+
+/**
+ * Names the options of a command that its help shows, in the order of use; `--all` shows the others behind them.
+ * @param names without dashes in front, with a space between them
+ */
+export function showFirst(command: Command, names: string): void {
+  firstByCommand.set(command, names.split(' '))
+}
+
 const noOptions = { shown: [], hidden: false } as const
 
 /** The options that a help shows, and whether others are hidden. */
@@ -76,10 +86,18 @@ function optionsOf(command: Command, help: Help, showsAll: boolean) {
   const own = help.visibleOptions(command)
   // The version is that of the program.
   const common = help.visibleGlobalOptions(command).filter(({ long }) => long !== '--version')
-  const isUsual = (option: Option) => headingOf(option) === usualHeading || !isCommon(command, option)
+  const first = firstByCommand.get(command)
+  const placeOf = ({ long }: Option) => first?.indexOf(long?.slice(2) ?? '') ?? 0
+  const isUsual = (option: Option) =>
+    isCommon(command, option) ? headingOf(option) === usualHeading : isLast(option) || placeOf(option) !== -1
   // Where only some of the common options apply, those are few.
   const all = showsAll || help.showGlobalOptions === false
-  const shown = [...common, ...own].filter((option) => all || isUsual(option))
+  const [later, sooner] = [
+    own.filter((option) => placeOf(option) === -1),
+    own.filter((option) => placeOf(option) !== -1),
+  ]
+  const ordered = [...common, ...sooner.toSorted((one, other) => placeOf(one) - placeOf(other)), ...later]
+  const shown = ordered.filter((option) => all || isUsual(option))
   return { shown, hidden: shown.length < common.length + own.length }
 }
 

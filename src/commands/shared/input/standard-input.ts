@@ -14,6 +14,8 @@ export interface PromptSource {
   readonly stdinTimeout?: number
   /** Takes a line for standard error. */
   notice(line: string): void
+  /** Whether to say that text was joined: a person is told once, a log each time. */
+  readonly saysJoined?: () => boolean
 }
 
 const noticeAfterMs = 1000
@@ -49,7 +51,7 @@ export async function readPrompt(context: Context, source: PromptSource): Promis
   const steps = kind === 'pipe' ? silenceSteps(source) : []
   const piped = await readStandardInputText(context, 'the piped prompt', steps)
   if (!/\S/.test(piped)) return argument
-  notice(joinedNote(kind, piped))
+  if (source.saysJoined?.() !== false) notice(joinedNote(kind, piped))
   return joined(piped, argument)
 }
 
@@ -57,14 +59,12 @@ const leftAlone =
   'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
   '"-" as the prompt reads the rest; --no-stdin silences this note.'
 
+/** One line of a terminal. */
 function joinedNote(kind: InputKind, piped: string): string {
   const bytes = Buffer.byteLength(piped)
   const amount = bytes === 1 ? '1 byte' : `${bytes} bytes`
   const source = kind === 'file' ? 'the file on standard input' : 'standard input'
-  return (
-    `Joined ${amount} of ${source} to the prompt. ` +
-    'In a loop over a pipe, add --no-stdin or set MODELGATE_NO_STDIN=1.'
-  )
+  return `Joined ${amount} of ${source} (in a loop: --no-stdin).`
 }
 
 /**

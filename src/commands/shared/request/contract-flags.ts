@@ -38,7 +38,10 @@ export function addContractFlags(
   conflicts: readonly ConflictingFlags[] = [],
 ): void {
   declared.set(command, { flags, conflicts })
-  for (const flag of flags) {
+  // What is written by hand before JSON.
+  const isJson = ({ field }: ContractFlag) =>
+    Number(placeholder(field) === 'json' && field.type !== 'boolean')
+  for (const flag of flags.toSorted((one, other) => isJson(one) - isJson(other))) {
     const { name, field } = flag
     const about = describe(flag)
     if (field.type === 'boolean') {
@@ -115,7 +118,7 @@ function describe({ field, default: own }: ContractFlag): string {
   const byDefault = own ?? field.default
   const words = wordsOf(field)
   const facts = [
-    ...(words === undefined || words.join(', ').length > 90 ? [] : [words.join(', ')]),
+    ...(words === undefined || words.join(', ').length > 60 ? [] : [words.join(', ')]),
     ...(field.min === undefined || field.max === undefined ? [] : [`${field.min} to ${field.max}`]),
     ...(byDefault === undefined ? [] : [`default ${byDefault}`]),
     ...(isList(field) ? ['repeatable'] : []),

@@ -1,3 +1,6 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
@@ -37,6 +40,7 @@ export async function readTextPrompt(
     noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',
     joins,
     ...(options.stdinTimeout === undefined ? {} : { stdinTimeout: secondsOf(options.stdinTimeout) }),
+    saysJoined: () => !context.stderr.isTerminal || isFirstToday(context),
     notice: (line) => {
       if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
     },
@@ -44,6 +48,29 @@ export async function readTextPrompt(
   if (prompt === undefined) return askForPrompt(context, options)
   if (prompt.trim() === '') throw emptyPrompt()
   return prompt
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Whether this terminal was not told within a day that text is joined; from now on it was. Best effort. */
+function isFirstToday(context: Context): boolean {
+  const folder = stateFolder(context)
+  const { terminalId, clock } = context
+  if (folder === undefined || terminalId === undefined) return true
+  const marker = join(folder, 'told-joined')
+  try {
+    if (readFileSync(marker, 'utf8') === terminalId && clock.now() - statSync(marker).mtimeMs < dayMs)
+      return false
+  } catch {
+    // There is none.
+  }
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(marker, terminalId, { mode: 0o600 })
+  } catch {
+    // Then it is told again.
+  }
+  return true
 }
 
 /**

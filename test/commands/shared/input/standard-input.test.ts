@@ -9,6 +9,10 @@ import {
 import type { Input, InputKind } from '../../../../src/context.ts'
 import { Interrupted } from '../../../../src/errors.ts'
 import { anyText } from '../../../support/any-text.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
+import { memorySink } from '../../../support/memory-sink.ts'
+import { runMain } from '../../../support/run-main.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { pipedInput } from '../../../support/piped-input.ts'
 import { testContext } from '../../../support/test-context.ts'
 import { runs } from '../../../support/sample.ts'
@@ -80,16 +84,18 @@ test('a setting of the same kind reads nothing, unless "-" asks for it', async (
 })
 
 test.each([
-  ['pipe', 'a', 'Joined 1 byte of standard input to the prompt.'],
-  ['pipe', 'grün\n', 'Joined 6 bytes of standard input to the prompt.'],
-  ['file', 'grün\n', 'Joined 6 bytes of the file on standard input to the prompt.'],
+  ['pipe', 'a', 'Joined 1 byte of standard input'],
+  ['pipe', 'grün\n', 'Joined 6 bytes of standard input'],
+  ['file', 'grün\n', 'Joined 6 bytes of the file on standard input'],
 ] as const)('what is joined from a %s is said, and how a loop avoids it: %j', async (kind, text, note) => {
   const stdin = pipedInput(kind)
   stdin.send(text)
   stdin.end()
   const { notices, prompt: reading } = start(stdin, { argument: 'asked' })
   await reading
-  expect(notices).toEqual([`${note} In a loop over a pipe, add --no-stdin or set MODELGATE_NO_STDIN=1.`])
+  expect(notices).toEqual([`${note} (in a loop: --no-stdin).`])
+  // With the name of the program in front it fits a line of a terminal.
+  expect(`modelgate: ${notices[0]}`.length).toBeLessThanOrEqual(80)
 })
 
 test.each([undefined, '-'])('what is read alone, for the prompt %j, needs no note', async (argument) => {
@@ -350,4 +356,25 @@ test('a prompt does not join an input that a flag has taken', async () => {
   const source = { noStdin: false, joins: true, notice: () => {} } as const
   expect(await readPrompt(context, { ...source, argument: 'asked' })).toBe('asked')
   expect(await readPrompt(context, { ...source, argument: undefined })).toBeUndefined()
+})
+
+test('a person is told once a day and terminal that text was joined, a log each time', async () => {
+  const home = temporaryFolder()
+  const toldAt = async (terminalId: string | undefined, terminal: boolean, start: number) => {
+    const { err } = await runMain(['respond', '--sandbox', '--dry-run', '-m', 'm', 'x'], {
+      stdin: 'piped',
+      home,
+      terminalId,
+      stderr: memorySink({ isTerminal: terminal, columns: 80 }),
+      clock: fakeClock({ start }),
+    })
+    return err.includes('Joined 5 bytes')
+  }
+  const now = Date.now()
+  expect(await toldAt('tty1', true, now)).toBe(true)
+  expect(await toldAt('tty1', true, now)).toBe(false)
+  expect(await toldAt('tty1', false, now)).toBe(true)
+  expect(await toldAt('tty2', true, now)).toBe(true)
+  expect(await toldAt('tty2', true, now + 25 * 60 * 60 * 1000)).toBe(true)
+  expect(await toldAt(undefined, true, now)).toBe(true)
 })
