@@ -1,7 +1,7 @@
 import type { Scenario } from './answer/answer.ts'
 import { families } from '../contract/families.ts'
 import type { Endpoint } from '../contract/field.ts'
-import { knownModels, type Model } from '../contract/known-models.ts'
+import { knownModels, standIns, type Model } from '../contract/known-models.ts'
 import { googleReply, jsonReply, type Reply } from './http/reply.ts'
 import { envelopeOf, invalidField, RequestProblem } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
@@ -58,6 +58,7 @@ const listed: readonly string[] = [
   ...textModels,
   videoModel,
   ...knownModels().filter(({ family }) => family !== undefined),
+  ...standIns,
 ].map(({ id }) => id)
 
 /**
