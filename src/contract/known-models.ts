@@ -56,7 +56,9 @@ const builtIn: readonly Model[] = [
 ]
 
 /** The stand-ins of the specification, each the name of its family, are taken for models, too. */
-export const standIns = families.filter(({ id }) => /-model-/.test(id)).map((family) => known(family.id, family))
+export const standIns = families
+  .filter(({ id }) => /-model-/.test(id))
+  .map((family) => known(family.id, family))
 
 function known(id: string, family: Family | undefined, retires?: string): Model {
   return { id, family, retires, source: 'built-in' }

@@ -213,7 +213,7 @@ export const runEvents = {
   'instance-progress': {
     instance,
     variant: count('number of the candidate, from 1'),
-    state: text('state of the remote job'),
+    state: text('state of the remote job; waiting: for the next attempt, or the end'),
     percent: numberOrNull('0 to 100; null where the gateway does not say'),
   },
   /** An instance has come to an end; its other candidates, if any, as well. */

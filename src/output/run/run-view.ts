@@ -71,7 +71,7 @@ export function createRunTally(): RunTally {
     }
   }
   const end = ({ instance, lane, action, took_s: took, creates, cost: own, error }: InstanceEnd) => {
-    running.delete(instance)
+    for (const [key, { id }] of running) if (id === instance) running.delete(key)
     const count = lanes.get(lane)
     // What is restored is not among what a lane has to make.
     if (count !== undefined && !freeActions.has(action)) count.done = Math.min(count.total, count.done + 1)
@@ -92,13 +92,17 @@ export function createRunTally(): RunTally {
         case 'plan-make':
           return plan(event)
         case 'instance-start': {
-          const { instance: id, lane } = event
-          running.set(id, { id, lane, since: running.get(id)?.since ?? now, percent: null })
+          const { instance: id, lane, variant } = event
+          const key = `${id} ${variant}`
+          running.set(key, { id, lane, since: running.get(key)?.since ?? now, percent: null })
           return
         }
         case 'instance-progress': {
-          const known = running.get(event.instance)
-          if (known !== undefined) running.set(known.id, { ...known, percent: event.percent })
+          const key = `${event.instance} ${event.variant}`
+          const known = running.get(key)
+          // One that waits for its next attempt is not under way.
+          if (event.state === 'waiting') running.delete(key)
+          else if (known !== undefined) running.set(key, { ...known, percent: event.percent })
           return
         }
         case 'instance-end':

@@ -94,6 +94,7 @@ async function make(making: Making, request: Request): Promise<Attempted> {
         // An answer to the same key is one to every attempt.
         if (isAnswered(error) && run.world.isSentAgain) mayBeBilled = false
         else mayBeBilled ||= billedOf(error) !== 'no'
+        run.emit({ type: 'instance-progress', instance: id, variant, state: 'waiting', percent: null })
         // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
         created -= await giveUp(making, request, error, resumed)
         throw thrown

@@ -146,6 +146,22 @@ test('what a lane waits for, an outage and the time left are on the board', asyn
   ])
 })
 
+test('what waits for its next attempt is not under way, and each candidate counts', async () => {
+  const run = play({ live: true })
+  run.output.event({ ...plan, lanes: [{ lane: 'image', to_make: 10, concurrency: 4 }] } as RunEvent)
+  for (let at = 1; at <= 8; at++) run.output.event(start(`photos[${at}]`))
+  for (const variant of [1, 2]) run.output.event({ ...start('hero'), variant } as RunEvent)
+  for (let at = 1; at <= 7; at++) {
+    const waiting = { instance: `photos[${at}]`, state: 'waiting', percent: null }
+    run.output.event({ ...sampleRunEvents['instance-progress'], ...waiting })
+  }
+  await run.clock.advance(1_000)
+  expect((await screenOf(run.stderr)).at(-2)).toContain('3 of 4 running')
+  run.output.event(end())
+  await run.clock.advance(1_000)
+  expect((await screenOf(run.stderr)).at(-2)).toContain('1 of 4 running')
+})
+
 test('the board is redrawn at most ten times a second, however many results come', async () => {
   const run = play({ live: true, terminal: true, quiet: false })
   run.output.event(plan)
