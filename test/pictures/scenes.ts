@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { recordSession, type Frame, type Recording } from './record.ts'
 import { animation, still, type Theme } from './svg.ts'
 
-const answer = ['generate', '--sandbox', 'What is a gateway? Answer in Markdown']
+const answer = ['respond', '--sandbox', 'What is a gateway? Answer in Markdown']
 const boat = 'A paper boat on a lake'
 const image = ['image', 'create', '--sandbox', '-o', 'boat.png', boat]
 const video = ['video', 'generate', '--sandbox', '-o', 'boat.mp4', boat]
@@ -33,11 +33,11 @@ export const scenes: readonly Scene[] = [
   { name: 'text', lines: [answer], rows: 40, pick: last },
   { name: 'image', lines: [image], rows: 28, pick: last },
   { name: 'video', lines: [remix], rows: 10, pick: halfway },
-  { name: 'models', lines: [['models']], rows: 40, pick: last },
+  { name: 'models', lines: [['models', 'gpt-image-2']], rows: 40, pick: last },
   {
     name: 'errors',
     lines: [
-      ['generate', 'hello'],
+      ['respond', 'hello'],
       ['image', 'create', '--sandbox', '-m', 'gpt-image-2', '-n', '11', '--size', '9x9', 'A boat'],
     ],
     rows: 24,
