@@ -325,16 +325,3 @@ export const commandEntries: readonly CommandEntry[] = [
     },
   },
 ]
-
-/** The command that words of a call name: `image create`; undefined where they name none. */
-export function commandNamed(words: readonly string[]): string | undefined {
-  const names: string[] = []
-  let entries: readonly CommandEntry[] | undefined = commandEntries
-  for (const word of words) {
-    const entry: CommandEntry | undefined = entries?.find(({ name }) => name === word)
-    if (entry === undefined) continue
-    names.push(entry.name)
-    entries = entry.commands
-  }
-  return names.join(' ') || undefined
-}

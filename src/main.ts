@@ -25,7 +25,7 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
     const known = isUnsent ? failure.amend({ billed: 'no', ...failure.facts }) : failure
     const { reportError } = await import('./output/create-output.ts')
-    const { commandNamed } = await import('./command-entries.ts')
+    const { commandNamed } = await import('./program.ts')
     await reportError(context, known, {
       command: commandNamed(argv),
       json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,
