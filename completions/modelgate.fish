@@ -160,7 +160,7 @@ complete -c modelgate -n '__modelgate_is ' -a run -d 'Make the assets that a man
 complete -c modelgate -n '__modelgate_is ' -a sandbox -d 'Run the local gateway that obeys the same contract'
 complete -c modelgate -n '__modelgate_is ' -a inspect -d 'Show what a file is, its content credentials, and the call that made it'
 complete -c modelgate -n '__modelgate_is ' -a usage -d 'Add up what was created, and what it cost by your prices'
-complete -c modelgate -n '__modelgate_is ' -a init -d 'Set up gateway, key and models, or look around first'
+complete -c modelgate -n '__modelgate_is ' -a init -d 'Set up gateway, key and models'
 complete -c modelgate -n '__modelgate_is ' -a log -d 'Show what was called: prompts, answers, files, usage'
 complete -c modelgate -n '__modelgate_is ' -a models -d 'Show the models of the gateway, and their limits'
 complete -c modelgate -n '__modelgate_is ' -a auth -d 'Store, show and remove the key'

@@ -17,7 +17,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
             'usage' = 'Add up what was created, and what it cost by your prices'
-            'init' = 'Set up gateway, key and models, or look around first'
+            'init' = 'Set up gateway, key and models'
             'log' = 'Show what was called: prompts, answers, files, usage'
             'models' = 'Show the models of the gateway, and their limits'
             'auth' = 'Store, show and remove the key'

@@ -200,7 +200,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'init',
-    about: 'Set up gateway, key and models, or look around first',
+    about: 'Set up gateway, key and models',
     sends: true,
     load: async ({ run }) => {
       const { registerInit } = await import('./commands/init.ts')

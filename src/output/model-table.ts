@@ -75,7 +75,7 @@ function limitText({ taken, values, size, min, max, max_length }: FieldLimit): s
 
 /** Everything that is known of one model: a name and a value on each line, separated by a tab for scripts. */
 export function modelReport(model: ModelEntry, columns: Columns): string {
-  const { id, kind, source, nearest, endpoints, listed } = model
+  const { id, kind, source, nearest, endpoints } = model
   const rows: (readonly [name: string, value: string | null])[] = [
     ['id', id],
     ['kind', kind],
@@ -83,12 +83,6 @@ export function modelReport(model: ModelEntry, columns: Columns): string {
     ['known from', source],
     ['retires', retirementText(model)],
     ['nearest', nearest],
-    ['name', listed?.name ?? null],
-    ['owner', listed?.owner ?? null],
-    ['created', listed?.created_at == null ? null : isoDay(listed.created_at)],
-    ['input tokens', textOf(listed?.input_tokens)],
-    ['output tokens', textOf(listed?.output_tokens)],
-    ['methods', listed?.methods.join(', ') || null],
     ...endpoints.flatMap(({ command, limits }) => [
       ...(limits.length === 0 ? [[command, 'no limits'] as const] : []),
       ...(command === 'image edit' ? [[`${command}: image`, sourcesText(model)] as const] : []),
@@ -113,12 +107,4 @@ function sourcesText({ sources }: ModelEntry): string {
   const number = count === null ? 'any number of' : count === 1 ? 'one' : `at most ${count}`
   const files = `${number}${square ? ' square' : ''} ${count === 1 ? 'file' : 'files'} of ${types.join(', ')}`
   return below === null ? files : `${files}, ${count === 1 ? '' : 'each '}under ${below / 1_000_000} MB`
-}
-
-function textOf(count: number | null | undefined): string | null {
-  return count == null ? null : String(count)
-}
-
-function isoDay(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10)
 }

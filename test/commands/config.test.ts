@@ -160,7 +160,7 @@ test('set and unset change the file, and say so', async () => {
   ] as const
   for (const [words, err] of steps) expect(await run(place, words)).toEqual({ code: 0, out: '', err })
   expect(place.scrub(readFileSync(place.userFile, 'utf8')))
-    .toBe(`trusted_origins: [https://b.example, https://c.example]
+    .toBe(`trusted_origins: [ https://b.example, https://c.example ]
 families:
   gpt-4.1: none
 profiles:
@@ -226,7 +226,7 @@ test('a new file says where all settings are, and nothing lies beside it', async
   const place = configPlace()
   await run(place, 'set timeout 4')
   expect(readFileSync(place.userFile, 'utf8')).toBe(
-    '# Settings of modelgate. All there are: modelgate config list --all\ntimeout: 4\n',
+    '# Settings of modelgate. All there are: modelgate config list --all\n\ntimeout: 4\n',
   )
   expect(existsSync(join(place.userFile, '../config.schema.json'))).toBe(false)
 })

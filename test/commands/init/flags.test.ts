@@ -32,7 +32,7 @@ async function init(argv: readonly string[], content: ConfigPlaceContent = {}) {
 /** The flags that a call without questions needs. */
 const answers = (url: string, ...more: string[]) => ['--base-url', url, '--api-key-file', '-', ...more]
 
-const comment = '# Settings of modelgate. All there are: modelgate config list --all\n'
+const comment = '# Settings of modelgate. All there are: modelgate config list --all\n\n'
 
 test('address, key and models go where later calls find them', async () => {
   const sandbox = await runningSandbox()
