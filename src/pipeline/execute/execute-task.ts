@@ -103,9 +103,13 @@ async function makeResult(
 }
 
 /** What the name of an output promises, and the result is not, each a sentence. */
-function nameWarnings({ lane, output }: Instance, outputs: TaskResult['result']['outputs']): string[] {
-  // The words of a model can be called anything.
-  const promised = lane === 'text' ? undefined : mediaTypeOfName(extname(output))
+function nameWarnings(
+  { lane, output, fields }: Instance,
+  outputs: TaskResult['result']['outputs'],
+): string[] {
+  // The words of a model can be called anything, and a format that was asked for is compared anyway.
+  const promised =
+    lane === 'text' || fields['output_format'] !== undefined ? undefined : mediaTypeOfName(extname(output))
   const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
   if (promised === undefined || other === undefined) return []
   return [`${output} is ${other.media_type}, although its name says ${promised}.`]
