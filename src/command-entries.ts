@@ -21,25 +21,25 @@ type Register = (command: Command, context: Context) => void
 export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'respond',
-    about: 'Stream text: take this one first',
+    about: 'Stream text: start with this one',
     sends: true,
     load: async () => (await import('./commands/respond.ts')).registerRespond,
   },
   {
     name: 'generate',
-    about: 'Stream text: for content-generation gateways, and inline pictures',
+    about: 'Stream text from content-generation gateways, with inline images',
     sends: true,
     load: async () => (await import('./commands/generate.ts')).registerGenerate,
   },
   {
     name: 'chat',
-    about: 'Talk with a model on a terminal',
+    about: 'Chat with a model in the terminal',
     sends: true,
     load: async () => (await import('./commands/chat.ts')).registerChat,
   },
   {
     name: 'response',
-    about: 'Go on with responses that run in the background',
+    about: 'Check, wait for and cancel background responses',
     sends: true,
     examples: [
       ['modelgate respond --background -m MODEL "Plan a year"'],
@@ -64,14 +64,14 @@ export const commandEntries: readonly CommandEntry[] = [
       },
       {
         name: 'list',
-        about: 'The background responses that this machine has started',
+        about: 'List the background responses started on this machine',
         load: async () => (await import('./commands/response-list.ts')).registerResponseList,
       },
     ],
   },
   {
     name: 'image',
-    about: 'Create and edit images, into files',
+    about: 'Create and edit images',
     sends: true,
     examples: [
       ['modelgate image create --sandbox -o boat.png "A paper boat"'],
@@ -81,19 +81,19 @@ export const commandEntries: readonly CommandEntry[] = [
     commands: [
       {
         name: 'create',
-        about: 'Draw images from a prompt, into files',
+        about: 'Create images from a prompt',
         load: async () => (await import('./commands/image-create.ts')).registerImageCreate,
       },
       {
         name: 'edit',
-        about: 'Change images by a prompt, into new files',
+        about: 'Edit images with a prompt, into new files',
         load: async () => (await import('./commands/image-edit.ts')).registerImageEdit,
       },
     ],
   },
   {
     name: 'video',
-    about: 'Make videos: start jobs, wait for them, save them',
+    about: 'Generate videos: start jobs, wait for them, save the results',
     sends: true,
     examples: [
       ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
@@ -104,12 +104,12 @@ export const commandEntries: readonly CommandEntry[] = [
     commands: [
       {
         name: 'generate',
-        about: 'Make videos from a prompt and pictures',
+        about: 'Generate videos from a prompt and images',
         load: async () => (await import('./commands/video-generate.ts')).registerVideoGenerate,
       },
       {
         name: 'remix',
-        about: 'Make a video from a finished one, with one change',
+        about: 'Remix a finished video, with one change',
         load: async () => (await import('./commands/video-remix.ts')).registerVideoRemix,
       },
       {
@@ -124,65 +124,65 @@ export const commandEntries: readonly CommandEntry[] = [
       },
       {
         name: 'list',
-        about: 'The jobs that this machine has started',
+        about: 'List the video jobs started on this machine',
         load: async () => (await import('./commands/video-list.ts')).registerVideoList,
       },
     ],
   },
   {
     name: 'wait',
-    about: 'Take what is not here yet: videos, responses, images',
+    about: 'Wait for and fetch results: videos, responses, images',
     sends: true,
     load: async () => (await import('./commands/wait.ts')).registerWait,
   },
   {
     name: 'jobs',
-    about: 'What this machine has started, and what is not fetched',
+    about: 'List the jobs started on this machine, and results not fetched yet',
     sends: true,
     load: async () => (await import('./commands/jobs.ts')).registerJobs,
   },
   {
     name: 'run',
-    about: 'Make the assets that a manifest describes, and keep them as approved',
+    about: 'Generate the assets that a manifest describes, and lock them',
     sends: true,
     load: async () => (await import('./commands/run.ts')).registerRun,
     commands: [
       {
         name: 'adopt',
-        about: 'Lock files that are there already',
+        about: 'Lock existing files as outputs',
         load: async () => (await import('./commands/run-adopt.ts')).registerRunAdopt,
       },
       {
         name: 'pick',
-        about: 'Make one of several candidates the output',
+        about: 'Choose one of several candidates as the output',
         load: async () => (await import('./commands/run-pick.ts')).registerRunPick,
       },
       {
         name: 'report',
-        about: 'Show every asset beside its prompt, for a review',
+        about: 'Write a page for review: every asset beside its prompt',
         load: async () => (await import('./commands/run-report.ts')).registerRunReport,
       },
       {
         name: 'merge',
-        about: 'Put the parts of a run together, or the two sides of a lock',
+        about: 'Merge the parts of a sharded run, or resolve conflicts in the lock',
         load: async () => (await import('./commands/run-merge.ts')).registerRunMerge,
       },
       {
         name: 'worker',
-        about: 'Make the requests that runs have put into a queue',
+        about: 'Process the requests that runs have put into a queue',
         sends: true,
         load: async () => (await import('./commands/run-worker.ts')).registerRunWorker,
       },
       {
         name: 'clean',
-        about: 'List or remove what the lock does not name',
+        about: 'List or remove files that the lock does not name',
         load: async () => (await import('./commands/run-clean.ts')).registerRunClean,
       },
     ],
   },
   {
     name: 'sandbox',
-    about: 'Run the local gateway that obeys the same contract',
+    about: 'Run a local gateway that obeys the same contract',
     sends: true,
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
   },
@@ -194,13 +194,13 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'usage',
-    about: 'Add up what was created, and what it cost by your prices',
+    about: 'Add up what was created, and its estimated cost',
     sends: true,
     load: async () => (await import('./commands/usage.ts')).registerUsage,
   },
   {
     name: 'init',
-    about: 'Set up gateway, key and models',
+    about: 'Set up the gateway, the key and the models',
     sends: true,
     load: async ({ run }) => {
       const { registerInit } = await import('./commands/init.ts')
@@ -209,13 +209,13 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'log',
-    about: 'Show what was called: prompts, answers, files, usage',
+    about: 'Show the log of calls: prompts, answers, files, usage',
     sends: true,
     load: async () => (await import('./commands/log.ts')).registerLog,
     commands: [
       {
         name: 'show',
-        about: 'All of one call: request, answer, files',
+        about: 'Show one call in full: request, answer, files',
         load: async () => (await import('./commands/log-show.ts')).registerLogShow,
       },
       {
@@ -227,13 +227,13 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'models',
-    about: 'Show the models of the gateway, and their limits',
+    about: 'List the models of the gateway, and their limits',
     sends: true,
     load: async () => (await import('./commands/models.ts')).registerModels,
   },
   {
     name: 'auth',
-    about: 'Store, show and remove the key',
+    about: 'Store, show and remove the API key',
     sends: true,
     examples: [
       ['modelgate auth login'],
@@ -243,7 +243,7 @@ export const commandEntries: readonly CommandEntry[] = [
     commands: [
       {
         name: 'login',
-        about: 'Store the key of a profile, readable for you alone',
+        about: 'Store the key of a profile, readable only by you',
         load: async () => (await import('./commands/auth-login.ts')).registerAuthLogin,
       },
       {
@@ -286,7 +286,7 @@ export const commandEntries: readonly CommandEntry[] = [
       },
       {
         name: 'path',
-        about: 'Show where files are looked for and kept',
+        about: 'Show where configuration and state files are',
         load: async () => (await import('./commands/config-path.ts')).registerConfigPath,
       },
       {
@@ -298,7 +298,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    about: 'Find out what is wrong with the set-up, and what to do about it',
+    about: 'Diagnose the setup, and say how to fix it',
     sends: true,
     load: async () => (await import('./commands/doctor.ts')).registerDoctor,
   },
@@ -317,7 +317,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'help',
-    about: 'Show help for a command or a topic; all of it as data with --json',
+    about: 'Show help for a command or a topic; with --json, as data',
     sends: true,
     load: async ({ load }) => {
       const { registerHelp } = await import('./commands/help.ts')

@@ -33,7 +33,7 @@ interface LoginOptions extends CommonOptions {
 export function registerAuthLogin(command: Command, context: Context): void {
   addExamples(command, loginExamples)
   explainCommon(command, meanings)
-  command.option('--no-check', 'do not ask the gateway whether it accepts the key')
+  command.option('--no-check', 'do not check the key with the gateway')
   takeOptions(
     command,
     new Set('profile apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' ')),
@@ -55,7 +55,7 @@ async function logIn(context: Context, options: LoginOptions): Promise<void> {
   tell(context, `The key${ending} of profile ${profile} is stored in ${homePath(context, path)}.`)
   const winner = await settings.keyLocation()
   if (winner !== undefined && winner.kind !== 'credentials') {
-    tell(context, `warning: ${winner.source} wins over it at present.`)
+    tell(context, `warning: ${winner.source} takes precedence over it.`)
   }
   if (settings.baseUrl.value === undefined) {
     tell(context, 'No base URL is set yet: modelgate config set base_url URL')
@@ -153,5 +153,5 @@ async function tryKey(
       hint: 'Check it, and the base URL; --no-check stores it anyway.',
     })
   }
-  return state === 'accepted' ? `${message}.` : `The key could not be tried: ${message.replace(/\.$/, '')}.`
+  return state === 'accepted' ? `${message}.` : `The key could not be checked: ${message.replace(/\.$/, '')}.`
 }

@@ -29,7 +29,7 @@ export function registerAuthLogout(command: Command, context: Context): void {
 /** @throws ConfigError, FileError */
 async function logOut(context: Context, options: LogoutOptions): Promise<void> {
   if (options.all && options.profile !== undefined) {
-    throw new UsageError('--all is of every profile: leave out --all or --profile.')
+    throw new UsageError('--all means every profile: leave out --all or --profile.')
   }
   const settings = await ownSettings(context, options)
   const profiles = options.all ? storedProfiles(context) : [settings.profile.value]

@@ -30,7 +30,7 @@ interface StatusOptions extends CommonOptions {
 /** `modelgate auth status`: the key of each profile: which source wins, its last four characters, what is wrong. */
 export function registerAuthStatus(command: Command, context: Context): void {
   addExamples(command, statusExamples)
-  command.addOption(new Option('--check', 'ask the gateway whether it accepts the keys; costs nothing'))
+  command.addOption(new Option('--check', 'check the keys with the gateway, at no cost'))
   takeOptions(
     command,
     new Set('json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' ')),
@@ -150,7 +150,9 @@ function warningOf({ platform }: Context, location: KeyLocation | undefined, sto
     if (isOpen) return `Other users can read ${location.path}: chmod 600 it.`
   }
   const isHidden = stored && location !== undefined && location.kind !== 'credentials'
-  return isHidden ? `The key that auth login stored is not used: ${location.source} wins over it.` : null
+  return isHidden
+    ? `The key that auth login stored is not used: ${location.source} takes precedence over it.`
+    : null
 }
 
 function safely<Value>(read: () => Value, otherwise: Value): Value {

@@ -15,7 +15,7 @@ const refused: ReadonlySet<string> = new Set(
 const chatExamples: readonly Example[] = [
   ['modelgate chat --sandbox', 'try it, nothing configured'],
   ['modelgate chat -m MODEL "Explain monads"'],
-  ['modelgate chat -c', 'go on with the last exchange of this terminal'],
+  ['modelgate chat -c', 'continue the last exchange of this terminal'],
   ['modelgate chat --conversation-file talk.yaml', 'keep it in a file'],
 ]
 

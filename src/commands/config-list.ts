@@ -18,7 +18,7 @@ const listExamples: readonly Example[] = [
 /** `modelgate config list`: the settings in use, each with its source. */
 export function registerConfigList(command: Command, context: Context): void {
   addExamples(command, listExamples)
-  command.addOption(new Option('-a, --all', 'also the settings that have their default'))
+  command.addOption(new Option('-a, --all', 'include settings at their default'))
   takeOptions(command, new Set(['json', 'profile']))
   command.action(async (_: unknown, self: Command) =>
     listSettings(context, self.optsWithGlobals<CommonOptions & { readonly all?: true }>()),

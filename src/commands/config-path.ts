@@ -24,7 +24,7 @@ const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued']
 /** `modelgate config path`: where files are. */
 export function registerConfigPath(command: Command, context: Context): void {
   addExamples(command, pathExamples)
-  const name = command.createArgument('[name]', 'one place, whose path alone is printed').choices(placeNames)
+  const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
   command.addArgument(name)
   takeOptions(command, new Set(['json']))
   command.action(async (chosen: string | undefined, _: unknown, self: Command) =>

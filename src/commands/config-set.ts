@@ -33,7 +33,7 @@ export function registerConfigSet(command: Command, context: Context): void {
       '<value>',
       'a word, a number, true or false; lists with commas or spaces; mappings as YAML or JSON',
     )
-    .argument('[more...]', 'further names and values')
+    .argument('[more...]', 'more names and values')
   takeOptions(command, new Set(['profile']))
   command.action(async (name: string, value: string, more: readonly string[], _: unknown, self: Command) =>
     setAll(context, self.optsWithGlobals<CommonOptions>(), [name, value, ...more]),
@@ -47,7 +47,7 @@ async function setAll(
   words: readonly string[],
 ): Promise<void> {
   if (words.length % 2 !== 0) {
-    throw new UsageError(`${words.at(-1)} has no value: give names and values by turns.`)
+    throw new UsageError(`${words.at(-1)} has no value: give NAME and VALUE in pairs.`)
   }
   const paths: SettingPath[] = []
   const changes: Change[] = []
@@ -142,7 +142,7 @@ async function report(context: Context, path: SettingPath, what: string): Promis
   if (setting === undefined || setting.level === 'default') return
   const isOwn =
     setting.level === 'user' && (path.profile !== undefined || !setting.source.includes(', profile '))
-  if (!isOwn) tell(context, `warning: ${setting.source} wins over it at present.`)
+  if (!isOwn) tell(context, `warning: ${setting.source} takes precedence over it.`)
   else if (what.startsWith('is removed')) tell(context, `It is still set: ${setting.source}.`)
 }
 

@@ -26,7 +26,7 @@ import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
 import { homePath, printReport, tell } from './shared/call/print-document.ts'
 
 const doctorExamples: readonly Example[] = [
-  ['modelgate doctor', 'what is wrong, and what to do about it'],
+  ['modelgate doctor', 'what is wrong, and how to fix it'],
   ['modelgate doctor --sandbox', 'without a gateway'],
   ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
 ]
@@ -37,8 +37,8 @@ const taken = new Set(
 )
 
 const meanings = {
-  timeout: 'limit for each look at the gateway (10)',
-  sandbox: 'look at the built-in gateway instead',
+  timeout: 'limit for each request to the gateway (10)',
+  sandbox: 'check the built-in gateway instead',
 }
 
 /** Seconds for each request, so that the whole takes a minute at most. */

@@ -69,7 +69,7 @@ export const generateExamples: readonly Example[] = [
   ['modelgate generate -m MODEL -a photo.jpg "What is this?"'],
   ['cat notes.txt | modelgate generate -m MODEL "Summarise"'],
   ['modelgate generate -m MODEL --schema person.json "Invent a person"'],
-  ['modelgate generate -c "And then?"', 'go on with the last exchange'],
+  ['modelgate generate -c "And then?"', 'continue the last exchange'],
   ['modelgate generate -m MODEL --history chat.json "And then?"'],
   ['modelgate generate -m MODEL -x "A script that renames photos" > rename.sh', 'the code alone'],
 ]

@@ -77,11 +77,11 @@ function whenLeftOut(body: Body): readonly string[] {
 /** @param settings undefined when they could not be read */
 async function readSources(context: Context, options: EditOptions, settings: Settings | undefined) {
   const { image: locations = [], mask: maskLocation, curl } = options
-  if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from a picture.')
+  if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
   // A pasted command can read only files and standard input.
   if (curl && [...locations, ...(maskLocation === undefined ? [] : [maskLocation])].some(isUrl)) {
-    throw new UsageError('--curl cannot show a request with pictures from URLs.', {
-      hint: 'Download them first, and give the files.',
+    throw new UsageError('--curl cannot show a request with images from URLs.', {
+      hint: 'Download them first, and pass the files.',
     })
   }
   const read = async (field: SourceInput['field'], location: string): Promise<ImageSource> => {

@@ -40,13 +40,13 @@ const taken = new Set(
 )
 
 const meanings = {
-  baseUrl: 'address of the gateway; it is tried at once',
+  baseUrl: 'address of the gateway; it is contacted right away',
   apiKeyFile: 'file that holds the key, named in the configuration; "-" stores the key on standard input',
-  profile: 'profile to set up, a new one or one that is there (default)',
-  caFile: 'certificate authority to trust (PEM), also from now on',
-  allowHttp: 'allow a clear-text address on another host, also from now on',
+  profile: 'profile to set up, new or existing (default)',
+  caFile: 'certificate authority to trust (PEM), saved in the configuration',
+  allowHttp: 'allow an http:// address on another host, saved in the configuration',
   dryRun: 'send and write nothing; show what would be written',
-  timeout: 'limit for each look at the gateway (15)',
+  timeout: 'limit for each request to the gateway (15)',
 }
 
 /**
@@ -64,8 +64,8 @@ export function registerInit(command: Command, context: Context, run: RunCommand
     .option('--no-test', 'make none')
     .option('--completion', "append completion to the shell's start file")
     .option('--no-completion', 'do not offer that')
-    .option('--no-check', 'do not look whether the gateway answers and accepts the key')
-    .option('-y, --yes', 'ask nothing: what no flag says stays as it is')
+    .option('--no-check', 'do not check that the gateway answers and accepts the key')
+    .option('-y, --yes', 'ask nothing: keep every setting that has no flag')
   takeOptions(command, taken)
   command.action(async (_: unknown, self: Command) => {
     await setUp(context, self.optsWithGlobals<InitOptions>(), run)

@@ -20,7 +20,7 @@ export function registerJobs(command: Command, context: Context): void {
   addExamples(command, jobsExamples)
   registerJobList(command, context, {
     command: 'jobs',
-    pruned: 'what is over: failed, expired, saved or answered',
+    pruned: 'finished jobs: failed, expired, saved or answered',
     listings: [imageListing(context), responseListing(context), videoListing(context)],
   })
 }

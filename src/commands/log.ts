@@ -43,8 +43,8 @@ const defaultLimit = 20
 /** `modelgate log`: what was called on this machine. */
 export function registerLog(command: Command, context: Context): void {
   const own = [
-    new Option('-n, --limit <number>', `show so many of them; 0 for all (${defaultLimit})`),
-    new Option('--since <when>', 'only calls that began then or later: 2h, 3d, yesterday, 2026-11-22'),
+    new Option('-n, --limit <number>', `show this many; 0 for all (${defaultLimit})`),
+    new Option('--since <when>', 'only calls since: 2h, 3d, yesterday, 2026-11-22'),
     new Option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names'),
     suggestWords(
       new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
@@ -136,7 +136,7 @@ interface Shown {
 function noteFor({ history }: Settings, { shown, hasMore, isFiltered }: Shown): string | undefined {
   if (hasMore) return `There are more: modelgate log -n ${Math.max(shown * 2, defaultLimit)}`
   if (shown > 0) return undefined
-  if (isFiltered) return 'No call in the log is like that.'
+  if (isFiltered) return 'No call in the log matches.'
   return history.value === 'off' ? `No log is kept: history is off (${history.source}).` : 'The log is empty.'
 }
 

@@ -35,8 +35,8 @@ const modelsExamples: readonly Example[] = [
 export function registerModels(command: Command, context: Context): void {
   addExamples(command, modelsExamples)
   command
-    .argument('[id]', 'a model: shows all that is known of it')
-    .addOption(new Option('--known', 'show the built-in table, and ask no gateway'))
+    .argument('[id]', 'a model: show everything known about it')
+    .addOption(new Option('--known', 'show the built-in table, without contacting a gateway'))
   refuseOptions(command, refused)
   command.action(async (id: string | undefined, _: unknown, self: Command) =>
     showModels(context, self.optsWithGlobals<ModelsOptions>(), id),

@@ -76,7 +76,7 @@ export const respondExamples: readonly Example[] = [
   ['git diff | modelgate respond -m MODEL "Review this"'],
   ['modelgate respond -m MODEL --tool web_search "News of today"'],
   ['modelgate respond -m MODEL --schema person.json "Invent a person"'],
-  ['modelgate respond -c "And then?"', 'go on with the last exchange'],
+  ['modelgate respond -c "And then?"', 'continue the last exchange'],
   ['modelgate respond -m MODEL --previous-response-id resp_1 "And then?"'],
 ]
 
@@ -100,9 +100,9 @@ export function registerRespond(command: Command, context: Context, send = sendT
       'what a tool returned: CALL_ID=TEXT, =@file or =@- (repeatable); no prompt needed',
       collect,
     )
-    .option('--custom-tool-output <call=text>', 'the same for a call of a custom tool (repeatable)', collect)
-    .option('--approve <id>', 'approve the call of a remote tool (repeatable)', collect)
-    .option('--deny <id>', 'deny the call of a remote tool: ID or ID=REASON (repeatable)', collect)
+    .option('--custom-tool-output <call=text>', 'the same for a custom tool call (repeatable)', collect)
+    .option('--approve <id>', 'approve a remote tool call (repeatable)', collect)
+    .option('--deny <id>', 'deny a remote tool call: ID or ID=REASON (repeatable)', collect)
     .addOption(
       suggestWords(
         new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect),

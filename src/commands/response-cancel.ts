@@ -15,7 +15,7 @@ export function registerResponseCancel(command: Command, context: Context): void
   addExamples(command, responseCancelExamples)
   refuseOptions(command, new Set([...refusedByResponses, 'output', 'force', 'usage', 'strict']))
   command
-    .argument('[id]', 'id of a response, or the beginning of it')
+    .argument('[id]', 'response id, or the beginning of one')
     .action((id: string | undefined, _: unknown, self: Command) =>
       followUp(context, self.optsWithGlobals<ResponseOptions>(), id, 'response cancel'),
     )

@@ -14,7 +14,7 @@ const responseListExamples: readonly Example[] = [
   ['modelgate response list'],
   ['modelgate response list --refresh --state completed'],
   ['modelgate response list --json | jq -r ".jobs[].id"'],
-  ['modelgate response list --prune', 'forget what is over'],
+  ['modelgate response list --prune', 'forget finished jobs'],
 ]
 
 /** `modelgate response list`: the background responses recorded on this machine. */
@@ -22,7 +22,7 @@ export function registerResponseList(command: Command, context: Context): void {
   addExamples(command, responseListExamples)
   registerJobList(command, context, {
     command: 'response list',
-    pruned: `responses that have ended, or have not been heard of for ${unknownJobDays} days`,
+    pruned: `responses that have ended, or have not been seen for ${unknownJobDays} days`,
     listings: [responseListing(context)],
   })
 }

@@ -16,20 +16,20 @@ export function registerResponseStatus(command: Command, context: Context): void
   addExamples(command, responseStatusExamples)
   refuseOptions(command, new Set(refusedByResponses))
   explainCommon(command, {
-    strict: 'with --exit-status or --wait, treat an answer cut by the token limit as a failure',
+    strict: 'with --exit-status or --wait, treat an answer truncated by the token limit as a failure',
     output: 'with --wait, write the answer to a file',
     force: 'with --wait, overwrite an existing file',
     usage: 'with --wait, print the token counts on standard error',
   })
   command
-    .argument('[id]', 'id of a response, or the beginning of it')
+    .argument('[id]', 'response id, or the beginning of one')
     .action((id: string | undefined, _: unknown, self: Command) =>
       followUp(context, self.optsWithGlobals<ResponseOptions>(), id, 'response status'),
     )
   addJobOptions(command, [
     lastOption('response'),
     new Option('--wait', 'wait for the answer, as "response wait" does'),
-    new Option('--exit-status', 'exit by the state: completed 0, failed or cancelled 9, still running 11'),
+    new Option('--exit-status', 'exit code by state: completed 0, failed or cancelled 9, still running 11'),
     pollOption(),
   ])
 }

@@ -24,7 +24,7 @@ export function registerResponseWait(command: Command, context: Context): void {
   refuseOptions(command, new Set(refusedByResponses))
   explainCommon(command, strictMeanings.text)
   command
-    .argument('[id]', 'id of a response, or the beginning of it')
+    .argument('[id]', 'response id, or the beginning of one')
     .action(async (given: string | undefined, _: unknown, self: Command) => {
       const ids = given === undefined ? [] : [given]
       const { options, words } = await takeLanguage(

@@ -16,16 +16,16 @@ interface CleanOptions extends ManifestOptions {
 }
 
 const runCleanExamples: readonly Example[] = [
-  ['modelgate run clean', 'lists what could go'],
+  ['modelgate run clean', 'lists what could be removed'],
   ['modelgate run clean --yes'],
-  ['modelgate run clean --outputs --yes', 'also what jobs made that are gone'],
+  ['modelgate run clean --outputs --yes', 'also outputs of jobs that are gone'],
 ]
 
 /** `modelgate run clean`: lists, or removes, what the lock does not name. */
 export function registerRunClean(command: Command, context: Context, clean = cleanProject): void {
   addExamples(command, runCleanExamples)
   command
-    .option('--yes', 'remove it; without this flag it is only listed')
+    .option('--yes', 'remove the files; without this flag they are only listed')
     .option('--outputs', 'also outputs of instances that the manifest no longer has')
   takeManifest(command)
   command.action(async (_: unknown, self: Command) =>

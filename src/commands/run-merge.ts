@@ -18,7 +18,7 @@ interface MergeOptions extends ManifestOptions {
 
 const runMergeExamples: readonly Example[] = [
   ['modelgate run merge parts/*', 'the folders that the shards left'],
-  ['modelgate run merge --resolve', 'a lock with conflict marks of git'],
+  ['modelgate run merge --resolve', 'a lock with conflict markers of git'],
 ]
 
 const functions = { mergeParts, resolveRun }
@@ -28,7 +28,7 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
   addExamples(command, runMergeExamples)
   command
     .argument('[folder...]', 'the folders of the parts, such as .modelgate/parts/2-of-5')
-    .option('--resolve', 'take the conflict marks out of the lock, and keep what still fits')
+    .option('--resolve', 'resolve the conflict markers in the lock, and keep what is up to date')
   takeManifest(command, ['jsonl', 'githubOutput'])
   command.action(async (folders: string[], _: unknown, self: Command) => {
     const options = self.optsWithGlobals<MergeOptions>()

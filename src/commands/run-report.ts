@@ -34,7 +34,7 @@ export function registerRunReport(command: Command, context: Context, write = wr
   command
     .argument('[job...]', 'only these jobs; "*" and "?" are wildcards')
     .option('--format <list>', `the formats, separated by commas: ${formats.join(', ')} (html)`)
-  command.option('--embed', 'put the whole pictures and videos into the page, not only thumbnails')
+  command.option('--embed', 'embed full-size images and videos in the page, not only thumbnails')
   takeManifest(command, ['output', 'force'])
   explainCommon(command, { output: 'the file; for several formats a folder, such as reports/ (report.html)' })
   command.action(async (jobs: string[], _: unknown, self: Command) =>

@@ -37,7 +37,7 @@ const examples: readonly Example[] = [
     'modelgate run worker --lanes text=32,video=0',
     'queue and store from MODELGATE_QUEUE and MODELGATE_STORE',
   ],
-  ['modelgate run worker --rate 20/s', 'all workers together, if all say so'],
+  ['modelgate run worker --rate 20/s', 'across all workers, if all are given the same rate'],
   ['modelgate run worker --until-empty', 'in CI: ends with 0 when nothing is left'],
 ]
 
@@ -47,15 +47,18 @@ export function registerRunWorker(command: Command, context: Context, work = run
   const own = [
     new Option('--queue <url>', 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'),
     new Option('--store <place>', 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)'),
-    new Option('--lanes <counts>', 'how many requests at once (text=8,image=4,video=2); 0 takes none'),
-    new Option('--rate <rate>', 'all workers together send at most so many requests: 20/s or 600/m'),
-    new Option('--until-empty', 'end when nothing is left to do'),
-    new Option('--grace <seconds>', `on Ctrl-C, how long requests may still end (${defaultGrace})`),
+    new Option(
+      '--lanes <counts>',
+      'how many requests at once, by kind (text=8,image=4,video=2); 0 takes none',
+    ),
+    new Option('--rate <rate>', 'requests that all workers together may send: 20/s or 600/m'),
+    new Option('--until-empty', 'stop when nothing is left to do'),
+    new Option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`),
   ]
   for (const option of own) command.addOption(option.helpGroup('Worker:'))
   refuseOptions(command, refused)
   explainCommon(command, {
-    maxCreates: 'end after so many results (exit 15); other workers do the rest',
+    maxCreates: 'stop after this many results (exit 15); other workers do the rest',
     maxCost: 'end at this estimated cost of all calls of this machine since midnight',
     timeout: 'limit for one request (none)',
   })

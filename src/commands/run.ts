@@ -27,14 +27,14 @@ const refused: ReadonlySet<string> = new Set(
 
 const runExamples: readonly Example[] = [
   ['modelgate run --sandbox', 'try a manifest, nothing configured'],
-  ['modelgate run --plan', 'what would be made, why, and what it costs'],
-  ['modelgate run', 'make what is missing or no longer fits'],
+  ['modelgate run --plan', 'what would be generated, why, and what it costs'],
+  ['modelgate run', 'generate what is missing or out of date'],
   ['modelgate run hero "photos*"', 'these, and what they need'],
-  ['modelgate run --check', 'in CI, without a key: is all as locked?'],
+  ['modelgate run --check', 'in CI, without a key: is everything up to date?'],
   ['modelgate run --generate --max-creates 40', 'in CI, to generate'],
-  ['modelgate run --regenerate hero', 'make it once more, and pay for it'],
+  ['modelgate run --regenerate hero', 'generate it again, and pay for it'],
   ['modelgate run --shard 2/5 --generate', 'one part of five'],
-  ['modelgate run --queue redis://queue --store /srv/shared', 'by workers on other machines'],
+  ['modelgate run --queue redis://queue --store /srv/shared', 'with workers on other machines'],
 ]
 
 /** `modelgate run`: brings the assets of a manifest up to date. */
@@ -45,32 +45,34 @@ export function registerRun(command: Command, context: Context, run = runManifes
     'names of jobs, or of instances such as photos[shoe]; "*" and "?" are wildcards; by default all',
   )
   const look = [
-    new Option('--plan', 'print what would be done, and why; no gateway is asked'),
-    new Option('--check', 'fail (exit 13) unless all is as locked; no gateway is asked'),
-    new Option('--frozen', 'restore, but generate nothing (the default where CI is set)'),
-    new Option('--generate', 'generate also where CI is set'),
+    new Option('--plan', 'print what would be done, and why, without contacting a gateway'),
+    new Option('--check', 'exit 13 unless everything is up to date, without contacting a gateway'),
+    new Option('--frozen', 'restore files, but generate nothing (the default where CI is set)'),
+    new Option('--generate', 'generate even where CI is set'),
   ]
   const make = [
-    new Option('--regenerate <job>', 'make it once more, whatever is locked (repeatable)').argParser(collect),
-    new Option('--yes', `do not ask before more than ${maxUnconfirmed} creations`),
-    new Option('--new-run', 'begin a new run, with a budget of its own, instead of going on'),
-    new Option('--shard <part>', 'only this part of the work: 2/5; run merge puts parts together'),
-    new Option('--grace <seconds>', `on Ctrl-C, how long requests may still end (${defaultGrace})`),
+    new Option('--regenerate <job>', 'generate it again, even if it is up to date (repeatable)').argParser(
+      collect,
+    ),
+    new Option('--yes', `do not ask before creating more than ${maxUnconfirmed} results`),
+    new Option('--new-run', 'start a new run, with a budget of its own, instead of resuming'),
+    new Option('--shard <part>', 'do only this part of the work, such as 2/5; run merge joins the parts'),
+    new Option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`),
   ]
   const queue = [
-    new Option('--queue <url>', 'have it made by the workers of a queue: postgres:// or redis://'),
-    new Option('--store <place>', 'the folder or s3://bucket/prefix that all of them share'),
-    new Option('--detach', 'leave it to the workers; the same command takes it up'),
+    new Option('--queue <url>', 'have the workers of a queue generate it: postgres:// or redis://'),
+    new Option('--store <place>', 'the folder or s3://bucket/prefix that they all share'),
+    new Option('--detach', 'leave it to the workers; the same command without it collects the results'),
   ]
   const own = [fileOption(), ...look, ...make, ...queue]
   for (const option of own) command.addOption(option.helpGroup('Run:'))
   refuseOptions(command, refused)
   explainCommon(command, {
-    force: 'put files that are not as locked aside, and go on',
-    maxCreates: 'let the run create at most so many results, those before a restart included',
+    force: 'move files that differ from the lock aside, and continue',
+    maxCreates: 'create at most this many results in the run, restarts included',
     maxCost: 'stop the run at this estimated cost',
     timeout: 'limit for the whole run (none)',
-    githubOutput: 'write the paths to this output of a GitHub Actions step instead',
+    githubOutput: 'set this output of a GitHub Actions step to the paths',
   })
   command.action(async (jobs: string[], _: unknown, self: Command) =>
     runJobs(context, self.optsWithGlobals<RunFlags>(), jobs, run),

@@ -43,8 +43,8 @@ export interface SandboxSettings {
 }
 
 const examples: readonly Example[] = [
-  ['modelgate sandbox', 'at any free port, until Ctrl-C'],
-  ['modelgate sandbox --port 8080', 'at a fixed port'],
+  ['modelgate sandbox', 'on any free port, until Ctrl-C'],
+  ['modelgate sandbox --port 8080', 'on a fixed port'],
   ['modelgate sandbox --faults faults.yaml', 'with faults, to test a script'],
   ['modelgate sandbox --record calls --upstream URL', 'record a gateway'],
   ['modelgate sandbox --replay calls --strict', 'answer from recordings'],
@@ -69,7 +69,7 @@ const meanings = {
   profile: 'with --record: named profile of the configuration',
   header: "with --record: header for the gateway, 'Name: value' (repeatable)",
   caFile: 'with --record: certificate authority to trust (PEM)',
-  allowHttp: 'with --record: allow a clear-text URL on another host',
+  allowHttp: 'with --record: allow an http:// URL on another host',
   connectTimeout: 'with --record: limit for connecting (10)',
   strict: 'with --replay: fail for what was not used or not found',
 }
@@ -92,14 +92,14 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     .option('--port <number>', 'port on 127.0.0.1 (any free one)')
     .option('--faults <file>', 'fault rules: a YAML or JSON file')
     .option('--latency <profile>', 'none, natural, or milliseconds between events (natural)')
-    .option('--seed <number>', 'makes answers, ids and chances repeatable (1)')
-    .option('--record <folder>', 'pass calls on to a gateway, and record them')
+    .option('--seed <number>', 'seed for repeatable answers, ids and faults (1)')
+    .option('--record <folder>', 'forward calls to a gateway, and record them')
     .option('--upstream <url>', 'the gateway to record (the configured one)')
-    .option('--replay <folder>', 'answer from recordings, and from nowhere else')
+    .option('--replay <folder>', 'answer only from recordings')
     .addOption(
       suggestWords(new Option('--pace <pace>', 'fast, or real: as recorded (fast)'), ['fast', 'real']),
     )
-    .option('--max-age <days>', 'refuse recordings that are older, such as 30d')
+    .option('--max-age <days>', 'refuse recordings older than this, such as 30d')
     .addHelpText('after', faultFile)
     .action(async (_: unknown, self: Command) => {
       const flags: SandboxFlags = self.optsWithGlobals()
@@ -162,7 +162,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     const key = opened?.needsKey ? {} : { MODELGATE_API_KEY: 'sandbox-key' }
     const variables = { MODELGATE_BASE_URL: sandbox.url, ...key }
     print(`Use it in another shell: ${settingVariables(context.platform, variables)}`)
-    print(`${opened?.about ?? 'Any key but "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
+    print(`${opened?.about ?? 'Any key except "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()
       signal.addEventListener('abort', () => resolve(), { once: true })

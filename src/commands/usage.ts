@@ -31,7 +31,7 @@ const usageExamples: readonly Example[] = [
 export function registerUsage(command: Command, context: Context): void {
   addExamples(command, usageExamples)
   takeOptions(command, new Set(['json', 'profile']))
-  command.option('--since <when>', 'only calls from then on: 2026-11-22, today, 24h, 7d')
+  command.option('--since <when>', 'only calls since: 2026-11-22, today, 24h, 7d')
   const by = new Option('--by <what>', `a row for each ${usageGroupings.join(', ')}`).default('model')
   command.addOption(suggestWords(by, usageGroupings))
   command.action(async (_: unknown, self: Command) => usage(context, self.optsWithGlobals<UsageOptions>()))

@@ -14,7 +14,7 @@ const videoListExamples: readonly Example[] = [
   ['modelgate video list'],
   ['modelgate video list --refresh --state in_progress'],
   ['modelgate video list --json | jq -r ".jobs[].id"'],
-  ['modelgate video list --prune', 'forget what is over'],
+  ['modelgate video list --prune', 'forget finished jobs'],
 ]
 
 /** `modelgate video list`: the jobs recorded on this machine. */
@@ -22,7 +22,7 @@ export function registerVideoList(command: Command, context: Context): void {
   addExamples(command, videoListExamples)
   registerJobList(command, context, {
     command: 'video list',
-    pruned: `jobs that failed, expired or are saved, or have not been heard of for ${unknownJobDays} days`,
+    pruned: `jobs that failed, expired or are saved, or have not been seen for ${unknownJobDays} days`,
     listings: [videoListing(context)],
   })
 }

@@ -48,7 +48,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     })
   addJobOptions(command, [
     lastOption(),
-    new Option('--no-check', 'send it without looking whether the source is finished'),
+    new Option('--no-check', 'send it without checking that the source is finished'),
   ])
   addStartOptions(command)
 }

@@ -19,14 +19,14 @@ export function registerVideoStatus(command: Command, context: Context): void {
   refuseOptions(command, refusedByLookUps)
   explainCommon(command, strictMeanings.videosIfWaiting)
   command
-    .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
+    .argument('[id]', 'video id or operation name, or the beginning of one')
     .action((id: string | undefined, _: unknown, self: Command) =>
       lookUpJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),
     )
   addJobOptions(command, [
     lastOption(),
     new Option('--wait', 'wait for the video and save it'),
-    new Option('--exit-status', 'exit by the state: completed 0, failed 9, still running 11'),
+    new Option('--exit-status', 'exit code by state: completed 0, failed 9, still running 11'),
     ...waitOptions(),
   ])
 }

@@ -43,7 +43,7 @@ export function registerVideoWait(command: Command, context: Context): void {
   refuseOptions(command, refusedByLookUps)
   explainCommon(command, strictMeanings.videos)
   command
-    .argument('[id...]', 'ids of videos or names of operations, or the beginnings of them')
+    .argument('[id...]', 'video ids or operation names, or the beginnings of them')
     .action(async (ids: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<WaitOptions>()
       if (options.all || ids.length > 1) return waitForJobs(context, options, ids)
@@ -51,7 +51,7 @@ export function registerVideoWait(command: Command, context: Context): void {
     })
   addJobOptions(command, [
     lastOption(),
-    new Option('--all', 'every job on record that has not ended'),
+    new Option('--all', 'every unfinished job on record'),
     ...waitOptions(),
   ])
 }
@@ -84,7 +84,7 @@ export async function waitForJobs(
       throw new Error('Saved videos need no gateway.')
     }
     const outcome = await waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume)
-    const note = jobs.length === 0 ? 'Nothing on record is left to wait for.\n' : savedNote
+    const note = jobs.length === 0 ? 'There is nothing left to wait for.\n' : savedNote
     return await reportOutcome(output, given, outcome).finally(() => {
       if (!settings.quiet.value) context.stderr.write(note)
     })
@@ -132,7 +132,7 @@ interface Wanted {
 
 /**
  * Finds the jobs and where their videos go; each of them once.
- * @param ids undefined for every job on record that has not ended
+ * @param ids undefined for every unfinished job on record
  * @param names are added to
  * @throws UsageError, FileError with everything that is wrong
  */

@@ -40,7 +40,7 @@ export function registerWait(command: Command, context: Context): void {
   addTextOutputOptions(command)
   addJobOptions(command, [
     lastOption(),
-    new Option('--all', 'everything on record that is not here yet'),
+    new Option('--all', 'everything on record that has not been fetched'),
     ...waitOptions(),
   ])
   addAnswerOptions(command)

@@ -18,7 +18,7 @@ const model: JsonObject = {
   properties: {
     input: price('a million tokens of input'),
     cached_input: price('a million tokens of input that was cached; those of input without it'),
-    image_input: price('a million tokens of pictures; those of input without it'),
+    image_input: price('a million tokens of images; those of input without it'),
     output: price('a million tokens of output'),
     image: { ...bySizeAndQuality, description: 'an image; by size and quality where it depends on them' },
     second: { ...bySize, description: 'a second of video; by size where it depends on it' },

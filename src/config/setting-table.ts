@@ -251,7 +251,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     wouldDo: 'send requests more often',
   },
   retry: {
-    about: 'what may be sent again: never, safe or always',
+    about: 'what to retry: never, safe or always',
     kind: retryMode,
     flag: 'retry',
     default: 'safe',
@@ -273,7 +273,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     project: 'never',
   },
   allowHttp: {
-    about: 'allow a clear-text base URL on another host',
+    about: 'allow an http:// base URL on another host',
     kind: boolean,
     flag: 'allowHttp',
     default: false,

@@ -186,7 +186,7 @@ function checkedAddresses(
   }
   const nearest = layers.find((layer) => layer.has('baseUrl') || layer.has('baseUrls'))
   if (nearest?.has('baseUrl') && nearest.has('baseUrls')) {
-    throw new ConfigError(`base_url and base_urls (${baseUrl.source}) exclude each other.`)
+    throw new ConfigError(`base_url and base_urls (${baseUrl.source}) cannot be used together.`)
   }
   if (baseUrls.value === undefined || nearest?.has('baseUrl')) {
     const value = baseUrl.value === undefined ? undefined : check(baseUrl, baseUrl.value)

@@ -69,7 +69,7 @@ export const commandInputs = {
     image: {
       name: 'image',
       kind: 'files',
-      about: 'a picture to start from',
+      about: 'image to edit',
       forms: ', or - for standard input',
       value: 'file|url',
       isList: true,
@@ -79,7 +79,7 @@ export const commandInputs = {
     mask: {
       name: 'mask',
       kind: 'files',
-      about: 'PNG whose transparent parts may be changed',
+      about: 'PNG whose transparent area may be edited',
       forms: '',
       value: 'file|url',
       isList: false,
@@ -90,7 +90,7 @@ export const commandInputs = {
     image: {
       name: 'image',
       kind: 'files',
-      about: 'picture of the first frame',
+      about: 'image of the first frame',
       forms: ', or - for standard input',
       value: 'file|url',
       isList: false,
@@ -99,7 +99,7 @@ export const commandInputs = {
     'last-frame': {
       name: 'last-frame',
       kind: 'files',
-      about: 'picture of the last frame',
+      about: 'image of the last frame',
       forms: '',
       value: 'file|url',
       isList: false,
@@ -108,7 +108,7 @@ export const commandInputs = {
     reference: {
       name: 'reference',
       kind: 'files',
-      about: 'reference picture',
+      about: 'reference image',
       forms: ', or FILE=style for its style',
       value: 'file|url',
       isList: true,
@@ -119,7 +119,7 @@ export const commandInputs = {
       name: 'video',
       kind: 'files',
       about: 'video to extend',
-      forms: ': a file, or the address that the gateway gave it',
+      forms: ': a file, or its URI at the gateway',
       value: 'file|uri',
       isList: false,
       media: 'video',

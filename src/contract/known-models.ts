@@ -129,7 +129,7 @@ export function modelWarnings(model: Model, { kind, configured, now }: ModelQues
     ...(retires === undefined || source === 'configuration' ? [] : [retirement(id, retires, now)]),
     ...(nearest === undefined
       ? []
-      : [`The model ${JSON.stringify(id)} is unknown here; did you mean ${nearest}? It is sent as it is.`]),
+      : [`The model ${JSON.stringify(id)} is unknown here; did you mean ${nearest}? It is sent unchanged.`]),
   ]
 }
 

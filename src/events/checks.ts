@@ -42,7 +42,7 @@ const profileKey = define(
     current: flag('whether it is the profile in use'),
     source: textOrNull('where its key comes from; null when it has none'),
     last_four: textOrNull('last four characters of the key; null when it is short or cannot be read'),
-    stored: flag('whether auth login has stored a key for it, even if another source wins'),
+    stored: flag('whether auth login has stored a key for it, even if another source takes precedence'),
     base_url: textOrNull('the gateway that gets the key'),
     problem: textOrNull('why the key cannot be used'),
     warning: textOrNull('what else is wrong, such as a file that others can read'),

@@ -78,7 +78,7 @@ export const workerDocument = object({
   ...places,
   done: count('requests whose results it has put into the store'),
   failed: count('requests that have failed'),
-  unknown: count('requests of which nobody knows what became'),
+  unknown: count('requests whose outcome is unknown'),
   created: count('how many results were created'),
   took_s: seconds('how long it was at work'),
   warnings,

@@ -108,7 +108,7 @@ const withHint = (hint: string | undefined, cause: unknown) =>
 
 /** Quotes a word for a POSIX shell, if necessary. */
 export function shellWord(text: string): string {
-  // A shell takes a tilde at the start for a home folder.
+  // A shell takes a tilde at the start for a home directory.
   return /^(?!~)[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 

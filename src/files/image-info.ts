@@ -219,7 +219,7 @@ export function readContainer(format: string): ImageReader {
   return Object.hasOwn(containerReaders, format) ? containerReaders[format]!() : uncheckedContainer()
 }
 
-const disordered = 'its parts are in an impossible order'
+const disordered = 'its parts are out of order'
 const endsTooEarly = (name: string) => short(`the ${name} data ends too early`)
 
 /** @param walk returns true at the end, else what is wrong with the parts */

@@ -59,7 +59,7 @@ export function openLedger(
   const folder = stateFolder === undefined ? undefined : join(stateFolder, 'ledger')
   const needed = () => {
     if (folder !== undefined) return folder
-    throw new FileError('no_state_folder', 'Nothing can be counted: there is no home folder.', {
+    throw new FileError('no_state_folder', 'Nothing can be counted: there is no home directory.', {
       billed: 'no',
       hint: 'Set HOME, XDG_STATE_HOME or MODELGATE_STATE_DIR.',
     })
@@ -176,7 +176,7 @@ function createReader(folder: string, since: number): LedgerReader {
 }
 
 function ledgerChanged(folder: string): FileError {
-  const message = `What was counted in ${shownPath(folder)} is gone: somebody has changed the files there.`
+  const message = `The counts in ${shownPath(folder)} are gone: the files there were changed.`
   return new FileError('ledger_changed', message, { billed: 'no', hint: 'Run it again.' })
 }
 

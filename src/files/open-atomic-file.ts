@@ -175,5 +175,5 @@ function notRescued(reason: ModelgateError, failure: ModelgateError): ModelgateE
 }
 
 function noFolder(): FileError {
-  return new FileError('no_state_folder', 'There is no folder for it, because no home folder is known.')
+  return new FileError('no_state_folder', 'There is no folder for it, because no home directory is known.')
 }

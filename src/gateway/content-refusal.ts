@@ -45,4 +45,4 @@ export function isContentRefusal({
 
 /** The hint for refused content. */
 export const changeContent =
-  'Change the prompt, or what is attached to it: the same again would be refused again.'
+  'Change the prompt, or what is attached to it: the same request would be refused again.'

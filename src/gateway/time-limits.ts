@@ -93,7 +93,7 @@ export function startTotalLimit({
   signal.addEventListener('abort', onAbort, { once: true })
   const message =
     left < total
-      ? 'The time for the whole command is over (--timeout).'
+      ? 'The time limit for the whole command was reached (--timeout).'
       : `The request took longer than ${total / 1000} s (--timeout).`
   const timer = clock.timer(Math.max(0, Math.min(total, left)), () => {
     controller.abort(new DeadlinePassed(message))

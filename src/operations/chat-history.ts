@@ -150,7 +150,7 @@ function contentOf(
     if (id !== undefined) names.set(id, name)
     const { value: args, problem } = parseJson(text)
     if (problem === undefined) return { functionCall: { ...(id === undefined ? {} : { id }), name, args } }
-    throw new UsageError(`message ${position}: the arguments of ${name} are no JSON.`)
+    throw new UsageError(`message ${position}: the arguments of ${name} are not valid JSON.`)
   })
   const parts = partsOf(message).map((part) => contentPart(part, position))
   return { role: role === 'user' ? 'user' : 'model', parts: [...parts, ...callParts] }

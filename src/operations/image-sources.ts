@@ -116,7 +116,7 @@ export function imageFromBytes(
   content: Uint8Array,
 ): ImageSource {
   if (content.length === 0) {
-    throw new UsageError(`${input.name} ${label}: there is nothing in it.`, { code: 'empty_file' })
+    throw new UsageError(`${input.name} ${label}: it is empty.`, { code: 'empty_file' })
   }
   const fileName = `${stem}.${extensionOf(mediaTypeOf(content))}`
   return source(input, label, fileName, content.length, content, () => [content])
@@ -187,7 +187,7 @@ function times(count: number): string {
 function imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>): string[] {
   const { info, mediaType } = image
   const limits = model.family?.sources
-  if (info === undefined) return [`${nameOf(image)} is not a picture that can be read (${mediaType}).`]
+  if (info === undefined) return [`${nameOf(image)} is not an image that can be read (${mediaType}).`]
   if (limits === undefined) return []
   const { width, height } = info
   const subject = subjectOf(model)
@@ -197,7 +197,7 @@ function imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>):
       : [`${nameOf(image)} is ${mediaType}; ${subject} takes ${limits.mediaTypes.join(', ')}.`]),
     ...sizeProblem(image, limits.below, subject),
     ...(limits.square && width !== height
-      ? [`${nameOf(image)} is ${width}x${height}; ${subject} takes only square pictures.`]
+      ? [`${nameOf(image)} is ${width}x${height}; ${subject} takes only square images.`]
       : []),
   ]
 }

@@ -82,7 +82,7 @@ export function unrecordedJob(id: string): NamedJob {
   return { id, kind: 'operation', stored: undefined }
 }
 
-/** The job that was started last on this machine. @throws UsageError without one */
+/** The job started last on this machine. @throws UsageError without one */
 export async function lastJob<Family extends JobFamily>(store: JobStore<Family>): Promise<StoredJob<Family>> {
   const last = await store.last()
   if (last !== undefined) return last

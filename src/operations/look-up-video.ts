@@ -87,7 +87,7 @@ function lastState(state: VideoState, record: JobRecord): string {
   const { status, progress, checked_at, expires_at } = record
   const when = checked_at === null ? '' : `, at ${isoTime(checked_at)}`
   const until = expires_at === null ? '' : `; it was to be kept until ${isoTime(expires_at)}`
-  return `When it was last heard of${when}, it was ${formatState({ state, status, progress })}${until}.`
+  return `When it was last looked up${when}, it was ${formatState({ state, status, progress })}${until}.`
 }
 
 /** Sentences that say where the videos were saved. */

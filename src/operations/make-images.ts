@@ -239,8 +239,8 @@ function someFailed({ failures, request, hasUnfetched, next }: ImageResults): Mo
 /** @throws GenerationError for images that were kept with a warning */
 function refuseDoubts({ doubts }: ImageResults): void {
   if (doubts.size === 0) return
-  const subject = doubts.size === 1 ? 'An image is' : `${doubts.size} images are`
-  throw new GenerationError('doubtful_image', `${subject} not known to be what was asked for.`, {
+  const subject = doubts.size === 1 ? 'An image' : `${doubts.size} images`
+  throw new GenerationError('doubtful_image', `${subject} could not be verified as what was asked for.`, {
     billed: 'yes',
   })
 }

@@ -47,7 +47,7 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
     })
   }
   if (known.without !== undefined) {
-    warn(`The estimate for --max-cost leaves out ${known.without}, which nobody knows yet.`)
+    warn(`The estimate for --max-cost leaves out ${known.without}, which is not known yet.`)
   }
 }
 

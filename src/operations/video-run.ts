@@ -225,7 +225,7 @@ export function doubtful(run: VideoRun, { acceptMismatch, strict }: Judgement): 
   if (mismatch !== undefined || !strict) return mismatch
   const count = savedFiles(run).filter(({ verified }) => !verified).length
   if (count === 0) return undefined
-  const message = `${count === 1 ? 'A video is' : `${count} videos are`} not known to be whole.`
+  const message = `${count === 1 ? 'A video' : `${count} videos`} could not be verified as complete.`
   return new GenerationError('doubtful_video', message, { billed: 'yes' })
 }
 

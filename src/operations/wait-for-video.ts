@@ -83,7 +83,7 @@ export async function waitAndSave(
     isNew: isNew(stored, context),
     isUnverified: stored === undefined && first === undefined,
     isOwn: plan.isOwn ?? call.hasSent(),
-    goOn: leadTo('To go on waiting: ', plan.resume(job.id)),
+    goOn: leadTo('To continue waiting: ', plan.resume(job.id)),
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found
       run.job = found

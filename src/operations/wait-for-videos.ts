@@ -68,7 +68,7 @@ export async function waitForVideos<Job extends AwaitedJob>(
   if (!signal.aborted) return { kind: 'ended', document, failure: failureOf(outcomes, resume) }
   const reason = signal.reason as ModelgateError
   const open = outcomes.filter(({ error }) => error !== undefined).map(({ job }) => job.named.id)
-  const next = leadTo('To go on waiting: ', resume(...open))
+  const next = leadTo('To continue waiting: ', resume(...open))
   return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', ...next }) }
 }
 
@@ -144,7 +144,7 @@ function failureOf(
   if (running.length > 0) {
     const also = failed.length === 0 ? '' : `, and ${failed.length} failed`
     const message = `${running.length} ${of} ${running.length === 1 ? 'is' : 'are'} still running${also}.`
-    const next = leadTo('To go on waiting: ', resume(...running.map(({ job }) => job.named.id)))
+    const next = leadTo('To continue waiting: ', resume(...running.map(({ job }) => job.named.id)))
     return new ModelgateError('running', 'still_running', message, { ...facts, ...next })
   }
   if (first === undefined) return undefined

@@ -111,7 +111,7 @@ function answerText({ reply }: WholeCall): string | null {
   const { text, is_partial: isPartial } = objectOf(reply)
   const words = stringOf(text) ?? ''
   if (reply === null || (words === '' && !isPartial)) return null
-  return isPartial ? `${words}\n[not the whole answer]` : words
+  return isPartial ? `${words}\n[incomplete answer]` : words
 }
 
 /** On a terminal, in lines that break between words; code and tables are left as they are. */

@@ -44,5 +44,5 @@ export function summaryLine(checks: readonly Check[]): string {
     return number === 0 ? [] : [`${number} ${noun}${number === 1 ? '' : 's'}`]
   }
   const problems = [...count('failed', 'problem'), ...count('warning', 'warning')]
-  return problems.length === 0 ? 'Everything is all right.' : `${problems.join(', ')}.`
+  return problems.length === 0 ? 'No problems found.' : `${problems.join(', ')}.`
 }

@@ -126,7 +126,7 @@ export function extractCode(other: Output, language?: string): Output {
 }
 
 function noCode(answer: string, language: string | undefined): GenerationError {
-  const what = language === undefined ? 'no fenced code' : `no fenced code in ${language}`
+  const what = language === undefined ? 'no fenced code' : `no fenced code block in ${language}`
   const quote = answer.trim().replaceAll(/\s+/g, ' ')
   const begins =
     quote === '' ? '' : ` It begins: ${quote.slice(0, maxQuote)}${quote.length > maxQuote ? '…' : ''}`
@@ -137,7 +137,7 @@ function noCode(answer: string, language: string | undefined): GenerationError {
 }
 
 function cutCode(): GenerationError {
-  return new GenerationError('code_cut', 'The answer was cut by its token limit within the code.', {
+  return new GenerationError('code_cut', 'The answer was truncated by the token limit inside the code.', {
     billed: 'yes',
     hint: 'Allow more tokens, or ask for less code.',
   })

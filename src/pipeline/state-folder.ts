@@ -39,10 +39,14 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
   }
   const [first] = links
   if (first === undefined) return
-  throw new FileError('state_link', `${shownPath(first)} is a link: it could lead to files of anybody.`, {
-    phase: 'input',
-    hint: 'Remove the link; a folder is made in its place.',
-  })
+  throw new FileError(
+    'state_link',
+    `${shownPath(first)} is a symbolic link, which could lead to anyone's files.`,
+    {
+      phase: 'input',
+      hint: 'Remove the link; a folder is created in its place.',
+    },
+  )
 }
 
 /** The most that is read of a file as one text: a lock, a report. In bytes. */

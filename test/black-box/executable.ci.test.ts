@@ -184,7 +184,7 @@ test('a manifest runs, once, and its assets are shown on a page', async () => {
 
 test('doctor finds nothing wrong', async () => {
   const { exit, stdout, stderr } = await call(temporaryFolder(), ['doctor', '--sandbox']).ended
-  expect([exit, stderr]).toEqual([0, 'Everything is all right.\n'])
+  expect([exit, stderr]).toEqual([0, 'No problems found.\n'])
   expect(stdout.toString()).not.toMatch(/^(?!ok|skipped)./m)
 })
 

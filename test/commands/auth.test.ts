@@ -95,7 +95,7 @@ test('login where the gateway cannot tell: the key is stored', async () => {
   const open = await localServer([0, 1].map(() => json({ object: 'list', data: [{ id: 'm' }] })))
   const place = configPlace()
   expect((await run(place, 'login', { env: { MODELGATE_BASE_URL: open.url }, stdin: key })).err).toBe(
-    `The key could not be tried: ${new URL(open.url).host} shows its models to anybody.\n` +
+    `The key could not be checked: ${new URL(open.url).host} lists its models without a key.\n` +
       'The key (…cdef) of profile default is stored in ~/.config/modelgate/credentials.json.\n',
   )
   const dead = {
@@ -104,8 +104,8 @@ test('login where the gateway cannot tell: the key is stored', async () => {
   }
   const { code, err } = await run(place, 'login', { env: dead, stdin: key })
   expect(code).toBe(0)
-  expect(err).toMatch(/^The key could not be tried: .*127\.0\.0\.1/)
-  expect(err).toContain('warning: environment MODELGATE_API_KEY wins over it at present.\n')
+  expect(err).toMatch(/^The key could not be checked: .*127\.0\.0\.1/)
+  expect(err).toContain('warning: environment MODELGATE_API_KEY takes precedence over it.\n')
 })
 
 test('login at a gateway that gives the key back does not show it', async () => {
@@ -116,7 +116,7 @@ test('login at a gateway that gives the key back does not show it', async () => 
     stdin: key,
   })
   expect(code).toBe(0)
-  expect(err).toContain('The key could not be tried: it answers, but not as a gateway does: ')
+  expect(err).toContain('The key could not be checked: it answers, but not as a gateway does: ')
   expect(err).not.toContain(key)
 })
 

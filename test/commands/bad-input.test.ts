@@ -112,7 +112,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'a tool nobody knows',
     'generate',
     ['--tool', 'web_search', 'hi'],
-    [expect.stringMatching(/^--tool "web_search" is none of google_search, .*, and no JSON or @file\.$/)],
+    [expect.stringMatching(/^--tool "web_search" is not one of google_search, .*, nor JSON or @file\.$/)],
   ],
   [
     'safety without a threshold',
@@ -213,7 +213,7 @@ test.each([
   const { code, out, err } = await runMain([...command.split(' '), ...argv], { cwd: temporaryFolder() })
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toBe(`modelgate: No gateway is set up yet. Set one up with: modelgate init
-  hint: To try it without gateway, key and model, add --sandbox.
+  hint: To try it without a gateway, key or model, add --sandbox.
   hint: Or set MODELGATE_BASE_URL${variables}.
 `)
 })
@@ -304,8 +304,8 @@ test.each<[TextCommand]>([['generate'], ['respond']])(
     const starts = [
       '--timeout must be',
       '--tools is not valid',
-      '--tool "x" is none of',
-      '--tool "y" is none of',
+      '--tool "x" is not one of',
+      '--tool "y" is not one of',
       '--schema is not a valid JSON Schema: /type must be',
       '-a: "nope" cannot be read',
       '-a: "https://" is not a valid URL.',

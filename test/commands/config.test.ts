@@ -205,18 +205,20 @@ prices:
   })
   expect(await set('timeout', '5', 'retry')).toEqual({
     code: 2,
-    err: 'modelgate: retry has no value: give names and values by turns.\n',
+    err: 'modelgate: retry has no value: give NAME and VALUE in pairs.\n',
   })
 })
 
 test('what hides a setting is told', async () => {
   const place = configPlace({ user, project: 'timeout: 3\n' })
   expect((await run(place, 'set timeout 4')).err).toBe(
-    'timeout is set in ~/.config/modelgate/config.yaml.\nwarning: project file HOME/project/.modelgaterc wins over it at present.\n',
+    'timeout is set in ~/.config/modelgate/config.yaml.\nwarning: project file HOME/project/.modelgaterc takes precedence over it.\n',
   )
   const env = { MODELGATE_PROFILE: 'work' }
   const own = configPlace({ user })
-  expect((await run(own, 'set timeout 4', { env })).err).toContain('config.yaml, profile work wins over it')
+  expect((await run(own, 'set timeout 4', { env })).err).toContain(
+    'config.yaml, profile work takes precedence over it',
+  )
   expect((await run(own, 'unset --profile work timeout')).err).toBe(
     'profiles.work.timeout is removed from ~/.config/modelgate/config.yaml.\nIt is still set: user file HOME/.config/modelgate/config.yaml.\n',
   )

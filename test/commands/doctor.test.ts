@@ -65,7 +65,7 @@ test('a gateway that accepts the key', async () => {
   expect(found).toMatchObject({
     code: 0,
     'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)`,
-    gateway: 'ok: it answers and wants a key',
+    gateway: 'ok: it answers and requires a key',
     key: 'ok: …cdef from environment MODELGATE_API_KEY; accepted',
     clock: 'ok: right',
   })
@@ -119,7 +119,7 @@ test.each([
   expect(await findings({ env })).toMatchObject({
     clock: said,
     gateway: 'ok: it lists 1 model',
-    key: expect.stringContaining('shows its models to anybody') as string,
+    key: expect.stringContaining('lists its models without a key') as string,
   })
 })
 
@@ -187,7 +187,7 @@ test('a proxy: which one, and never its password', async () => {
 test('clear text to another machine is a warning', async () => {
   const env = { MODELGATE_BASE_URL: 'http://gateway.invalid', MODELGATE_ALLOW_HTTP: '1' }
   expect((await findings({ env }))['base URL']).toBe(
-    'warning: http://gateway.invalid (environment MODELGATE_BASE_URL): everybody on the way can read the key → Use https:// in the base URL.',
+    'warning: http://gateway.invalid (environment MODELGATE_BASE_URL): anyone on the network path can read the key → Use https:// in the base URL.',
   )
 })
 
@@ -204,7 +204,7 @@ test('a certificate that is not trusted (needs openssl)', { skip: !canMakeCertif
   })
   const withFile = (name: string) => ({ ...env, MODELGATE_CA_FILE: join(place.home, name) })
   expect((await findings({ env: withFile('own.pem') }, place))['gateway']).toBe(
-    'ok: it answers and wants a key',
+    'ok: it answers and requires a key',
   )
   expect((await findings({ env: withFile('gone.pem') }, place))['gateway']).toMatch(/^failed: .*gone\.pem/)
 })

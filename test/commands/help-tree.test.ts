@@ -122,7 +122,7 @@ describe('help --json', () => {
   test('says what a common option means to a command, and which apply', () => {
     expect(optionCalled('image create', '--output')).toMatchObject({
       common: true,
-      about: 'file, folder/ or name with {index} and {ext}; its extension asks for the format',
+      about: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
     })
     expect(commandCalled('video wait').common_options).not.toContain('--body')
     expect(commandCalled('generate').common_options).toContain('--body')

@@ -324,7 +324,7 @@ function wordsOf(line: string): string[] {
   return words.map((word) => word.replaceAll('"', ''))
 }
 
-/** An entry of the log, for examples that go on with the last exchange. */
+/** An entry of the log, for examples that continue the last exchange. */
 const exchange = {
   version: 1,
   id: 'log_0000000000000000',

@@ -166,7 +166,7 @@ test.each<ConfigOwner>(['user', 'project'])(
 test('editors get descriptions, words and defaults', async () => {
   const { properties } = (await configSchema('user')) as { properties: Record<string, object> }
   expect(properties['retry']).toEqual({
-    description: 'what may be sent again: never, safe or always',
+    description: 'what to retry: never, safe or always',
     enum: ['never', 'safe', 'always'],
     default: 'safe',
   })

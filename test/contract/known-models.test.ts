@@ -79,7 +79,7 @@ describe('warnings', () => {
     ['min', 'mine'],
   ])('of a near miss: %s, %s', (id, meant) => {
     expect(warnings(id)).toEqual([
-      `The model "${id}" is unknown here; did you mean ${meant}? It is sent as it is.`,
+      `The model "${id}" is unknown here; did you mean ${meant}? It is sent unchanged.`,
     ])
   })
 

@@ -203,17 +203,17 @@ test('without a state folder nothing can be counted; to give back is then no fai
 test('what is missing is told, and that nothing was billed', async () => {
   const none = openLedger(undefined, fakeClock())
   await expect(none.add(text, false)).rejects.toMatchObject({
-    message: 'Nothing can be counted: there is no home folder.',
+    message: 'Nothing can be counted: there is no home directory.',
     facts: { billed: 'no', hint: 'Set HOME, XDG_STATE_HOME or MODELGATE_STATE_DIR.' },
   })
-  expect(() => none.createdBefore(0)).toThrow('there is no home folder')
+  expect(() => none.createdBefore(0)).toThrow('there is no home directory')
   expect(none.creationOf('resp_1')).toBeUndefined()
   const { ledger, state, file } = place()
   const own = await ledger.add(text, false)
   rmSync(file)
   expect(() => ledger.createdBefore(0, own)).toThrow(
     expect.objectContaining({
-      message: `What was counted in "${join(state, 'ledger')}" is gone: somebody has changed the files there.`,
+      message: `The counts in "${join(state, 'ledger')}" are gone: the files there were changed.`,
       facts: { phase: 'output', billed: 'no', hint: 'Run it again.' },
     }),
   )

@@ -110,7 +110,7 @@ describe('a rescue that fails', () => {
     await expect(openRescueFile(place().context, undefined, 'a.png', full)).rejects.toMatchObject({
       ...failure,
       message:
-        'The disk is full. It could not be rescued either: There is no folder for it, because no home folder is known.',
+        'The disk is full. It could not be rescued either: There is no folder for it, because no home directory is known.',
     })
   })
 
@@ -195,7 +195,7 @@ describe('a file that can no longer be written', () => {
     const { cwd } = place()
     await expect(write(undefined, ['ab', 'cd'], cwd)).rejects.toMatchObject({
       facts: { billed: 'yes' },
-      message: expect.stringContaining('no home folder is known') as string,
+      message: expect.stringContaining('no home directory is known') as string,
     })
     expect(readdirSync(cwd)).toEqual(['a.png'])
   })

@@ -312,7 +312,7 @@ test.for([
     const refused = error(status, body, {}, kind)
     expect(refused).toMatchObject({ exitCode: 9, code, facts: { billed: 'no', httpStatus: status } })
     expect(refused.facts.hint).toBe(
-      'Change the prompt, or what is attached to it: the same again would be refused again.',
+      'Change the prompt, or what is attached to it: the same request would be refused again.',
     )
     expect(refused.message).toContain(`The gateway refused the content (HTTP ${status}):`)
   }

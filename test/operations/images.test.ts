@@ -123,6 +123,6 @@ test('problems with sources and files go to the list, and name what messages cal
   const source = imageFromBytes({ field: 'image', name: 'the picture' }, 'a job', 'in', bytes)
   await request({ command: 'image edit', images: [source] })
   expect(() => problems.throwIfAny()).toThrow(
-    /^the picture "a job" is not a picture that can be read \(.*\)\. --no-validate sends it anyway\.\n.*x\.png.* exists/,
+    /^the picture "a job" is not an image that can be read \(.*\)\. --no-validate sends it anyway\.\n.*x\.png.* exists/,
   )
 })

@@ -86,7 +86,7 @@ test('what a price leaves out is told', () => {
   const without = 'how many tokens will be generated'
   expect(outcome((warn) => checkPrice(images(1), { ...about(1), without }, warn))).toEqual({
     warnings: [
-      'The estimate for --max-cost leaves out how many tokens will be generated, which nobody knows yet.',
+      'The estimate for --max-cost leaves out how many tokens will be generated, which is not known yet.',
     ],
   })
 })

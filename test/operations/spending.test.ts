@@ -163,7 +163,7 @@ describe('a creation', () => {
     await expect(spending.admit(image(1))).rejects.toMatchObject({
       exitCode: 10,
       message:
-        'What is created cannot be counted, so nothing was sent: Nothing can be counted: there is no home folder.',
+        'What is created cannot be counted, so nothing was sent: Nothing can be counted: there is no home directory.',
     })
   })
 })
@@ -206,7 +206,7 @@ describe('a limit', () => {
     const { spending, warnings } = place({ prices, limits: { ...noLimit, cost: 10n ** 21n } })
     await spending.admit({ model: 'writer', count: 1, of: 'text', body: 'four' })
     expect(warnings).toEqual([
-      'The estimate for --max-cost leaves out how many tokens will be generated, which nobody knows yet.',
+      'The estimate for --max-cost leaves out how many tokens will be generated, which is not known yet.',
     ])
   })
 })

@@ -75,7 +75,7 @@ test.each<[string, string, string | undefined, string]>([
     'another language',
     '```sh\nls\n```\n',
     'python',
-    'The answer has no fenced code in python. It begins: ```sh ls ```',
+    'The answer has no fenced code block in python. It begins: ```sh ls ```',
   ],
   ['no text', '', undefined, 'The answer has no fenced code.'],
   [
@@ -90,7 +90,7 @@ test.each<[string, string, string | undefined, string]>([
 
 test('code that the token limit has cut is a failure', async () => {
   const { out, error } = await extracted(['```\na\nb'], { finish: 'length' })
-  expect([out, error]).toEqual(['a\n', 'The answer was cut by its token limit within the code.'])
+  expect([out, error]).toEqual(['a\n', 'The answer was truncated by the token limit inside the code.'])
   const whole = await extracted(['```\na\n```\nand so'], { finish: 'length' })
   expect(whole).toEqual({ out: 'a\n', error: undefined })
 })

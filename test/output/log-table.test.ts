@@ -145,7 +145,7 @@ request
 answer
   One
   ␛[31mtwo
-  [not the whole answer]
+  [incomplete answer]
 `)
 })
 

@@ -21,7 +21,7 @@ test.each([
   symlinkSync(elsewhere, path)
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   expect(await failureOf(() => makeStateFolder(project, 'runs'))).toBe(
-    `10 state_link (input)\n"${path}" is a link: it could lead to files of anybody.\nhint: Remove the link; a folder is made in its place.`,
+    `10 state_link (input)\n"${path}" is a symbolic link, which could lead to anyone's files.\nhint: Remove the link; a folder is created in its place.`,
   )
   expect(readdirSync(elsewhere)).toEqual([])
 })

@@ -114,7 +114,7 @@ test('Authorization stands in for a key, and not beside one', async () => {
   const { run, server } = await at([answer])
   const words = ['respond', '--no-stream', '--header', 'Authorization: Basic abc', 'Hi']
   const refused = await run(words)
-  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('exclude each other')])
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('cannot be used together')])
   const { code } = await run(words, { MODELGATE_API_KEY: undefined })
   expect([code, server.requests[0]?.headers['authorization']]).toEqual([0, 'Basic abc'])
 })

@@ -27,7 +27,7 @@ test.each([
   [
     image,
     'gpt-imag-2',
-    'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent as it is.',
+    'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent unchanged.',
   ],
   [video, 'sora-2', 'sora-2 was retired by its vendor on 2026-09-24; your gateway may still serve it.'],
 ])('%s with %s warns, and is done', async (words, model, warning) => {

@@ -190,8 +190,8 @@ test('what is not here yet is listed, fetched under another name, and then forgo
 test.each([
   ['wait --last -o - --json', /-o - and --json would both write to standard output/],
   ['wait --last --stream', /--stream applies to a background response/],
-  ['wait --last --dry-run', /an image is at an address/],
-  ['wait --last --raw', /an image is at an address/],
+  ['wait --last --dry-run', /an image is only downloaded from its URL/],
+  ['wait --last --raw', /an image is only downloaded from its URL/],
 ])('%s is refused for an image, and asks nobody', async (words, says) => {
   const { run, asked } = await brokenGateway('image', text('', { status: 503 }))
   await run(kinds.image.command)
@@ -220,7 +220,7 @@ test('everything that is not here yet comes with one call', async () => {
   expect((await run('wait --all')).code).toBe(0)
   expect(readdirSync(cwd).toSorted()).toEqual(['a.png', 'b.png'])
   const none = await run('wait --all')
-  expect([none.code, none.err]).toEqual([0, 'Nothing on record is left to wait for.\n'])
+  expect([none.code, none.err]).toEqual([0, 'There is nothing left to wait for.\n'])
   expect(created()).toBe(2)
 })
 

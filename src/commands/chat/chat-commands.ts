@@ -78,9 +78,9 @@ function help({ say, context: { stderr } }: Chat): void {
   // A row as wide as the terminal would be broken once more.
   const rows = reportText(entries, Math.max(stderr.columns, minColumns) - 1)
   rows.trimEnd().split('\n').forEach(say)
-  say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is the sign itself.')
-  say('A message goes on in the next line after \\, with Alt-Enter or Ctrl-J, or between """ and """.')
-  say('Ctrl-C stops an answer and keeps what came. Tab completes commands, models and paths.')
+  say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is a literal @.')
+  say('A message continues on the next line after \\, with Alt-Enter or Ctrl-J, or between """ and """.')
+  say('Ctrl-C stops an answer and keeps what has arrived. Tab completes commands, models and paths.')
 }
 
 async function showModels({ options, session, settings, opened, say }: Chat): Promise<void> {

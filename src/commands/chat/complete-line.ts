@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { chatCommands, openMention } from './message.ts'
 
-/** The path that a user means: `~` is the home folder. */
+/** The path that a user means: `~` is the home directory. */
 export function attachedPath({ home }: Pick<Context, 'home'>, path: string): string {
   return /^~(?=\/|$)/.test(path) ? join(home, path.slice(1)) : path
 }

@@ -58,7 +58,7 @@ export async function readMessage(
   return { kind: 'text', text: (kept + plain.slice(at)).replaceAll(escapedSign, '@'), attach }
 }
 
-/** At the beginning of a word; `\@` is the sign itself. */
+/** At the beginning of a word; `\@` is a literal @. */
 const mentions = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"@][^\s]*))/g
 const escapedSign = /(?<=^|\s)\\@/g
 

@@ -146,11 +146,11 @@ async function converse(setup: ChatSetup, onOutput: (output: Output) => void): P
     async retry() {
       const last = open
       if (last !== undefined) {
-        if (last.billed) say('The first try may have been billed.')
+        if (last.billed) say('The first attempt may have been billed.')
         return void (await ask(last.question))
       }
       const before = session.conversation
-      if (!session.dropAnswer()) return say('There is nothing to ask again.')
+      if (!session.dropAnswer()) return say('There is nothing to retry.')
       if (!(await ask({ text: undefined, attach: [] }))) session.replace(before)
     },
   }

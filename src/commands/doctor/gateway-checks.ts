@@ -45,7 +45,7 @@ export function checkBaseUrl({ settings, baseUrl, sandboxKey }: Checkup): Findin
   const text = `${addresses.join(' and ')} (${source})`
   return baseUrl.protocol === 'https:' || isLoopback(baseUrl.hostname)
     ? ok(text)
-    : warning(`${text}: everybody on the way can read the key`, 'Use https:// in the base URL.')
+    : warning(`${text}: anyone on the network path can read the key`, 'Use https:// in the base URL.')
 }
 
 /** The proxy that the environment names for the gateway. */
@@ -108,7 +108,7 @@ function judge(check: GatewayCheck): Finding {
     case 'lists none':
       return warning(
         text,
-        'Is the path of the base URL right? Leave out what comes after the host, but a path of the gateway.',
+        'Is the path of the base URL right? Leave out everything after the host that is not a path of the gateway.',
       )
     default: {
       const { exit, facts } = check.error
@@ -172,8 +172,8 @@ export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstL
   const what = `${ending === '' ? '' : `…${ending} `}from ${source}`
   if (baseUrl === undefined || open === undefined) return ok(`${what}; not tried`)
   if (open.verdict === 'lists')
-    return ok(`${what}; the gateway shows its models to anybody, so it was not tried`)
-  if (open.verdict === 'lists none') return ok(`${what}; only a paid call can try it`)
+    return ok(`${what}; the gateway lists its models without a key, so it was not checked`)
+  if (open.verdict === 'lists none') return ok(`${what}; only a paid call can check it`)
   if (open.verdict !== 'refuses') return ok(`${what}; not tried`)
   const check = await checkGateway({ ...checkup, settings }, { baseUrl, key })
   const short = shortKeyWarning(key)
@@ -198,7 +198,7 @@ export function checkClock({ check, skewMs }: FirstLook): Finding {
   if (skewMs === undefined) {
     if (check === undefined) return skipped('the gateway was not asked')
     const isSilent = check.verdict === 'unreachable'
-    return skipped(`the gateway ${isSilent ? 'was not reached' : 'does not tell the time'}`)
+    return skipped(`the gateway ${isSilent ? 'was not reached' : 'does not report the time'}`)
   }
   const seconds = Math.trunc(Math.abs(skewMs) / 1000)
   if (Math.abs(skewMs) <= maxSkewMs) return ok(seconds <= 2 ? 'right' : `${seconds} s off`)

@@ -11,7 +11,7 @@ import { environmentRows } from '../help/topics.ts'
 import { failedBy, ok, skipped, warning, type Finding, type Checkup } from './checkup.ts'
 
 /** A version below these does not start the program. */
-const supported = 'supported are 22.22.2, 24.15.0, 26 and newer'
+const supported = 'supported versions: 22.22.2, 24.15.0, 26 and newer'
 
 export function checkNode({ nodeVersion, platform }: Context): Finding {
   const [major = 0] = nodeVersion.split('.').map(Number)
@@ -27,7 +27,7 @@ export async function checkTerminal(context: Context): Promise<Finding> {
   const screen = stdout.isTerminal ? stdout : stderr.isTerminal ? stderr : undefined
   if (screen === undefined) return skipped('no terminal: plain text is printed')
   if (env['TERM'] === 'dumb')
-    return warning('TERM is dumb: plain text is printed', 'Set TERM to what your terminal is.')
+    return warning('TERM is dumb: plain text is printed', 'Set TERM to the type of your terminal.')
   const facts = [
     `${screen.columns} columns`,
     colours(context),
@@ -35,7 +35,7 @@ export async function checkTerminal(context: Context): Promise<Finding> {
     hasHyperlinks(context) ? 'links' : 'no links',
   ]
   if (!speaksUtf8(context)) {
-    const remedy = 'Set LANG to a locale with UTF-8, such as C.UTF-8; without it signs may be garbled.'
+    const remedy = 'Set LANG to a locale with UTF-8, such as C.UTF-8; without it characters may be garbled.'
     return warning(`${facts.join(', ')}; the locale is not UTF-8`, remedy)
   }
   return ok(facts.join(', '))

@@ -26,7 +26,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
   ['MODELGATE_STATE_DIR', 'folder of job records and rescued results'],
   ['MODELGATE_MAX_CREATES', 'how many texts, images and videos may be created, by all commands together'],
-  ['MODELGATE_COUNT_SINCE', 'from when they are counted: a time, or an age such as 24h (local midnight)'],
+  ['MODELGATE_COUNT_SINCE', 'when counting starts: a time, or an age such as 24h (local midnight)'],
   ['HTTPS_PROXY, HTTP_PROXY', 'proxies, by the scheme of the address'],
   ['ALL_PROXY, NO_PROXY', 'the proxy for both, and hosts that need none'],
   ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],
@@ -51,7 +51,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['NODE_DISABLE_COMPILE_CACHE', 'keep no compiled code'],
   ['APPDATA, LOCALAPPDATA', 'on Windows, in place of the XDG folders'],
   ['HOME, USERPROFILE', 'the home directory'],
-  ['SHELL, ZDOTDIR, PATH', 'init: the shell at hand, and whether it finds modelgate'],
+  ['SHELL, ZDOTDIR, PATH', 'init: the current shell, and whether it finds modelgate'],
 ]
 
 /** By these a terminal says what it is. */
@@ -78,7 +78,7 @@ export function environmentRows(): (readonly [names: string, about: string])[] {
 }
 
 const environment: Topic = {
-  about: 'every variable that is read',
+  about: 'every variable that the program reads',
   blocks: [
     { heading: 'Environment variables:', rows: environmentRows() },
     {
@@ -87,7 +87,7 @@ const environment: Topic = {
     },
     {
       heading: 'Order:',
-      text: 'A flag wins over the environment, that over the project file, the user file and the default. An empty variable counts as unset.',
+      text: 'A flag takes precedence over the environment, then the project file, the user file and the default. An empty variable counts as unset.',
     },
   ],
   examples: [
@@ -136,19 +136,19 @@ const formatting: Topic = {
   blocks: [
     {
       heading: 'Streams:',
-      text: 'Standard output is the result and nothing else: text, or the paths of the files written, one a line. Messages, progress and errors go to standard error; -q leaves errors alone.',
+      text: 'Standard output is the result and nothing else: text, or the paths of the files written, one per line. Messages, progress and errors go to standard error; -q leaves errors alone.',
     },
     {
       heading: 'Forms of the result:',
       rows: [
-        ['--json', 'one JSON document at the end; a failure is one on standard error'],
-        ['--jsonl', 'one JSON event a line as things happen; the last is end or error'],
+        ['--json', 'one JSON document at the end; a failure prints one on standard error'],
+        ['--jsonl', 'events as they happen, one JSON object per line; the last is end or error'],
         ['--raw', "the gateway's own JSON, untouched"],
         ['--usage', 'the token counts as well, on standard error'],
-        ['--render auto', 'text: Markdown as it is meant on a terminal, as it is in a pipe'],
-        ['-x', 'text: the first fenced code of the answer alone'],
-        ['-o FILE', "a file; text is exactly the model's bytes, an extension asks for the format"],
-        ['-o DIR/', 'a folder, with names made of the prompt'],
+        ['--render auto', 'text: Markdown rendered on a terminal, unchanged in a pipe'],
+        ['-x', 'text: only the first fenced code block of the answer'],
+        ['-o FILE', "a file; text is exactly the model's bytes, an extension selects the format"],
+        ['-o DIR/', 'a folder, with names made from the prompt'],
         ['-o -', 'the bytes of one image or video on standard output'],
       ],
     },
@@ -158,22 +158,22 @@ const formatting: Topic = {
     },
     {
       heading: 'Descriptions:',
-      text: 'The forms have a version and only grow. modelgate schema NAME prints the JSON Schema of each; modelgate help --json describes the commands and flags.',
+      text: 'The formats are versioned, and fields are only added. modelgate schema NAME prints the JSON Schema of each; modelgate help --json describes the commands and flags.',
     },
   ],
   examples: [
     ['modelgate respond --json -m MODEL "Hi" | jq -r .text'],
     ['modelgate image create -m MODEL -n 3 -o "{slug}-{index}.{ext}" "A hill"'],
-    ['modelgate schema events', 'what a line of --jsonl may be'],
+    ['modelgate schema events', 'what a line of --jsonl can be'],
   ],
 }
 
 const money: Topic = {
-  about: 'what may be billed, what is sent again, how to spend less',
+  about: 'what may be billed, what is retried, how to spend less',
   blocks: [
     {
-      heading: 'Sent again, because it cannot have been accepted:',
-      text: `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. With --retry never nothing is sent again, with --retry always what may be billed twice, too.`,
+      heading: 'Retried, because it cannot have been accepted:',
+      text: `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. With --retry never nothing is retried, with --retry always what may be billed twice, too.`,
     },
     {
       heading: 'Not sent again:',
@@ -184,7 +184,7 @@ const money: Topic = {
       rows: [
         ['--dry-run', 'the exact request, with nothing sent; --curl as a command to paste'],
         ['--sandbox', 'the same command against the built-in gateway, at no cost'],
-        ['--skip-existing', 'images: only those whose files do not exist yet'],
+        ['--skip-existing', 'images: create only those whose files do not exist yet'],
         ['limits', 'checked first: a call outside them ends with exit code 2, unbilled'],
       ],
     },
@@ -194,7 +194,7 @@ const money: Topic = {
     },
     {
       heading: 'Never paid for twice:',
-      text: 'A job is on record before waiting begins: modelgate wait goes on in any shell, and fetches what is made and could not be fetched, free; modelgate jobs lists it. What a full disk refuses is kept in the rescue folder, with its path told.',
+      text: 'A job is recorded before waiting begins: modelgate wait continues in any shell, and fetches finished results for free; modelgate jobs lists them. What cannot be written is kept in the rescue folder, and its path is printed.',
     },
   ],
   examples: [
@@ -209,11 +209,11 @@ const sandbox: Topic = {
   blocks: [
     {
       heading: 'Inside a command:',
-      text: '--sandbox starts a gateway on this machine for one command: no address, no key, no cost. It checks requests as the documented gateway does, and returns real text, images and videos, plainly marked. Jobs survive from one command to the next.',
+      text: '--sandbox starts a gateway on this machine for one command: no address, no key, no cost. It checks requests as the documented gateway does, and returns real text, images and videos, clearly marked. Jobs survive from one command to the next.',
     },
     {
       heading: 'As a server:',
-      text: 'modelgate sandbox serves the same until Ctrl-C; its first line is its address. Any key is accepted but "invalid". Official clients work against it.',
+      text: 'modelgate sandbox serves the same until Ctrl-C; its first line is its address. Any key except "invalid" is accepted. Official clients work against it.',
     },
     {
       heading: 'Faults:',
@@ -221,7 +221,7 @@ const sandbox: Topic = {
     },
     {
       heading: 'Recordings:',
-      text: '--record DIR keeps the replies of a real gateway, without secrets; --replay DIR answers from them and from nothing else.',
+      text: '--record DIR keeps the replies of a real gateway, without secrets; --replay DIR answers only from them.',
     },
   ],
   examples: [
@@ -242,11 +242,11 @@ const pipelines: Topic = {
     },
     {
       heading: 'Several candidates, changed files, failed asserts:',
-      text: 'variants: 3 makes three; run report shows them, run pick JOB 2 chooses, and pick: 2 in the manifest makes that one alone. A file that was changed by hand is left as it is until run adopt JOB or --force. What does not hold its assert is kept and not made again by itself. Each run ends with what is left to do, and the commands for it.',
+      text: 'variants: 3 makes three; run report shows them, run pick JOB 2 chooses, and pick: 2 in the manifest makes that one alone. A file that was changed by hand is left as it is until run adopt JOB or --force. A result that fails its assert is kept, and not generated again automatically. Each run ends with what is left to do, and the commands for it.',
     },
     {
       heading: 'The same in CI:',
-      text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless all is as locked. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and outputs such as up_to_date, created, failed and files are written without being asked.`,
+      text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless everything is up to date. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and outputs such as up_to_date, created, failed and files are written without being asked.`,
     },
     {
       heading: 'Single calls:',
@@ -258,7 +258,7 @@ const pipelines: Topic = {
     },
     {
       heading: 'Again without paying again:',
-      text: 'With --skip-existing a run that is repeated makes only the images that are missing. Files get their names when they are whole. Videos are started first, and waited for together.',
+      text: 'With --skip-existing, a repeated command creates only the images that are missing. Files get their names when they are complete. Videos are started first, and waited for together.',
     },
     {
       heading: 'When a call fails:',
@@ -266,13 +266,13 @@ const pipelines: Topic = {
         [`exit ${exitCodes.later.code}`, 'wait, at least error.retry_after_s seconds, and run it again'],
         [`exit ${exitCodes.notSent.code}`, 'run it again: nothing was sent'],
         [`exit ${exitCodes.unknown.code}`, 'look first: it may have been billed'],
-        [`exit ${exitCodes.running.code}`, 'go on waiting with the command that is told'],
+        [`exit ${exitCodes.running.code}`, 'continue waiting with the command shown'],
       ],
     },
   ],
   examples: [
     ['modelgate run --plan', 'what would be made, and why'],
-    ['modelgate run --check', 'is everything as it was approved?'],
+    ['modelgate run --check', 'is everything up to date?'],
     ['modelgate image create -m MODEL --skip-existing -o art/hill.png "A hill"'],
     ['modelgate video generate -m MODEL --no-wait "A boat"'],
     ['modelgate wait --all -o clips/'],

@@ -161,10 +161,10 @@ export async function answerKey(
 }
 
 function keyVerdict(check: GatewayCheck, open: GatewayCheck | undefined): string {
-  if (check.verdict === 'lists none') return 'The gateway lists no models, so the key could not be tried.'
+  if (check.verdict === 'lists none') return 'The gateway lists no models, so the key could not be checked.'
   if (check.verdict !== 'lists') return describeCheck(check, true)
   return open?.verdict === 'lists'
-    ? 'The gateway shows its models to anybody: only a call will show whether it accepts the key.'
+    ? 'The gateway lists its models without a key: only a call shows whether it accepts the key.'
     : `The gateway accepts the key; ${describeCheck(check, true)}.`
 }
 

@@ -15,7 +15,7 @@ export function report(
   const columns = stdout.isTerminal ? stdout.columns : 80
   const { written, changed, completion, models, profile } = document
   const about = (path: string) => {
-    if (path === credentials) return 'the key, for you alone to read'
+    if (path === credentials) return 'the key, readable only by you'
     if (path === completion?.path) return 'completion, from the next shell on'
     return changed.join(', ')
   }
@@ -23,7 +23,7 @@ export function report(
   const heading = isPlan ? 'Would be written:' : 'Written:'
   const blocks = [
     files.length === 0
-      ? wrap('Everything is as it was: nothing had to be written.', columns)
+      ? wrap('Nothing to write: everything was set already.', columns)
       : `${headingLine(heading, columns)}\n${formatRows(files, columns)}`,
     `${headingLine('Try next:', columns)}\n${formatRows(nextCommands(models, profile), columns)}`,
   ]
@@ -38,7 +38,7 @@ function nextCommands({ text, image, video }: InitDocument['models'], profile: s
     [`${program} generate${model} "Name three rivers"`, 'words as they arrive'],
     image === null
       ? undefined
-      : [`${program} image create -o boat.png "A paper boat"`, 'a picture, into a file'],
+      : [`${program} image create -o boat.png "A paper boat"`, 'an image, into a file'],
     video === null
       ? undefined
       : [`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'],

@@ -14,7 +14,10 @@ export interface ManifestOptions extends CommonOptions {
 
 /** Which manifest a command works on. */
 export const fileOption = () =>
-  new Option('-f, --file <file>', 'the manifest; by default the nearest modelgate.yaml, upwards')
+  new Option(
+    '-f, --file <file>',
+    'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)',
+  )
 
 /**
  * Makes a command work on a manifest, as one below `run`.

@@ -69,7 +69,7 @@ export async function readRunFlags(
 function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   const { plan, check, frozen, generate, regenerate, newRun, force } = flags
   const modes = named({ '--plan': plan, '--check': check, '--frozen': frozen, '--generate': generate })
-  if (modes.length > 1) throw excluded(`${listed(modes)} exclude each other: give one of them.`)
+  if (modes.length > 1) throw excluded(`${listed(modes)} cannot be used together: give one of them.`)
   const isCi = isCiSet(env)
   const mode = plan ? 'plan' : check ? 'check' : frozen || (isCi && !generate) ? 'frozen' : 'run'
   const [given] = modes

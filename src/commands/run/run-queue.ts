@@ -40,10 +40,13 @@ export async function readQueue(
     return { words: wordsFor(flags, readQueueUrl(settings.queue.value)), callFor: () => notOpened }
   }
   if (options.shard !== null) {
-    throw new UsageError('--shard and a queue exclude each other: the queue shares the work out by itself.', {
-      code: 'invalid_request',
-      hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',
-    })
+    throw new UsageError(
+      '--shard and a queue cannot be used together: the queue shares the work out by itself.',
+      {
+        code: 'invalid_request',
+        hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',
+      },
+    )
   }
   const places = await readShared(settings)
   return {

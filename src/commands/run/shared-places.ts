@@ -22,19 +22,18 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   const { check, throwIfAny } = createProblemList()
   const url = await check(() => {
     if (queue.value === undefined) {
-      throw new UsageError('Which queue? Give --queue, or set MODELGATE_QUEUE.', { code: 'queue_missing' })
+      throw new UsageError('No queue was given: pass --queue, or set MODELGATE_QUEUE.', {
+        code: 'queue_missing',
+      })
     }
     return readQueueUrl(queue.value)
   })
   await check(() => {
     if (store.value !== undefined) return
-    throw new UsageError(
-      'Which store do the machines of the queue share? Give --store, or set MODELGATE_STORE.',
-      {
-        code: 'store_missing',
-        hint: 'It is a folder on a disk that all of them have, or s3://bucket/prefix.',
-      },
-    )
+    throw new UsageError('No store was given: pass --store, or set MODELGATE_STORE.', {
+      code: 'store_missing',
+      hint: 'It is a folder on a disk that all of them have, or s3://bucket/prefix.',
+    })
   })
   throwIfAny()
   return { queue: url!, store: store.value! }

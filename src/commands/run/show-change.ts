@@ -37,5 +37,5 @@ export async function showChange(
   if (json || settings.quiet.value) return
   for (const warning of document.warnings) tell(context, `warning: ${warning}`)
   for (const instance of document.instances) tell(context, describe(instance))
-  if (document.instances.length === 0) tell(context, 'Nothing to change: it is locked as it is.')
+  if (document.instances.length === 0) tell(context, 'Nothing to change: it is already locked.')
 }

@@ -251,7 +251,7 @@ function seconds(clock: Pick<Clock, 'now'>): number {
 }
 
 function noFolder(): FileError {
-  return new FileError('no_state_folder', 'There is no folder for job records: no home folder is known.', {
+  return new FileError('no_state_folder', 'There is no folder for job records: no home directory is known.', {
     hint: 'Set MODELGATE_STATE_DIR to a folder that can be written.',
   })
 }

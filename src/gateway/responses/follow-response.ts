@@ -225,7 +225,7 @@ function isDeadline(error: unknown): boolean {
 
 function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
   if (isDeadline(reason)) {
-    const message = `The response ${id} may still be running; the time for it is over (--timeout).`
+    const message = `The response ${id} may still be running; the time limit was reached (--timeout).`
     return new ModelgateError('running', 'still_running', message, {
       phase: 'wait',
       billed: 'yes',
@@ -244,7 +244,7 @@ function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
 }
 
 function notStreamed({ id, after }: StreamPlace): ContractError {
-  const message = `The gateway streams nothing of the response ${id} behind its event ${after}.`
+  const message = `The gateway streams no events of the response ${id} after event ${after}.`
   return new ContractError('not_streamed', message, {
     billed: 'yes',
     hint: 'Leave out --starting-after to get the whole answer.',

@@ -15,7 +15,7 @@ import { withoutSecrets, type Conversation, type Style } from './turns.ts'
 
 /** A conversation that is kept in a file. */
 export interface ConversationFile {
-  /** As given; another once the file was changed by someone else meanwhile. */
+  /** As given; another once the file was changed by another process meanwhile. */
   readonly path: string
   readonly conversation: Conversation
   readonly notes: readonly string[]
@@ -125,12 +125,12 @@ function notSaved(error: ModelgateError): ModelgateError {
 
 function changed(path: string, written: string, unread: ModelgateError | undefined): FileError {
   const what =
-    unread?.message.replace(/\.$/, '') ?? `${shownPath(path)} was changed by someone else meanwhile`
+    unread?.message.replace(/\.$/, '') ?? `${shownPath(path)} was changed by another process meanwhile`
   const message = `${what}; the conversation with this exchange is in ${shownPath(written)}.`
   return new FileError('conversation_changed', message, {
     phase: 'output',
     billed: 'yes',
-    hint: `Go on with either of them: --conversation-file ${shownPath(written)}`,
+    hint: `Continue with either of them: --conversation-file ${shownPath(written)}`,
   })
 }
 

@@ -256,7 +256,7 @@ function refuseUnanswered(pending: readonly PendingCall[], added: readonly JsonO
   const names = open.map(({ name, id }) => (name === '' ? id : name)).join(', ')
   throw new UsageError(`The last answer waits for what ${names} gives.`, {
     code: 'call_not_answered',
-    hint: `Answer with ${ways.join(' ')}; or begin a new conversation.`,
+    hint: `Answer with ${ways.join(' ')}; or start a new conversation.`,
   })
 }
 

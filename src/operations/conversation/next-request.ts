@@ -51,7 +51,7 @@ function refuseOther({ turns, style, before }: Conversation, next: NextRequest):
   if (other !== undefined) {
     throw new UsageError(`The conversation is one of ${other}; ${next.style} cannot go on with it.`, {
       code: 'other_style',
-      hint: `Go on with modelgate ${other}.`,
+      hint: `Continue with modelgate ${other}.`,
     })
   }
   const source = turns.find((turn) => turn.source !== undefined && turn.source !== next.source)?.source
@@ -61,7 +61,7 @@ function refuseOther({ turns, style, before }: Conversation, next: NextRequest):
     `The conversation was held with ${where(source)}; ${where(next.source)} does not know it.`,
     {
       code: 'other_gateway',
-      hint: `Go on with ${source === 'sandbox' ? '--sandbox' : `--base-url, or the --profile, of ${source}`}, or begin anew.`,
+      hint: `Go on with ${source === 'sandbox' ? '--sandbox' : `--base-url, or the --profile, of ${source}`}, or start a new conversation.`,
     },
   )
 }

@@ -32,7 +32,7 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
     case 'kept':
       return { text: `${id}: left alone${reasons}`, tone: 'warning' }
     case 'awaiting':
-      return { text: `${id}: waits for a choice${sentences && `. ${sentences}`}`, tone: 'warning' }
+      return { text: `${id}: waiting for a pick${sentences && `. ${sentences}`}`, tone: 'warning' }
     case 'skipped':
       // Why is said of all of them at the end.
       return reasons === '' ? undefined : { text: `${id}: not made${reasons}`, tone: 'dim' }
@@ -63,7 +63,7 @@ function fileFacts({ bytes, width, height, seconds }: RunInstance['files'][numbe
 /** A change of the rate, in one line. */
 export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>): RunLine {
   if (event.type === 'circuit-change') {
-    const text = event.open ? `requests are held back: ${event.reason}` : `requests go on: ${event.reason}`
+    const text = event.open ? `requests are held back: ${event.reason}` : `requests resume: ${event.reason}`
     return { text, tone: 'warning' }
   }
   const { lane, concurrency, pause_s: pause, reason } = event

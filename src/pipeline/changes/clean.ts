@@ -223,7 +223,7 @@ async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: strin
       const file = join(outputFolder, path)
       const found = await digestOfFile(file, isTextType(media_type)).catch(() => null)
       if (found === undefined) continue
-      if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it is not as it was locked.`)
+      if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it differs from the lock.`)
       else if (!(await isInOutputFolder(world.manifest.project, path))) {
         warnings.push(`${path} of ${id} is kept: a link leads out of the folder to it.`)
       } else garbage.push({ kind: 'output', path: file, instance: id, bytes, remove: () => unlink(file) })

@@ -139,7 +139,7 @@ async function resultFor(
     code: 'no_candidate',
     ...(wasPicked
       ? leadTo(
-          'After a choice the others may go. Make new ones with: ',
+          'After a pick the others may be removed. Generate new ones with: ',
           nextCommand(next('--regenerate', id)),
         )
       : leadTo('Make it with: ', nextCommand(next(id)))),

@@ -41,7 +41,7 @@ async function look(call: ResolveCall): Promise<Outcome<RunDocument>> {
 }
 
 /**
- * Takes the conflict marks out of a lock: keeps what both sides agree on, and of the rest what the manifest still asks for.
+ * Takes the conflict markers out of a lock: keeps what both sides agree on, and of the rest what the manifest still asks for.
  * @returns the outcome, whose error has exit code 13 for what neither side had as the manifest asks for it
  */
 export async function resolveRun(call: ResolveCall): Promise<Outcome<RunDocument>> {
@@ -53,7 +53,7 @@ export async function resolveRun(call: ResolveCall): Promise<Outcome<RunDocument
   }
 }
 
-/** @throws UsageError for a lock without conflict marks, or whose sides cannot be read; FileError */
+/** @throws UsageError for a lock without conflict markers, or whose sides cannot be read; FileError */
 async function resolveConflicts(call: ResolveCall): Promise<void> {
   const { context, env, families, file, isSandbox, listener, next } = call
   const path = await findManifest(context, file)
@@ -64,7 +64,7 @@ async function resolveConflicts(call: ResolveCall): Promise<void> {
     const shown = relative(context.cwd, project.lockPath)
     const text = await readLockText(context, project)
     if (text === undefined || !/^<{7} /m.test(text)) {
-      throw new UsageError(`${shown} has no conflict marks.`, {
+      throw new UsageError(`${shown} has no conflict markers.`, {
         code: 'no_conflict',
         ...leadTo('See how it stands: ', nextCommand(next('--plan'))),
       })

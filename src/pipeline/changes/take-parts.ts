@@ -35,7 +35,7 @@ export interface TakenParts {
   readonly changed: ReadonlySet<string>
   /** The jobs that the run of the parts named; empty for all. */
   readonly jobs: readonly string[]
-  /** Those that were not, because a file is there that is not as it was locked. */
+  /** Those that were not, because a file is there that differs from the lock. */
   readonly kept: readonly { readonly instance: string; readonly path: string }[]
   /** As the whole run would have ended. */
   readonly exit: RunExit

@@ -120,11 +120,11 @@ async function findLiving(
 function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): UsageError {
   const isHere = owner.host === own.host && owner.machine === own.machine
   const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
-  const where = isHere ? 'on this machine' : `on ${owner.host}, last heard of ${silentS} s ago`
-  const message = `${shownPath(name)} is being run already: by process ${owner.process} ${where}.`
+  const where = isHere ? 'on this machine' : `on ${owner.host}, last seen ${silentS} s ago`
+  const message = `${shownPath(name)} is already being run by process ${owner.process} ${where}.`
   const isAhead = owner.heartbeat - now > silenceMs
   const hint = isHere
-    ? 'Wait until it has ended, or stop it.'
+    ? 'Wait for it to end, or stop it.'
     : isAhead
       ? `Its clock is ahead, so that its silence does not show. When it has ended, remove ${shownPath(owner.path)}.`
       : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence.`

@@ -80,7 +80,7 @@ export function parseLock(text: string, file: string): Lock {
     if (problems.isFull) break
   }
   for (const { id, line } of repeatedIds(text, Object.keys(members).length)) {
-    complain(line, `${JSON.stringify(id)} stands in the lock twice`)
+    complain(line, `${JSON.stringify(id)} appears twice in the lock`)
   }
   problems.throwIfAny()
   return lock
@@ -130,7 +130,7 @@ function lineAt(text: string, offset: number): number {
 }
 
 function lockConflict(file: string, line: number): UsageError {
-  return new UsageError(`${file}:${line}: the lock has conflict marks of a merge.`, {
+  return new UsageError(`${file}:${line}: the lock has conflict markers of a merge.`, {
     code: 'lock_conflict',
     ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve'])),
   })

@@ -23,7 +23,7 @@ export interface ResolvedLock {
 /**
  * Resolves the conflicts that a merge has left in a lock: keeps the blocks that both sides agree on, and of the others
  * the side that the manifest still asks for.
- * @param text with conflict marks, also with those of the common ancestor
+ * @param text with conflict markers, also with those of the common ancestor
  * @param file its name for messages
  * @throws UsageError `lock_invalid` when the marks or one of the sides cannot be read
  */
@@ -99,7 +99,7 @@ function nextPart(part: Part, line: string): Part | 'wrong' | undefined {
 }
 
 function marksInvalid(file: string, line: number): UsageError {
-  return new UsageError(`${file}:${line}: the conflict marks are not those of one merge.`, {
+  return new UsageError(`${file}:${line}: the conflict markers are not those of one merge.`, {
     code: 'lock_invalid',
     hint: 'Take the lock of one branch from version control, and run modelgate run --plan.',
   })

@@ -147,7 +147,7 @@ function orderOf({ reading, instances, jobs }: Whole): readonly string[] {
   for (const cycle of cycles) {
     const job = jobs.get(instances.get(cycle[0]!)!.job)!
     const way = cycle.map((id) => `@${id}`).join(' needs ')
-    reading.mistakes.add(reading.placeOf(job.at), `The job needs itself: ${way}.`)
+    reading.mistakes.add(reading.placeOf(job.at), `The job depends on itself: ${way}.`)
   }
   return order
 }

@@ -146,7 +146,11 @@ function textWithoutConflict(path: string, value: string): Found<string> {
   const conflict = /^<{7} .*\n[^]*?^={7}$[^]*?^>{7} /m.exec(value)
   if (conflict === null) return { value }
   const line = value.slice(0, conflict.index).split('\n').length
-  return { problem: `${shownPath(path)} has conflict marks of a merge: resolve them first.`, line, column: 1 }
+  return {
+    problem: `${shownPath(path)} has conflict markers of a merge: resolve them first.`,
+    line,
+    column: 1,
+  }
 }
 
 const pointer = 'version https://git-lfs.github.com/spec/'

@@ -108,7 +108,7 @@ function templateProblems({ output, count }: PlannedOutput, { tokens, unknown }:
   if (unknown.length > 0) {
     const known = templateTokens.map((token) => `{${token}}`).join(' ')
     clauses.push(
-      `has an unknown placeholder: ${unknown.join(', ')}. There are ${known}; {{ and }} are braces.`,
+      `has an unknown placeholder: ${unknown.join(', ')}. Known are ${known}; {{ and }} are literal braces.`,
     )
   }
   if (count > 1 && !tokens.has('index')) {
@@ -169,7 +169,7 @@ function partProblem(part: string): string | undefined {
   if (part === '') return 'has two slashes in a row.'
   if (part === '..') return "leads out of a folder: outputs lie below the manifest's folder."
   if (part === '.') return 'has a `.` in it that means nothing: leave it out.'
-  if (/[. ]$/.test(part)) return `has a name that ends with a dot or a space, which Windows takes off.`
+  if (/[. ]$/.test(part)) return `has a name that ends with a dot or a space, which Windows strips.`
   if (/[<>:"|?*]/.test(part)) return `has one of < > : " | ? * in it, which Windows refuses.`
   if (isDeviceName(part)) return `is a device on Windows.`
   // Some systems skip characters that are not shown.

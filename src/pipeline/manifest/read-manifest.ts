@@ -165,7 +165,7 @@ function reportUnusable({ mistakes, placeOf, secretIn }: Reading, root: YamlNode
     if (secret !== undefined) {
       mistakes.addSecret(placeOf(at), `A manifest must not hold a secret, and here is ${secret}.`)
     }
-    if (!text.isWellFormed()) mistakes.add(placeOf(at), 'The text has half of a character in it.')
+    if (!text.isWellFormed()) mistakes.add(placeOf(at), 'The text contains half of a surrogate pair.')
   }
   const visited = new Set<YamlNode>()
   const visit = (node: YamlNode): void => {

@@ -77,7 +77,7 @@ const maxListed = 12
 /** What is wrong with a name that nothing has, with the one that was most likely meant. */
 export function unknownName(name: string, known: readonly string[], whose: string): string {
   const near = nearestName(name, known)
-  const list = known.length > maxListed ? '.' : `. There are ${known.join(', ')}.`
+  const list = known.length > maxListed ? '.' : `. Known fields: ${known.join(', ')}.`
   const hint = near === undefined ? list : `; did you mean ${near}?`
   if (name === '<<') return 'Merge keys (<<) are not read; what jobs have in common goes into defaults.'
   return `${JSON.stringify(name)} is not a field ${whose}${hint}`

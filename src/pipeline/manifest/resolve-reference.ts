@@ -65,7 +65,7 @@ export function resolveReference(
   const { rows, definition } = target
   const makes = creatingCommands[definition.command].creates
   if (wanted !== null && makes !== wanted)
-    return `${shown} is ${nouns[makes][0]}; here belongs ${nouns[wanted][0]}.`
+    return `${shown} is ${nouns[makes][0]}; expected ${nouns[wanted][0]}.`
   if (rows === null && row !== undefined)
     return `${shown}: the job ${job} has no rows, so it is just @${job}.`
   if (rows !== null && row === undefined) {

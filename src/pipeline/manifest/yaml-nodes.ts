@@ -125,7 +125,7 @@ function placeValues(
 }
 
 function checkName(name: string, names: Set<string>, complain: (message: string) => void): boolean {
-  if (names.has(name)) complain(`${JSON.stringify(name)} stands here twice.`)
+  if (names.has(name)) complain(`${JSON.stringify(name)} appears twice.`)
   else if (dangerousNames.has(name)) complain(`${JSON.stringify(name)} is not allowed as a name.`)
   else {
     names.add(name)

@@ -47,8 +47,8 @@ export async function assessVariants(subject: Subject, known: InstanceKeys): Pro
 
 const givenTo = (queueAt: string | null) =>
   queueAt === null
-    ? 'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'
-    : `A request was given to the queue at ${queueAt}: run it with that one to know its outcome.`
+    ? 'A request was sent to another queue: run it with that --queue to learn its outcome.'
+    : `A request was sent to the queue at ${queueAt}: run it with that --queue to learn its outcome.`
 
 /** At least one of the wanted variants is missing, or none can be the output as it is. */
 async function assessMissing(

@@ -28,7 +28,7 @@ export async function assess(instance: Instance, world: World, upstreamOf: Upstr
         (await assessPlaced(subject, edited)) ?? {
           ...base,
           state: 'changed',
-          reasons: edited.map((path) => `${path} is not as it was locked.`),
+          reasons: edited.map((path) => `${path} differs from the lock.`),
         }
       )
     }

@@ -9,7 +9,7 @@ export type VariantState =
   /** Its bytes are there, and it is what was asked for and asserted: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
-  /** A request was sent, or may have been, and nobody knows what became of it. */
+  /** A request was sent, or may have been, and its outcome is unknown. */
   | { readonly kind: 'unknown'; readonly reason: string }
   /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
   | { readonly kind: 'elsewhere'; readonly queueAt: string | null }

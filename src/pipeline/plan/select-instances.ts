@@ -60,7 +60,7 @@ function matcherOf(pattern: string): (name: string) => boolean {
 function unknownName(pattern: string, jobs: readonly Job[]): UsageError {
   const shown = JSON.stringify(pattern)
   if (/[*?]/.test(pattern)) {
-    return new UsageError(`No job has a name like ${shown}.`, { code: 'unknown_job' })
+    return new UsageError(`No job matches ${shown}.`, { code: 'unknown_job' })
   }
   const [name] = pattern.split('[', 1)
   const job = jobs.find((job) => job.name === name)

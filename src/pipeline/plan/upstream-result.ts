@@ -117,6 +117,6 @@ const obstacles: Readonly<Record<State, string>> = {
   changed: 'which was changed by hand',
   in_the_way: 'in whose place there is another file',
   rejected: 'which was rejected',
-  unknown: 'of which nobody knows whether it was made',
-  blocked: 'which stands still itself',
+  unknown: 'whose outcome is unknown',
+  blocked: 'which is blocked itself',
 }

@@ -120,6 +120,6 @@ function unreadable(what: string): UsageError {
   return new UsageError(`The queue holds ${what}, which this version of modelgate cannot read.`, {
     code: 'queue_document',
     phase: 'config',
-    hint: 'Use the same version of modelgate for a run and all of its workers; a spoilt queue needs another name.',
+    hint: 'Use the same version of modelgate for a run and all of its workers; a damaged queue needs another name.',
   })
 }

@@ -389,6 +389,6 @@ function notSent(reason: string): ModelgateError {
 }
 
 function lostWithWorker({ worker }: TaskDocument): ModelgateError {
-  const message = `The worker ${worker} died after it had sent the request: nobody knows what became of it.`
+  const message = `The worker ${worker} died after it had sent the request: its outcome is unknown.`
   return new ModelgateError('unknown', 'worker_lost', message, { phase: 'wait', billed: 'maybe' })
 }

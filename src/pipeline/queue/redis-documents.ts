@@ -103,7 +103,7 @@ async function probe(client: Redis, key: string, url: QueueUrl): Promise<void> {
   const isSynced = await synced(client).catch(() => false)
   if (isSynced) return
   throw new UsageError(
-    `The queue at ${url.shown} cannot be used: WAITAOF does not tell that a write is on its disk.`,
+    `The queue at ${url.shown} cannot be used: WAITAOF does not report that a write is on its disk.`,
     {
       code: 'queue_unsafe',
       hint: 'Set appendonly yes and appendfsync always in its configuration, and allow WAITAOF to its user.',

@@ -26,7 +26,7 @@ export async function checkDurability(client: Redis, url: QueueUrl): Promise<Dur
   const info = infoOf(await client.info().catch(() => ''))
   const setting = async (name: string) => ((await client.config('GET', name).catch(() => [])) as string[])[1]
   const unknown = (what: string) =>
-    refuse(`it does not tell ${what}.`, 'Allow the commands INFO and CONFIG GET to its user.')
+    refuse(`it does not report ${what}.`, 'Allow the commands INFO and CONFIG GET to its user.')
 
   const version = info.get('redis_version') ?? unknown('its version')
   if (isOlder(version, 6, 2)) refuse(`Redis ${version} is too old.`, 'Use Redis 6.2 or newer, or Valkey.')

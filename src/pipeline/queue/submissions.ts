@@ -229,7 +229,7 @@ const lostBefore = {
       exit: 'unknown',
       code: 'outcome_unknown',
       message:
-        'The request was lost, and the run was stopped before it was sent again: nobody knows what became of it.',
+        'The request was lost, and the run was stopped before it was sent again: its outcome is unknown.',
       facts: { phase: 'wait', billed: 'maybe' },
     },
   },

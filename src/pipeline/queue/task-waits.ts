@@ -158,7 +158,7 @@ export async function waitForTasks(documents: DocumentStore, clock: Clock): Prom
 }
 
 function lostBy(cause: ModelgateError | undefined): ModelgateError {
-  const message = 'The queue has lost the request: nobody knows what became of it.'
+  const message = 'The queue has lost the request: its outcome is unknown.'
   return new ModelgateError('unknown', 'queue_lost', message, { phase: 'wait', billed: 'maybe', cause })
 }
 

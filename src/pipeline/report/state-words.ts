@@ -21,7 +21,7 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
   changed: {
     label: 'changed by hand',
     tone: 'failed',
-    meaning: 'The file is not the one that is locked.',
+    meaning: 'The file differs from the lock.',
   },
   in_the_way: {
     label: 'in the way',
@@ -39,7 +39,7 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
   restorable: { label: 'restorable', tone: 'work', meaning: 'The file is gone; a copy is in the store.' },
   blocked: { label: 'blocked', tone: 'work', meaning: 'It waits for another asset.' },
   pending: { label: 'pending', tone: 'work', meaning: 'Another asset is made first.' },
-  fresh: { label: 'fresh', tone: 'done', meaning: 'The file is as locked.' },
+  fresh: { label: 'fresh', tone: 'done', meaning: 'The file matches the lock.' },
 }
 
 /** An asset whose last request failed is one to look at, whatever its state. */

@@ -130,12 +130,12 @@ export function runFailure(
 export const leftToWorkers = 'left_to_workers'
 
 function detachedFrom(count: number, next: readonly string[] | undefined): ModelgateError {
-  const message = `${count === 1 ? 'One instance is' : `${count} instances are`} with the workers, which go on.`
+  const message = `${count === 1 ? 'One instance is' : `${count} instances are`} with the workers, which continue.`
   return new ModelgateError('running', leftToWorkers, message, {
     phase: 'wait',
     billed: 'maybe',
     next,
-    hint: 'The same command, without --detach, takes up what they have made.',
+    hint: 'The same command, without --detach, collects what they have made.',
   })
 }
 

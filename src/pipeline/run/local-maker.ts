@@ -41,7 +41,7 @@ export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
     async close() {},
     stopText(inFlight, graceS) {
       const subject = inFlight === 1 ? 'One request is' : `${inFlight} requests are`
-      return `Stopping: ${subject} under way and may go on for ${graceS} s. Another Ctrl-C ends the run at once.`
+      return `Stopping: ${subject} under way and may continue for ${graceS} s. Another Ctrl-C ends the run at once.`
     },
   }
 }

@@ -53,7 +53,9 @@ export function queueMaker(options: Options): Maker {
     try {
       await waits.look(await withdraw(documents, run.journal.run, keys))
     } catch (error) {
-      run.warn(`What no worker has begun was not taken back: ${asModelgateError(error, false).message}`)
+      run.warn(
+        `The requests that no worker has started could not be withdrawn: ${asModelgateError(error, false).message}`,
+      )
     }
   }
   const stop = async (reason: unknown) => {
@@ -74,7 +76,7 @@ export function queueMaker(options: Options): Maker {
       return opened?.waits.keys.length ?? 0
     },
     stopText: (inFlight, graceS) =>
-      `Stopping: ${inFlight === 1 ? 'one request is' : `${inFlight} requests are`} with workers, which go on; the run waits ${graceS} s for them, and the next run takes up what comes later. Another Ctrl-C ends the run at once.`,
+      `Stopping: ${inFlight === 1 ? 'one request is' : `${inFlight} requests are`} with workers, which continue; the run waits ${graceS} s for them, and the next run takes up what comes later. Another Ctrl-C ends the run at once.`,
     async open(run) {
       const outside = { creates: options.used.outside.creates, cost: amountText(options.used.outside.cost) }
       used = spentOf(await openRun(documents, run.journal.run, limits, outside))
@@ -183,7 +185,7 @@ function throwIfStopped({ stopped }: Making): void {
 async function release({ run, request: { key } }: Making): Promise<number> {
   const intent = run.project.history.intents.get(key)
   if (intent === undefined) return 0
-  await run.record({ type: 'release', key, reason: 'It was taken back before a worker had begun it.' })
+  await run.record({ type: 'release', key, reason: 'It was withdrawn before a worker started it.' })
   return intent.creates
 }
 
@@ -290,17 +292,17 @@ function stillUnderWay(): ModelgateError {
   return new ModelgateError(
     'running',
     'deadline',
-    'The time for the whole run is over (--timeout); a worker is at it still.',
+    'The time limit for the whole run was reached (--timeout); a worker is still working on it.',
     {
       phase: 'wait',
       billed: 'maybe',
-      hint: 'Run it again: it takes up what has come.',
+      hint: 'Run it again: it collects what has been made.',
     },
   )
 }
 
 function idleText({ worker }: QueueCall): string {
-  return `No worker has begun with it yet. Start one: ${nextCommand(worker).toString()}`
+  return `No worker has started it yet. Start one: ${nextCommand(worker).toString()}`
 }
 
 /** Lets so many pieces of work go on at once; the others wait in their order. */

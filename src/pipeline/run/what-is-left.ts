@@ -28,27 +28,27 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   // A command would have to name the queue and the store that its machines share.
   elsewhere: {
     message:
-      'Given to a queue, whose workers may be at it or have made it: run it with --queue and that one. Only if that queue is gone for good, make it again with --regenerate.',
+      'Sent to a queue, whose workers may be working on it or have finished: run it with that --queue. Only if that queue is gone for good, make it again with --regenerate.',
     commands: () => [],
   },
   unknown: {
     message:
-      'Sent, but the outcome is not known: it may have been billed. Look at the gateway first, then make it again.',
+      'Sent, but the outcome is not known: it may have been billed. Check the gateway first, then generate it again.',
     commands: regenerate,
   },
-  failed: { message: 'Failed. When the cause is gone, run it again.', commands: runThem },
+  failed: { message: 'Failed. Fix the cause, then run it again.', commands: runThem },
   lost: {
     message:
       'Made, but neither the file nor its bytes are here. Get the file from version control or from the machine that made it. Only if it is gone for good, make it again: that is paid for.',
     commands: regenerate,
   },
   changed: {
-    message: 'Not as it was locked. Adopt the file to keep it, or put it aside and go on.',
+    message: 'It differs from the lock. Adopt the file to keep it, or move it aside and continue.',
     commands: adoptOrForce,
   },
   in_the_way: {
     message:
-      'Not in the lock, and there is a file in its place. Adopt the file to keep it, or put it aside and go on.',
+      'It is not in the lock, and another file is in its place. Adopt the file to keep it, or move it aside and continue.',
     commands: adoptOrForce,
   },
   rejected: {
@@ -68,7 +68,7 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   new: madeByRun,
   pending: madeByRun,
   restorable: madeByRun,
-  blocked: { message: 'Not made until what holds it up is settled.', commands: () => [] },
+  blocked: { message: 'It is not generated until what blocks it is resolved.', commands: () => [] },
 }
 
 /** The order in which they are told. */

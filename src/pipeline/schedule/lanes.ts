@@ -228,9 +228,14 @@ function pauseOf({ pausedUntil }: LaneRate, clock: Clock): number | null {
 
 /** The time of the run is over before a request was sent. */
 export function deadlinePassed(): ModelgateError {
-  return new ModelgateError('later', 'deadline', 'The time for the whole run is over (--timeout).', {
-    phase: 'wait',
-    billed: 'no',
-    hint: 'Run it again: it goes on where it stopped.',
-  })
+  return new ModelgateError(
+    'later',
+    'deadline',
+    'The time limit for the whole run was reached (--timeout).',
+    {
+      phase: 'wait',
+      billed: 'no',
+      hint: 'Run it again: it resumes where it stopped.',
+    },
+  )
 }

@@ -110,7 +110,7 @@ function checkNumbers(parts: readonly Part[], report: Report): void {
   const are = missing.length === 1 ? 'Part' : 'Parts'
   report(
     `${are} ${listed(missing.map(String))} of ${total} ${missing.length === 1 ? 'is' : 'are'} missing.`,
-    'A shard without work leaves a part, too: name the folders of all.',
+    'A shard without work leaves a part as well: name the folders of all.',
   )
 }
 
@@ -130,8 +130,8 @@ function checkInstances(parts: readonly Part[], whole: Whole, report: Report): v
     if (left.length > 0) {
       const { index, total } = part.report.shard
       report(
-        `${part.folder} was stopped before its end: ${listed(left)} had no turn.`,
-        `Let it go on where it ran, with --shard ${index}/${total}, and merge then.`,
+        `${part.folder} was stopped early: ${listed(left)} did not run.`,
+        `Resume it where it ran, with --shard ${index}/${total}, then merge.`,
       )
     }
     for (const id of ids) {

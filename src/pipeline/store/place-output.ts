@@ -227,7 +227,7 @@ function outputChanged(path: string): ModelgateError {
 
 function damagedCopy(source: string): FileError {
   return new FileError('damaged_copy', `${shownPath(source)} is not what was stored; it is not used.`, {
-    hint: 'Another program has changed it, or the disk is failing. The next run takes it for absent.',
+    hint: 'Another program has changed it, or the disk is failing. The next run treats it as missing.',
   })
 }
 

@@ -41,7 +41,7 @@ export const maxBlobBytes = 5 * 1024 ** 3
 
 /** The file has not the bytes that it is to be stored for. */
 export function sourceChanged(path: string): FileError {
-  return new FileError('source_changed', `${shownPath(path)} has changed since it was read first.`, {
+  return new FileError('source_changed', `${shownPath(path)} has changed since it was first read.`, {
     phase: 'input',
     billed: 'no',
     hint: 'Run it again once the file is complete.',

@@ -181,7 +181,7 @@ export async function createRecorder(
     }
     const url = urls.find(path)
     if (url === undefined && resultEndpoint(path) !== undefined) {
-      throw new RequestProblem(404, 'The gateway has given no such result since this recorder was started.')
+      throw new RequestProblem(404, 'The gateway has given no such result since this recorder started.')
     }
     try {
       if (url !== undefined) return await upstream.fetch(request, url)

@@ -169,7 +169,7 @@ describe('a conversation file', () => {
     const again = await machine.run(['respond', '-c', ...talk, 'x'])
     expect(again).toMatchObject({
       code: 2,
-      err: expect.stringContaining('has a conversation already') as string,
+      err: expect.stringContaining('already has a conversation') as string,
     })
   })
 
@@ -251,7 +251,7 @@ describe('a conversation file', () => {
     expect(one.out).toContain('“Left”')
     expect(other.out).toContain('“Right”')
     expect(one.err + other.err).toContain(
-      'was changed by someone else meanwhile; the conversation with this exchange is in "talk-2.yaml"',
+      'was changed by another process meanwhile; the conversation with this exchange is in "talk-2.yaml"',
     )
     const texts = [file(machine).text, file(machine, 'talk-2.yaml').text]
     expect(texts.map((text) => /user: (?:Left|Right)/.test(text))).toEqual([true, true])

@@ -126,7 +126,7 @@ test.each(video)('create refuses %s, which makes no images', async (model) => {
   const { exit, lines } = await imageRefusal(['create', '-m', model, 'a dot'], { cwd })
   expect(exit).toBe(2)
   expect(lines).toEqual([
-    `-m "${model}" is of video-model-remix; this command takes models of image-model-a, image-model-a-mini, image-model-b, image-model-c, gpt-image-2, gpt-image-2.5.`,
+    `-m "${model}" belongs to video-model-remix; this command takes models of image-model-a, image-model-a-mini, image-model-b, image-model-c, gpt-image-2, gpt-image-2.5.`,
   ])
 })
 
@@ -137,7 +137,7 @@ test.each([...video, 'image-model-c', 'dall-e-3'])(
     const { exit, lines } = await imageRefusal(words, { cwd })
     expect(exit).toBe(2)
     expect(lines[0]).toMatch(
-      /^-m "[\w-]+" is of (image-model-c|video-model-remix); this command takes models of image-model-a, image-model-a-mini, image-model-b, gpt-image-2, gpt-image-2\.5\.$/,
+      /^-m "[\w-]+" belongs to (image-model-c|video-model-remix); this command takes models of image-model-a, image-model-a-mini, image-model-b, gpt-image-2, gpt-image-2\.5\.$/,
     )
     expect((await imageCall([...words, '--no-validate'], { cwd })).request.model).toBe(model)
   },

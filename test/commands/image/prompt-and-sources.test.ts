@@ -114,11 +114,11 @@ describe('a source', () => {
     imageRefusal(['edit', '-m', 'gpt-image-2', ...argv, 'x'], { cwd, ...more })
 
   test.each<[string, readonly string[], TestOverrides, number, RegExp]>([
-    ['missing', [], {}, 2, /^--image is missing: an edit starts from a picture\.$/],
+    ['missing', [], {}, 2, /^--image is missing: an edit starts from an image\.$/],
     ['an empty name', ['--image', ''], {}, 2, /^--image/],
     ['no such file', ['--image', 'nope.png'], {}, 10, /^--image: "nope\.png" cannot be read/],
     ['a folder', ['--image', '.'], {}, 10, /^--image: /],
-    ['an empty pipe', ['--image', '-'], {}, 2, /^--image -: there is nothing in it\.$/],
+    ['an empty pipe', ['--image', '-'], {}, 2, /^--image -: it is empty\.$/],
     ['standard input twice', ['--image', '-', '--image', '-'], { stdin: png }, 2, /--image - is given twice/],
     [
       'standard input for two',
@@ -127,13 +127,7 @@ describe('a source', () => {
       2,
       /both --image - and --mask - want it/,
     ],
-    [
-      'no picture',
-      ['--image', 'words.txt'],
-      {},
-      2,
-      /^--image "words\.txt" is not a picture that can be read/,
-    ],
+    ['no picture', ['--image', 'words.txt'], {}, 2, /^--image "words\.txt" is not an image that can be read/],
     ['two that are missing', ['--image', 'x1', '--image', 'x2'], {}, 10, /"x1" [^\n]*\n--image: "x2"/],
   ])('that is %s is refused', async (_, argv, more, exit, message) => {
     const found = await refusal(argv, more)
@@ -147,7 +141,7 @@ describe('a source', () => {
       '--image "x.png" is image/gif; gpt-image-2 takes image/png, image/webp, image/jpeg.',
     ])
     expect((await refusal(['--image', 'bad.png'])).lines).toEqual([
-      '--image "bad.png" is not a picture that can be read (image/png).',
+      '--image "bad.png" is not an image that can be read (image/png).',
     ])
     expect((await refusal(['--image', 'a.png', '--mask', 'b.jpg'])).lines).toEqual([
       '--mask "b.jpg" must be a PNG, not image/jpeg.',
@@ -196,7 +190,7 @@ describe('a source by URL', () => {
     ['an address with a password', () => 'http://me:pw@127.0.0.1/a', [], /user name or password/],
     ['something that is gone', (url) => `${url}/a`, [text('', { status: 410 })], /HTTP 410/],
     ['nothing', (url) => `${url}/a`, [text('')], /is empty/],
-    ['a page', (url) => `${url}/a`, [text('<html>')], /is not a picture that can be read/],
+    ['a page', (url) => `${url}/a`, [text('<html>')], /is not an image that can be read/],
     ['broken base64', () => 'data:image/png;base64,%%%', [], /base64/],
   ])('that is %s is refused, naming the flag', async (_, urlFor, replies, message) => {
     const server = await localServer(replies)
@@ -211,7 +205,7 @@ describe('a source by URL', () => {
     const words = ['edit', '-m', 'm', '--curl', '--image', 'http://127.0.0.1/a.png', 'x']
     expect(await imageRefusal(words, { cwd })).toMatchObject({
       exit: 2,
-      lines: ['--curl cannot show a request with pictures from URLs.'],
+      lines: ['--curl cannot show a request with images from URLs.'],
     })
   })
 })

@@ -45,7 +45,7 @@ test('address, key and models go where later calls find them', async () => {
   expect(statSync(join(folder, 'credentials.json')).mode & 0o777).toBe(0o600)
   expect(out).toBe(`Written:
   ~/.config/modelgate/config.yaml       base_url, text_model
-  ~/.config/modelgate/credentials.json  the key, for you alone to read
+  ~/.config/modelgate/credentials.json  the key, readable only by you
 
 Try next:
   modelgate generate "Name three rivers"      words as they arrive
@@ -127,7 +127,7 @@ test('a gateway without a list of models is taken', async () => {
   const { code, out, err, config } = await init(argv, { stdin: 'some-key' })
   expect({ code, err }).toEqual({
     code: 0,
-    err: '  The gateway lists no models, so the key could not be tried.\n',
+    err: '  The gateway lists no models, so the key could not be checked.\n',
   })
   expect(JSON.parse(out)).toMatchObject({ gateway: 'lists none' })
   expect(config).toBe(`${comment}base_url: ${server.url}\n`)
@@ -239,7 +239,7 @@ test('nothing is written where nothing changes', async () => {
   const user = `base_url: ${sandbox.url}/v1\n`
   const again = await init(['--yes', '--base-url', sandbox.url], { user: user.replace('/v1', '') })
   expect(again).toMatchObject({ code: 0, config: user.replace('/v1', '') })
-  expect(again.out).toContain('Everything is as it was')
+  expect(again.out).toContain('Nothing to write')
 })
 
 test('a profile is changed, or made, beside the others', async () => {

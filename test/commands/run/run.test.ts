@@ -66,8 +66,11 @@ test.each<[string, string, RunOptions['mode']]>([
 const queueInEnv = { MODELGATE_QUEUE: 'redis://host' }
 
 test.each<[string, string[], Record<string, string>?]>([
-  ['--plan --check', ['--plan and --check exclude each other: give one of them.']],
-  ['--plan --frozen --generate', ['--plan, --frozen and --generate exclude each other: give one of them.']],
+  ['--plan --check', ['--plan and --check cannot be used together: give one of them.']],
+  [
+    '--plan --frozen --generate',
+    ['--plan, --frozen and --generate cannot be used together: give one of them.'],
+  ],
   ['--check --regenerate hero', ['--check changes nothing, so --regenerate cannot be used with it.']],
   ['--check --force', ['--check changes nothing, so --force cannot be used with it.']],
   ['--plan --new-run', ['--plan changes nothing, so --new-run cannot be used with it.']],
@@ -91,7 +94,7 @@ test.each<[string, string[], Record<string, string>?]>([
   ['--store .', ['--store needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   [
     '--queue redis://host --store . --shard 1/2',
-    ['--shard and a queue exclude each other: the queue shares the work out by itself.'],
+    ['--shard and a queue cannot be used together: the queue shares the work out by itself.'],
   ],
   [
     '--queue redis://host --plan --detach',
@@ -101,10 +104,10 @@ test.each<[string, string[], Record<string, string>?]>([
     '--queue ftp://user:secret@host',
     [
       'A queue cannot be at a URL with ftp://. A queue is on PostgreSQL, as postgres://USER@HOST/DATABASE, or on Redis or Valkey, as redis://HOST:6379 or rediss://HOST:6379.',
-      'Which store do the machines of the queue share? Give --store, or set MODELGATE_STORE. It is a folder on a disk that all of them have, or s3://bucket/prefix.',
+      'No store was given: pass --store, or set MODELGATE_STORE. It is a folder on a disk that all of them have, or s3://bucket/prefix.',
     ],
   ],
-  ['', ['Which store do the machines of the queue share? Give --store, or set MODELGATE_STORE.'], queueInEnv],
+  ['', ['No store was given: pass --store, or set MODELGATE_STORE.'], queueInEnv],
   ['--dry-run', ['--dry-run does not apply to run.']],
   ['-m gpt-image-2', ['--model does not apply to run.']],
   ['-o a.png', ['--output does not apply to run.']],

@@ -80,7 +80,7 @@ test('where there is nothing to change, that is told', async () => {
   await showChange(context, {} as ManifestOptions, { change, describe: () => '' })
   expect([context.stdout.text, context.stderr.text]).toEqual([
     '',
-    'Nothing to change: it is locked as it is.\n',
+    'Nothing to change: it is already locked.\n',
   ])
 })
 

@@ -16,7 +16,7 @@ import type { Call } from '../calls.ts'
 export interface SystemCall {
   readonly port: 'file' | 'network'
   readonly name: string
-  /** Below the home folder; empty for the network. */
+  /** Below the home directory; empty for the network. */
   readonly path: string
 }
 
@@ -33,7 +33,7 @@ export interface CaseEnd {
   readonly exit: number | undefined
   readonly stdout: string
   readonly stderr: string
-  /** Everything below the home folder. */
+  /** Everything below the home directory. */
   readonly files: Readonly<Record<string, Buffer>>
   readonly requests: readonly ReceivedRequest[]
   /** In order, as far as it came. */

@@ -315,7 +315,7 @@ test('a forgotten job is gone, and returns when more is learned about it', async
 test('without a folder nothing is on record, and it is said', async () => {
   const store = openJobStore(undefined, fakeClock())
   await expect(store.create(newJob())).rejects.toMatchObject({ exitCode: 10, code: 'no_state_folder' })
-  expect(await store.list()).toEqual({ jobs: [], warnings: [expect.stringContaining('no home folder')] })
+  expect(await store.list()).toEqual({ jobs: [], warnings: [expect.stringContaining('no home directory')] })
   expect(await store.find('video_1')).toBeUndefined()
   await store.forget([])
 })

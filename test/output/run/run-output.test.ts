@@ -251,7 +251,7 @@ test('in a pipe each result is a line, and its path alone is on standard output'
     'moved: moved assets/hero.webp',
     'loose: accepted assets/hero.webp',
     'own: left alone: assets/own.webp is not as locked.',
-    'four: waits for a choice. Candidates to pick from: 1, 2.',
+    'four: waiting for a pick. Candidates to pick from: 1, 2.',
     'late: not made: It waits for four.',
     'small: rejected: width is 512, not 1536',
     'lost: outcome unknown: The connection was lost. It may have been billed.',

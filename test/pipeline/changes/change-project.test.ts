@@ -62,9 +62,9 @@ test('nothing is changed while the manifest is being run', async () => {
   const { folder, call } = callIn({ 'modelgate.yaml': manifest, 'copy/note.txt': 'A port.\n' })
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const other = await takeOwnership(project, call.context)
-  await expect(adoptJobs(call, ['note'], 'Ada')).rejects.toThrow('is being run already')
+  await expect(adoptJobs(call, ['note'], 'Ada')).rejects.toThrow('is already being run')
   await expect(cleanProject(call, { isRemoving: true, outputs: true })).rejects.toThrow(
-    'is being run already',
+    'is already being run',
   )
   expect(existsSync(project.lockPath)).toBe(false)
   await other.release()

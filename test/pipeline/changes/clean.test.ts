@@ -174,7 +174,7 @@ test('outputs of jobs that are gone go when that is asked for, if they are as th
   expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
     items: ['output old assets/old.png'],
     bytes: 3,
-    warnings: ['assets/edited.png of edited is kept: it is not as it was locked.'],
+    warnings: ['assets/edited.png of edited is kept: it differs from the lock.'],
   })
   expect(world.read('assets/old.png')).toBeUndefined()
   expect(world.read('assets/edited.png')).toBe('by hand')

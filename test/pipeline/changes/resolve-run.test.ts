@@ -70,12 +70,12 @@ test('what the manifest asks for on neither side is no longer locked, and exits 
   expect(Object.keys(bench.lock())).not.toContain('one')
 })
 
-test('a lock without conflict marks is left alone', async () => {
+test('a lock without conflict markers is left alone', async () => {
   const bench = await runBench({ 'modelgate.yaml': manifest('First') })
   const { error } = await resolve(bench)
   expect([error?.exit, error?.message, error?.facts.next]).toEqual([
     'usage',
-    'modelgate.lock has no conflict marks.',
+    'modelgate.lock has no conflict markers.',
     ['modelgate', 'run', '--plan'],
   ])
 })

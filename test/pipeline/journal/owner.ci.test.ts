@@ -108,7 +108,7 @@ test('a living owner on this machine is named, also one that gives no sign of li
   const { child, say } = startChild(project)
   expect(await say('take')).toBe('owner')
   expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
-    `2 run_owned (input)\n"modelgate.yaml" is being run already: by process ${child.pid} on this machine.\nhint: Wait until it has ended, or stop it.`,
+    `2 run_owned (input)\n"modelgate.yaml" is already being run by process ${child.pid} on this machine.\nhint: Wait for it to end, or stop it.`,
   )
   const [name = ''] = ownerFiles(project)
   utimesSync(join(runs(project), name), 0, 0)
@@ -200,7 +200,7 @@ test('an owner whose clock is a minute ahead is waited for', async () => {
   const project = sampleProject()
   leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -60 })
   expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
-    'on elsewhere, last heard of 0 s ago.\nhint: Wait until it has ended;',
+    'on elsewhere, last seen 0 s ago.\nhint: Wait until it has ended;',
   )
 })
 
@@ -208,7 +208,7 @@ test('an owner whose clock is ahead is named, with its file', async () => {
   const project = sampleProject()
   const path = leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -3600 })
   expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
-    `on elsewhere, last heard of 0 s ago.\nhint: Its clock is ahead, so that its silence does not show. When it has ended, remove "${path}".`,
+    `on elsewhere, last seen 0 s ago.\nhint: Its clock is ahead, so that its silence does not show. When it has ended, remove "${path}".`,
   )
 })
 
@@ -258,7 +258,7 @@ describe('a dead owner', () => {
     const record = { ...(await ownRecord(project)), process: deadProcess(), host: 'build-7' }
     leave(project, record, { agoS: 59.9 })
     expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
-      `2 run_owned (input)\n"modelgate.yaml" is being run already: by process ${record.process} on build-7, last heard of 60 s ago.\nhint: Wait until it has ended; if it was killed, it is taken over after 60 s of silence.`,
+      `2 run_owned (input)\n"modelgate.yaml" is already being run by process ${record.process} on build-7, last seen 60 s ago.\nhint: Wait until it has ended; if it was killed, it is taken over after 60 s of silence.`,
     )
     leave(project, record, { agoS: 60 })
     await (await takeOwnership(project, testOwner())).release()
@@ -269,7 +269,7 @@ describe('a dead owner', () => {
     const record = { ...(await ownRecord(project)), process: deadProcess(), machine: 'another' }
     leave(project, record)
     expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
-      `by process ${record.process} on ${hostname()}, last heard of 0 s ago.`,
+      `by process ${record.process} on ${hostname()}, last seen 0 s ago.`,
     )
   })
 

@@ -107,7 +107,7 @@ test('a member that is null is one that says nothing', () => {
   expect(lock).toEqual(new Map([['hero', { ...block, picked: null }]]))
 })
 
-test('conflict marks within a line are text', () => {
+test('conflict markers within a line are text', () => {
   const prompt = 'a ||||||| b ======= c >>>>>>> d <<<<<<< e'
   const lock = new Map([['hero', { ...block, prompt }]])
   expect(parseLock(formatLock(lock), 'modelgate.lock')).toEqual(lock)
@@ -137,7 +137,7 @@ describe('is refused:', () => {
         expect(refusal(cut)).toMatchObject({
           exit: 'usage',
           code: 'lock_conflict',
-          message: 'modelgate.lock:4: the lock has conflict marks of a merge.',
+          message: 'modelgate.lock:4: the lock has conflict markers of a merge.',
           facts: {
             hint: 'Resolve them with: modelgate run merge --resolve',
             next: ['modelgate', 'run', 'merge', '--resolve'],
@@ -150,7 +150,7 @@ describe('is refused:', () => {
   test('a conflict mark at the very end', () => {
     expect(refusal(`${written}>>>>>>>`)).toMatchObject({
       code: 'lock_conflict',
-      message: 'modelgate.lock:6: the lock has conflict marks of a merge.',
+      message: 'modelgate.lock:6: the lock has conflict markers of a merge.',
     })
   })
 
@@ -263,13 +263,13 @@ describe('is refused:', () => {
 
   test('a block that stands there twice, as after a merge by hand', () => {
     expect(refusal(written.replace(hero, hero + hero))).toMatchObject({
-      message: 'modelgate.lock:4: "hero" stands in the lock twice.',
+      message: 'modelgate.lock:4: "hero" appears twice in the lock.',
     })
     // Lines that stand further to the right are no instances.
     const pretty = JSON.stringify(JSON.parse(written), null, 2)
     const lines = pretty.split('\n').slice(2, -2)
     expect(refusal(pretty.replace('  "$version"', `${lines.join('\n')}\n  "$version"`))).toMatchObject({
-      message: `modelgate.lock:${3 + lines.length}: "hero" stands in the lock twice.`,
+      message: `modelgate.lock:${3 + lines.length}: "hero" appears twice in the lock.`,
     })
   })
 

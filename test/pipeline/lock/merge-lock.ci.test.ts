@@ -114,7 +114,7 @@ describe.each(['merge', 'diff3', 'zdiff3'])('conflicts in the style %s', (style)
       style,
     )
     expect(isClean).toBe(false)
-    expect(() => parseLock(text, file)).toThrow('conflict marks')
+    expect(() => parseLock(text, file)).toThrow('conflict markers')
     expect(await resolveLock(text, file, judge({ d: 20 }))).toEqual({
       lock: changed(base, { d: block(20) }),
       taken: new Map([['d', 'ours']]),
@@ -255,7 +255,7 @@ test.each<[string, string, number]>([
   await expect(resolveLock(text, file, judge({}))).rejects.toMatchObject({
     exit: 'usage',
     code: 'lock_invalid',
-    message: `modelgate.lock:${line}: the conflict marks are not those of one merge.`,
+    message: `modelgate.lock:${line}: the conflict markers are not those of one merge.`,
     facts: { hint: 'Take the lock of one branch from version control, and run modelgate run --plan.' },
   })
 })

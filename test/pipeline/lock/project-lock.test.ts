@@ -112,10 +112,10 @@ test('a mistake is told with the path as the user knows it', async () => {
   writeFileSync(project.lockPath, '{\n<<<<<<< HEAD\n')
   await expect(readLock(testContext({ cwd: folder }), project)).rejects.toMatchObject({
     code: 'lock_conflict',
-    message: 'art/modelgate.lock:2: the lock has conflict marks of a merge.',
+    message: 'art/modelgate.lock:2: the lock has conflict markers of a merge.',
   })
   await expect(readLock(testContext({ cwd: join(folder, 'art') }), project)).rejects.toMatchObject({
-    message: 'modelgate.lock:2: the lock has conflict marks of a merge.',
+    message: 'modelgate.lock:2: the lock has conflict markers of a merge.',
   })
 })
 

@@ -99,7 +99,7 @@ test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>
   [
     'inputs that are missing',
     ['image edit: { prompt: x }', 'out: a.png'],
-    ['4:5: image is missing: a picture to start from.'],
+    ['4:5: image is missing: image to edit.'],
   ],
   [
     'two fields of which one would override the other',
@@ -150,7 +150,7 @@ test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>
     ['image create: { prompt: "${name}" }', 'out: a.png'],
     ['4:29: `${name}` names a column, but the job has no `each`.'],
   ],
-  ['a name that stands twice', [image, 'out: a.png', 'out: b.png'], ['6:5: "out" stands here twice.']],
+  ['a name that stands twice', [image, 'out: a.png', 'out: b.png'], ['6:5: "out" appears twice.']],
   ['a dangerous name', [image, 'out: a.png', '__proto__: 1'], ['6:5: "__proto__" is not allowed as a name.']],
   [
     'a merge key',
@@ -175,7 +175,7 @@ test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>
   [
     'half of a character',
     ['image create: { prompt: "\\ud800" }', 'out: a.png'],
-    ['4:29: The text has half of a character in it.'],
+    ['4:29: The text contains half of a surrogate pair.'],
   ],
   [
     'no number',
@@ -213,7 +213,7 @@ test.each<[what: string, field: string, mistake: string]>([
   ],
   ['a misspelt reference', '@Hero', '"@Hero" is not a reference'],
   ['no such job', '@heero', 'There is no job heero for "@heero"; did you mean @hero?'],
-  ['a text that another job makes', '@words', '"@words" is a text; here belongs an image.'],
+  ['a text that another job makes', '@words', '"@words" is a text; expected an image.'],
   ['a row of a job without rows', '@hero[1]', 'the job hero has no rows, so it is just @hero.'],
   ['a job with rows', '@photos', 'the job photos has a result a row; name one, such as @photos[ID].'],
   ['a row that is not there', '@photos[shoo]', 'the job photos has no row shoo; did you mean @photos[shoe]?'],
@@ -224,7 +224,7 @@ test.each<[what: string, field: string, mistake: string]>([
     'there are @job, @job#2 and @job[id]. A file of another project is named by its path.',
   ],
   ['several files', '@several', '"@several" is 2 files; mask takes one.'],
-  ['itself', '@edited', 'The job needs itself: @edited needs @edited.'],
+  ['itself', '@edited', 'The job depends on itself: @edited needs @edited.'],
 ])('a mask cannot be %s', async (_, field, mistake) => {
   const manifest = `version: 1
 jobs:
@@ -293,12 +293,12 @@ test('what git could not merge is named with its line, and not sent', async () =
   const conflict = '<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n'
   expect(
     await mistakesIn(manifest, { 'data.csv': `id\n${conflict}`, 'prompt.md': `Say\n\n${conflict}` }),
-  ).toEqual(['data.csv:2:1: "data.csv" has conflict marks of a merge: resolve them first.'])
+  ).toEqual(['data.csv:2:1: "data.csv" has conflict markers of a merge: resolve them first.'])
   expect(await mistakesIn(manifest, { 'data.csv': 'id\na\n', 'prompt.md': `Say\n\n${conflict}` })).toEqual([
-    'prompt.md:3:1: "prompt.md" has conflict marks of a merge: resolve them first.',
+    'prompt.md:3:1: "prompt.md" has conflict markers of a merge: resolve them first.',
   ])
   expect(await mistakesIn(`version: 1\n${conflict}`)).toEqual([
-    'modelgate.yaml:2:1: "modelgate.yaml" has conflict marks of a merge: resolve them first.',
+    'modelgate.yaml:2:1: "modelgate.yaml" has conflict markers of a merge: resolve them first.',
   ])
 })
 
@@ -378,7 +378,7 @@ jobs:
   c: { respond: { input: "@prompts/c.md" }, out: c.txt }
 `
   expect((await read(manifest)).warnings).toEqual([
-    'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent as it is.',
+    'The model "gpt-imag-2" is unknown here; did you mean gpt-image-2? It is sent unchanged.',
     'b: adjust temperature or top_p, not both.',
     'c: input is sent as @prompts/c.md; { file: … } takes the text of a file or of a job.',
   ])
@@ -408,7 +408,7 @@ jobs:
   }
   expect(await mistakesIn(manifest, files)).toEqual([
     'modelgate.yaml:7:14: image may be given once for dall-e-2 (image-model-b), not 2 times.',
-    'modelgate.yaml:7:14: image "wide.png" is 2x1; dall-e-2 (image-model-b) takes only square pictures.',
+    'modelgate.yaml:7:14: image "wide.png" is 2x1; dall-e-2 (image-model-b) takes only square images.',
     'modelgate.yaml:14:14: image "photo.gif" is image/gif; gpt-image-2 takes image/png, image/webp, image/jpeg.',
   ])
 })

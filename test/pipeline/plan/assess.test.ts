@@ -60,8 +60,7 @@ const discard: Step = async (world) => world.history.note({ type: 'discard', key
 const again = { regenerate: new Set(['hero']) }
 const force = { force: true }
 
-const elsewhere =
-  'A request was given to a queue that is not the one asked now: run it with --queue and that one to know its outcome.'
+const elsewhere = 'A request was sent to another queue: run it with that --queue to learn its outcome.'
 
 type Row = [name: string, steps: readonly Step[], state: Assessment['state'], more?: More]
 
@@ -103,7 +102,7 @@ const rows: Row[] = [
     'the file was changed by hand',
     [make, paint],
     'changed',
-    { reasons: ['assets/hero.png is not as it was locked.'] },
+    { reasons: ['assets/hero.png differs from the lock.'] },
   ],
   ['the file was changed by hand, and so was the prompt', [make, paint, edit], 'changed'],
   ['the file was changed by hand, and is asked for again', [make, paint], 'changed', { forced: again }],
@@ -274,7 +273,7 @@ const rows: Row[] = [
     'its output was moved, and the file was changed by hand',
     [make, move, paint],
     'changed',
-    { reasons: ['assets/hero.png is not as it was locked.'] },
+    { reasons: ['assets/hero.png differs from the lock.'] },
   ],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
   ['frozen, and asked for again', [make, define({ ...edited, isFrozen: true })], 'fresh', { forced: again }],

@@ -42,7 +42,7 @@ test('all names that mean nothing are told at once, with what was probably meant
     [
       'There is no job "hreo". Did you mean hero?',
       'The job photos has no instance "photos[boots]". Did you mean photos[boot]?',
-      'No job has a name like "x*".',
+      'No job matches "x*".',
       'There is no job "[shoe]".',
     ].join('\n'),
   )

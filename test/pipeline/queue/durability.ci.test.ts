@@ -199,7 +199,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
       exitCode: 2,
       code: 'queue_unsafe',
       message:
-        'The queue at redis://127.0.0.1 cannot be used: WAITAOF does not tell that a write is on its disk.',
+        'The queue at redis://127.0.0.1 cannot be used: WAITAOF does not report that a write is on its disk.',
       hint: 'Set appendonly yes and appendfsync always in its configuration, and allow WAITAOF to its user.',
     })
   })
@@ -214,7 +214,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
     expect(await refusal(`redis://127.0.0.1:${await redisProxy(url, forbidden)}`)).toEqual({
       exitCode: 2,
       code: 'queue_unsafe',
-      message: 'The queue at redis://127.0.0.1 cannot be used: it does not tell its appendfsync.',
+      message: 'The queue at redis://127.0.0.1 cannot be used: it does not report its appendfsync.',
       hint: 'Allow the commands INFO and CONFIG GET to its user.',
     })
   })

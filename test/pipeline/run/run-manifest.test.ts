@@ -523,7 +523,7 @@ jobs:
   const stopped = await running
   expect(stopped.exit).toBe('interrupt')
   expect(stopped.document!.warnings).toEqual([
-    'Stopping: 2 requests are under way and may go on for 0.01 s. Another Ctrl-C ends the run at once.',
+    'Stopping: 2 requests are under way and may continue for 0.01 s. Another Ctrl-C ends the run at once.',
   ])
   expect(stopped.told).toEqual(['a: unknown (unknown)', 'b: new (skipped)', 'c: new (skipped)'])
   expect((await bench.run({ regenerate: ['a'] })).told).toEqual([

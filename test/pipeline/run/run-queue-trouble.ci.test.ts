@@ -200,7 +200,7 @@ test('after ten seconds without a worker the command that starts one is told', a
   queue.work(bench.sandbox.url)
   const { document } = await running
   expect(document!.warnings).toEqual([
-    'No worker has begun with it yet. Start one: modelgate run worker --queue redis://queue --store store',
+    'No worker has started it yet. Start one: modelgate run worker --queue redis://queue --store store',
   ])
 })
 

@@ -238,7 +238,7 @@ test('requests of a queue whose data was lost are of unknown outcome, and not ma
   const { exit, told, document } = await bench.run({}, { queue: after.call })
   expect([exit, told[0], bench.sandbox.created()]).toEqual(['unknown', 'boats[one]: unknown', 0])
   expect(document!.instances[0]!.reasons).toEqual([
-    'A request was given to the queue at redis://queue: run it with that one to know its outcome.',
+    'A request was sent to the queue at redis://queue: run it with that --queue to learn its outcome.',
   ])
   expect(document!.left).toMatchObject([{ state: 'unknown', commands: [] }])
   // The same without a queue; and the right one still makes them.
@@ -261,7 +261,7 @@ jobs:
   const { exit, document } = await bench.run()
   expect([exit, bench.sandbox.created()]).toEqual(['unknown', 0])
   expect(document!.instances[0]!.reasons).toEqual([
-    'A request was given to the queue at redis://queue: run it with that one to know its outcome.',
+    'A request was sent to the queue at redis://queue: run it with that --queue to learn its outcome.',
   ])
   expect((await bench.run({ regenerate: ['one'] })).exit).toBe('ok')
 })

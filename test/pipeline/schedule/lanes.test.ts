@@ -296,7 +296,7 @@ describe('a 429', () => {
     expect(ends.get('b')).toMatchObject({
       exit: 'later',
       code: 'deadline',
-      message: 'The time for the whole run is over (--timeout).',
+      message: 'The time limit for the whole run was reached (--timeout).',
     })
     expect(set.clock.pendingTimers).toBe(0)
   })

@@ -117,7 +117,7 @@ test.each<[string, readonly SamplePart[], string]>([
         ],
       },
     ],
-    '2-of-2 was stopped before its end: teaser had no turn.',
+    '2-of-2 was stopped early: teaser did not run.',
   ],
 ])('refuses %s', async (_, samples, message) => {
   const parts = await Promise.all(samples.map(part))

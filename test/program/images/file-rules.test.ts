@@ -61,7 +61,7 @@ test('too many images, one that is too large, and what is no picture are told', 
       'image-model-a',
       ['--image', 'a.png'],
       Buffer.from('a dot'),
-      '--image "a.png" is not a picture that can be read',
+      '--image "a.png" is not an image that can be read',
     ],
   ] as const) {
     const { code, err } = await edit(model, { 'a.png': bytes }, words)
@@ -117,7 +117,7 @@ test('every problem of every file is told at once', async () => {
   expect(err.split('\n').filter((line) => line !== '')).toEqual([
     'modelgate: --n must be from 1 to 10, not 11.',
     'modelgate: --image may be given once for dall-e-2 (image-model-b), not 2 times.',
-    'modelgate: --image "wide.png" is 96x64; dall-e-2 (image-model-b) takes only square pictures.',
+    'modelgate: --image "wide.png" is 96x64; dall-e-2 (image-model-b) takes only square images.',
     'modelgate: --image "a.gif" is image/gif; dall-e-2 (image-model-b) takes image/png.',
     'modelgate: --mask "mask.png" has no alpha channel, which marks what is to be edited.',
     'modelgate: --mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.',

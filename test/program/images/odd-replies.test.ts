@@ -198,7 +198,7 @@ test.each([
   expect([lenient.code, lenient.out]).toEqual([0, 'x.webp\n'])
   const strict = await workspaceAt(server).run([...words, '--strict'])
   expect([strict.code, strict.out]).toEqual([9, 'x.webp\n'])
-  expect(strict.err).toMatch(/^modelgate: An image is not known to be what was asked for\.$/m)
+  expect(strict.err).toMatch(/^modelgate: An image could not be verified as what was asked for\.$/m)
   const asJson = await workspaceAt(server).run([...words, '--strict', '--json'])
   expect([asJson.code, asJson.out]).toEqual([9, ''])
   expect(JSON.parse(asJson.err.split('\n').at(-2)!)).toMatchObject({

@@ -177,7 +177,7 @@ test('on a terminal an empty log says why it is empty', async () => {
   expect(await lookAt({ MODELGATE_HISTORY: 'off' })).toBe(
     'No log is kept: history is off (environment MODELGATE_HISTORY).\n',
   )
-  expect(await lookAt({}, '--grep', 'x')).toBe('No call in the log is like that.\n')
+  expect(await lookAt({}, '--grep', 'x')).toBe('No call in the log matches.\n')
 })
 
 test('on a terminal it is told that there is more', async () => {

@@ -183,7 +183,7 @@ describe('a wait asks the gateway again', () => {
     rmSync(join(workspace.cwd, 'x.mp4'))
     const { code, out, err } = await workspace.run(['wait', '--last'])
     expect([code, out]).toEqual([4, ''])
-    expect(err).toMatch(/When it was last heard of, at 2026-01-01T00:00:\d\dZ, it was completed\./)
+    expect(err).toMatch(/When it was last looked up, at 2026-01-01T00:00:\d\dZ, it was completed\./)
     expect(err).toContain(`is no longer there: ${join(workspace.cwd, 'x.mp4')}.`)
   })
 

@@ -96,7 +96,7 @@ test('--all waits for what has not ended, without the address, and then for noth
   expect([first.code, first.out.trim().split('\n').length]).toEqual([0, 2])
   gateway.seen.length = 0
   const again = await workspace.run(['wait', '--all'], { env })
-  expect(again).toMatchObject({ code: 0, out: '', err: 'Nothing on record is left to wait for.\n' })
+  expect(again).toMatchObject({ code: 0, out: '', err: 'There is nothing left to wait for.\n' })
   const saved = await workspace.run(['wait', 'video_0', 'video_1'], { env })
   expect([saved.code, saved.out.trim().split('\n').sort()]).toEqual([0, first.out.trim().split('\n').sort()])
   expect(saved.err).toContain('no gateway was contacted')
@@ -138,7 +138,7 @@ test('what still runs at the deadline is 11, with a command for those that run',
   const { code, out, err } = await workspace.run(['wait', ...ids, '--timeout', '60'])
   expect([code, out.trim().split('\n').length]).toEqual([11, 1])
   expect(err).toContain('modelgate: 2 of 4 jobs are still running, and 1 failed.\n')
-  expect(err).toContain('hint: To go on waiting: modelgate wait video_1 video_3\n')
+  expect(err).toContain('hint: To continue waiting: modelgate wait video_1 video_3\n')
 })
 
 test('Ctrl-C tells how to go on with all that are left', async () => {
@@ -147,7 +147,7 @@ test('Ctrl-C tells how to go on with all that are left', async () => {
   await program.until(() => gateway.seen.length >= 2)
   program.context.abort(new Interrupted('interrupt'))
   expect(await program.exitCode).toBe(130)
-  expect(program.context.stderr.text).toContain('To go on waiting: modelgate wait video_0 video_1\n')
+  expect(program.context.stderr.text).toContain('To continue waiting: modelgate wait video_0 video_1\n')
 })
 
 test('a download does not hold up the look-ups of the others', async () => {

@@ -184,7 +184,7 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   expect(await program.exitCode).toBe(11)
   const err = program.context.stderr.text
   expect(err).toContain('The job is still')
-  expect(err).toContain(`hint: To go on waiting: modelgate wait ${operation}\n`)
+  expect(err).toContain(`hint: To continue waiting: modelgate wait ${operation}\n`)
   const { code, out } = await paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(read('x.mp4').equals(clip)).toBe(true)
@@ -207,7 +207,7 @@ test('--timeout bounds the download after the wait, too', async () => {
   await program.clock.advance(18_000)
   expect(await program.exitCode).toBe(11)
   const err = program.context.stderr.text
-  expect(err).toContain('The time for the whole command is over (--timeout).')
+  expect(err).toContain('The time limit for the whole command was reached (--timeout).')
   expectNoPart(workspace)
   const { code, out } = await workspace.paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
@@ -233,7 +233,7 @@ test.each([
   expect(await program.exitCode).toBe(exit)
   const { out, err } = { out: program.context.stdout.text, err: program.context.stderr.text }
   expect([out, files()]).toEqual(['', []])
-  expect(err).toContain(`To go on waiting: modelgate wait ${operation}\n`)
+  expect(err).toContain(`To continue waiting: modelgate wait ${operation}\n`)
   expect(await records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
   expect(await paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })

@@ -120,7 +120,7 @@ test('recordings that are too old are refused at the start', async () => {
 })
 
 test.for([
-  [['--record', 'a', '--replay', 'b'], /--record and --replay exclude each other/],
+  [['--record', 'a', '--replay', 'b'], /--record and --replay cannot be used together/],
   [['--record', 'a'], /--record needs the gateway to record/],
   [['--record', 'a', '--upstream', 'http://gateway.example'], /--upstream.*clear text/],
   [['--record', 'a', '--upstream', 'https://user:pw@gateway.example'], /--upstream.*user name or password/],
@@ -128,7 +128,7 @@ test.for([
   [['--pace', 'fast'], /--pace only means something with --replay/],
   [['--strict'], /--strict only means something with --replay/],
   [['--replay', 'calls', '--pace', 'slow'], /--pace must be fast or real/],
-  [['--replay', 'calls', '--pace', 'real', '--latency', '5'], /exclude each other/],
+  [['--replay', 'calls', '--pace', 'real', '--latency', '5'], /cannot be used together/],
   [['--replay', 'calls', '--max-age', 'old'], /--max-age must be a number of days/],
   [['--replay', 'calls', '--api-key-file', 'k'], /--api-key-file only means something with --record/],
   [['--json'], /--json does not apply to sandbox/],

@@ -91,7 +91,7 @@ export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
       return `it lists ${length} model${length === 1 ? '' : 's'}`
     }
     case 'refuses':
-      return hasKey ? check.error.message : 'it answers and wants a key'
+      return hasKey ? check.error.message : 'it answers and requires a key'
     case 'lists none':
       return 'it answers, and lists no models'
     case 'unreachable':
@@ -126,6 +126,6 @@ export async function checkKeyAt(
   }
   const open = await checkGateway(parts, { baseUrl })
   return open.verdict === 'lists'
-    ? { state: 'unknown', message: `${baseUrl.host} shows its models to anybody` }
+    ? { state: 'unknown', message: `${baseUrl.host} lists its models without a key` }
     : { state: 'accepted', message: `${baseUrl.host} accepts the key` }
 }

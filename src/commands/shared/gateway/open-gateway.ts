@@ -231,7 +231,7 @@ async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: 
   const location = await keyLocation()
   if (location === undefined) return ''
   throw new UsageError(
-    `The header authorization (${headers.source}) and a key (${location.source}) exclude each other.`,
+    `The header authorization (${headers.source}) and a key (${location.source}) cannot be used together.`,
     {
       phase: 'config',
       hint: 'Leave out one of them.',
@@ -265,7 +265,7 @@ Or set ${variables.join(', ')}.`,
 /** Asks for all that is missing. */
 const initCommand = ['modelgate', 'init']
 
-const trySandbox = 'To try it without gateway, key and model, add --sandbox.'
+const trySandbox = 'To try it without a gateway, key or model, add --sandbox.'
 
 /** Adds the missing key, for a call that lacks something else as well; nothing when there is a key. */
 export async function addMissingKey(

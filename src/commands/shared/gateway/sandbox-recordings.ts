@@ -49,7 +49,7 @@ export async function parseRecording(
 ): Promise<RecordingSettings | undefined> {
   const { record, replay, upstream, pace = 'fast' } = flags
   const refuse = (message: string) => problems.add(new UsageError(message))
-  if (record !== undefined && replay !== undefined) refuse('--record and --replay exclude each other.')
+  if (record !== undefined && replay !== undefined) refuse('--record and --replay cannot be used together.')
   if (record === '' || replay === '') refuse('The folder of recordings must have a name.')
   const refuseAll = (names: Readonly<Record<string, string>>, where: string) => {
     for (const [name, flag] of Object.entries(names)) {
@@ -62,7 +62,7 @@ export async function parseRecording(
   const maxAgeDays = await problems.check(() => parseMaxAge(flags.maxAge))
   if (pace !== 'fast' && pace !== 'real') return void refuse(`--pace must be fast or real, not "${pace}".`)
   if (pace === 'real' && flags.latency !== undefined) {
-    refuse('--latency and --pace real exclude each other: the recorded times are the latency.')
+    refuse('--latency and --pace real cannot be used together: the recorded times are the latency.')
   }
   if (record !== undefined) return { record, upstream, options: flags }
   if (replay === undefined) return undefined
@@ -105,7 +105,7 @@ export async function openRecordings(
   if ('replay' in settings) {
     const { replay, pace } = settings
     const folder = resolve(context.cwd, replay)
-    const about = `Answers come from the recordings in ${shownPath(replay)} and from nowhere else. Any key is accepted.`
+    const about = `Answers come from the recordings in ${shownPath(replay)} and from nothing else. Any key is accepted.`
     return {
       settings,
       options: { replay: { folder, pace, report: print } },

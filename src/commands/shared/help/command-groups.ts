@@ -8,11 +8,11 @@ interface CommandGroup {
 
 /** What people look for, and the commands for it. */
 const table: readonly CommandGroup[] = [
-  { heading: 'Make text', names: ['generate', 'respond', 'chat', 'response'] },
+  { heading: 'Make text', names: ['respond', 'generate', 'chat', 'response'] },
   { heading: 'Make images and videos', names: ['image', 'video', 'run'] },
   { heading: 'Look up', names: ['wait', 'jobs', 'models', 'log', 'usage', 'inspect'] },
   { heading: 'Set up', names: ['init', 'auth', 'config', 'doctor', 'sandbox'] },
-  { heading: 'Describe', names: ['help', 'schema', 'completion'] },
+  { heading: 'Reference', names: ['help', 'schema', 'completion'] },
 ]
 
 /** The commands of the program by what they are for; those that the table does not name come last. */

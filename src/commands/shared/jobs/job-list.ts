@@ -55,9 +55,9 @@ const refused: ReadonlySet<string> = new Set(
 export function registerJobList(command: Command, context: Context, plan: ListPlan): void {
   const states = [...new Set([...plan.listings.flatMap((listing) => listing.states), 'unknown'])]
   addJobOptions(command, [
-    new Option('--limit <number>', 'show only the newest so many'),
+    new Option('--limit <number>', 'show only this many, the newest first'),
     suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),
-    new Option('--refresh', 'look up every job that has not ended'),
+    new Option('--refresh', 'look up every unfinished job'),
     new Option('--prune', `forget ${plan.pruned}`),
   ])
   refuseOptions(command, refused)

@@ -10,8 +10,7 @@ import { lastJob, namedJob } from '../../../operations/jobs.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
 
-export const lastOption = (noun = 'job') =>
-  new Option('--last', `the ${noun} that was started last on this machine`)
+export const lastOption = (noun = 'job') => new Option('--last', `the ${noun} started last on this machine`)
 
 /** Adds the options that are about a job. */
 export function addJobOptions(command: Command, options: readonly Option[]): void {
@@ -19,7 +18,7 @@ export function addJobOptions(command: Command, options: readonly Option[]): voi
 }
 
 export const pollOption = () =>
-  new Option('--poll-interval <seconds>', `the first wait between two look-ups (${pollSeconds.first})`)
+  new Option('--poll-interval <seconds>', `seconds before the first look-up (${pollSeconds.first})`)
 
 /**
  * The options for a job on record, which knows its gateway: nobody has to configure that again, with the key that

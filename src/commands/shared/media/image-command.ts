@@ -54,16 +54,16 @@ export function addImageOptions(command: Command): void {
   explainCommon(command, {
     ...strictMeanings.images,
     model: 'model to use; without one the gateway chooses',
-    output: 'file, folder/ or name with {index} and {ext}; its extension asks for the format',
+    output: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
   })
   const options = [
-    new Option('--save-partials', 'keep the previews that stream in, beside the image'),
+    new Option('--save-partials', 'save the streamed partial images beside the image'),
     new Option('--sidecar', 'write a JSON record beside each image'),
-    new Option('--skip-existing', 'make only the images whose files do not exist yet'),
+    new Option('--skip-existing', 'create only the images whose files do not exist yet'),
     new Option('--no-download', 'print result URLs and when they expire, save nothing'),
-    suggestWords(new Option('--preview <mode>', 'show pictures on the terminal'), previewModes),
+    suggestWords(new Option('--preview <mode>', 'show images in the terminal'), previewModes),
     acceptMismatchOption(),
-    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
+    new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
   ]
   for (const option of options) command.addOption(option.helpGroup('Result:'))
 }

@@ -36,7 +36,7 @@ export async function fetchRecordedImages(
   })
   if (isDryRun(options) || options.raw) {
     throw new UsageError(
-      '--dry-run, --curl and --raw show what the gateway is asked: an image is at an address.',
+      '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
     )
   }
   checkCombination(context, { ...options, download: true })
@@ -75,7 +75,7 @@ export async function fetchRecordedImages(
     gate,
     logged: { command: 'wait', model: record.model, jobs: [id] },
     describeRequest: () => {
-      throw new Error('An image at an address has no request to the gateway.')
+      throw new Error('Downloading an image takes no request to the gateway.')
     },
     output: () => ({ result: 'files' }),
     async operation(call) {

@@ -49,7 +49,7 @@ export function waitOptions(): Option[] {
   return [
     pollOption(),
     acceptMismatchOption(),
-    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
+    new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
   ]
 }
 

@@ -60,14 +60,14 @@ export function addCommonOptions(program: Command): void {
     ],
     'Output:': [
       new Option('--force', 'overwrite an existing file'),
-      new Option('--jsonl', 'print one JSON event a line as things happen').conflicts('raw'),
+      new Option('--jsonl', 'print events as they happen, one JSON object per line').conflicts('raw'),
       new Option('--raw', "print the gateway's own JSON"),
       new Option(
         '--github-output <name>',
-        'write the result to this output of a GitHub Actions step instead',
+        'set this output of a GitHub Actions step to the result',
       ).conflicts(['jsonl', 'raw']),
       new Option('--usage', 'print the token counts on standard error, and the cost if prices are known'),
-      new Option('--strict', 'treat a cut answer, or an image or a video in doubt, as a failure'),
+      new Option('--strict', 'treat a truncated answer, or an unverified image or video, as a failure'),
       new Option('-q, --quiet', 'no messages on standard error, except errors'),
       new Option('--debug', 'trace requests and replies on standard error, secrets hidden'),
     ],
@@ -75,24 +75,27 @@ export function addCommonOptions(program: Command): void {
       new Option('--no-stdin', 'do not read standard input'),
       new Option(
         '--stdin-timeout <seconds>',
-        `how long a silent pipe is waited for (${defaultSeconds.standardInput})`,
+        `how long to wait for a silent pipe (${defaultSeconds.standardInput})`,
       ),
       new Option('--no-input', 'never ask; missing input is an error'),
     ],
     'Money:': [
-      new Option('--max-creates <number>', 'create at most so many texts, images or videos'),
-      new Option('--max-cost <amount>', 'stop at this estimated cost of all calls since midnight'),
+      new Option('--max-creates <number>', 'create at most this many texts, images or videos'),
+      new Option(
+        '--max-cost <amount>',
+        'stop when all calls since midnight have cost this much, by estimate',
+      ),
     ],
     'Gateway:': [
       new Option('--base-url <url>', 'address of the gateway'),
       new Option('--api-key-file <file>', 'file that holds the key'),
       new Option('--profile <name>', 'named profile of the configuration'),
-      suggestWords(new Option('--retry <mode>', 'what may be sent again: never, safe or always'), [
+      suggestWords(new Option('--retry <mode>', 'what to retry: never, safe or always'), [
         'never',
         'safe',
         'always',
       ]),
-      new Option('--max-retries <number>', `how often to send again (${defaultMaxRetries})`),
+      new Option('--max-retries <number>', `how often to retry (${defaultMaxRetries})`),
       new Option('--timeout <seconds>', 'limit for the whole request, or for a wait (none)'),
       new Option('--connect-timeout <seconds>', `limit for connecting (${defaultSeconds.connect})`),
       new Option(
@@ -109,7 +112,7 @@ export function addCommonOptions(program: Command): void {
         "header for the gateway: 'Name: value', @file or env:NAME (repeatable)",
       ).argParser(collect),
       new Option('--ca-file <file>', 'certificate authority to trust (PEM)'),
-      new Option('--allow-http', 'allow a clear-text base URL on another host'),
+      new Option('--allow-http', 'allow an http:// base URL on another host'),
     ],
   }
   for (const [heading, options] of Object.entries(groups)) {
@@ -141,8 +144,8 @@ export function collect(value: string, before: string[] | undefined): string[] {
 
 /** What `--strict` turns into failures. */
 export const strictMeanings = {
-  text: { strict: 'treat an answer cut by the token limit as a failure' },
-  images: { strict: 'treat an image of another type than its name, or not verified, as a failure' },
+  text: { strict: 'treat an answer truncated by the token limit as a failure' },
+  images: { strict: 'treat an unverified image, or one of a type other than its name says, as a failure' },
   videos: { strict: 'treat a video that could not be verified as a failure' },
   videosIfWaiting: { strict: 'with --wait, treat a video that could not be verified as a failure' },
 } as const

@@ -332,7 +332,7 @@ async function chooseModel(
 
 /** @param served the families that the endpoint takes */
 function otherFamily({ id, family }: Model, served: readonly string[]): string {
-  return `-m ${JSON.stringify(id)} is of ${family?.id}; this command takes models of ${served.join(', ')}.`
+  return `-m ${JSON.stringify(id)} belongs to ${family?.id}; this command takes models of ${served.join(', ')}.`
 }
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */

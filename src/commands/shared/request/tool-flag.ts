@@ -26,7 +26,7 @@ export async function readContentTool(context: Context, text: string): Promise<u
   if (Object.hasOwn(contentTools, text)) return { [contentTools[text]!]: {} }
   if (!/^\s*[{@]/.test(text)) {
     throw new UsageError(
-      `--tool ${JSON.stringify(text)} is none of ${Object.keys(contentTools).join(', ')}, and no JSON or @file.`,
+      `--tool ${JSON.stringify(text)} is not one of ${Object.keys(contentTools).join(', ')}, nor JSON or @file.`,
     )
   }
   const value = await parseJsonFlag(context, '--tool', text)
@@ -69,7 +69,7 @@ export async function readResponseTool(context: Context, text: string): Promise<
     if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
     if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
   }
-  throw new UsageError(`--tool ${JSON.stringify(text)} is none of ${shortForms}, and no JSON or @file.`)
+  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${shortForms}, nor JSON or @file.`)
 }
 
 function requireUrl(text: string, url: string): void {

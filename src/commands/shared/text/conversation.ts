@@ -19,13 +19,13 @@ export interface ConversationOptions extends CommonOptions {
 }
 
 export function continueOption(): Option {
-  return new Option('-c, --continue', 'go on with the last exchange of this terminal, else of this folder')
+  return new Option('-c, --continue', 'continue the last exchange of this terminal, else of this folder')
 }
 
 export function conversationFileOption(): Option {
   return new Option(
     '--conversation-file <file>',
-    'keep the conversation in a file, to edit, copy and go on with',
+    'keep the conversation in a file, to edit, copy and continue',
   )
 }
 
@@ -78,10 +78,13 @@ export async function openSession(
     rescueFolder: rescueFolder(context),
   })
   if (last !== undefined && file.conversation.turns.length > 0) {
-    throw new UsageError(`--continue and ${shownPath(path)}, which has a conversation already.`, {
-      code: 'conflicting_option',
-      hint: 'Without --continue, the one in the file goes on; a new file keeps the last one.',
-    })
+    throw new UsageError(
+      `--continue cannot be used with ${shownPath(path)}, which already has a conversation.`,
+      {
+        code: 'conflicting_option',
+        hint: 'Without --continue, the conversation in the file is continued.',
+      },
+    )
   }
   for (const note of file.notes) say(context, settings.quiet.value, `${shownPath(path)}: ${note}`)
   return createSession(context, { conversation: last ?? file.conversation, file, source })

@@ -43,8 +43,8 @@ export interface ResponseOptions extends CommonOptions, TextOutputFlags {
 /** Adds the options for the answer of a background response. */
 export function addAnswerOptions(command: Command): void {
   addJobOptions(command, [
-    new Option('--stream', 'take the stream of an answer instead of looking whether it is complete'),
-    new Option('--starting-after <number>', 'stream only what follows the event with this number'),
+    new Option('--stream', 'stream the answer instead of polling until it is complete'),
+    new Option('--starting-after <number>', 'stream only the events after this sequence number'),
     new Option(
       '--schema <json>',
       'JSON Schema of an answer: JSON, @file or a file name; the answer is checked',

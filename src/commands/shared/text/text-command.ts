@@ -171,7 +171,7 @@ export function addTextOutputOptions(command: Command): void {
   command.addOption(renderOption())
   const extract = '-x, --extract [lang]'
   command.addOption(
-    new Option(extract, 'print only the first fenced code, of that language').conflicts('raw'),
+    new Option(extract, 'print only the first fenced code block, of that language').conflicts('raw'),
   )
 }
 

@@ -43,7 +43,7 @@ export async function recordLeftovers(worker: Worker, path: string): Promise<boo
   } catch (error) {
     if (!stop.closing.aborted) {
       const { message } = asModelgateError(error, false)
-      worker.warn(`What an earlier worker has left in ${path} is not written down: ${message}`)
+      worker.warn(`What an earlier worker left in ${path} could not be recorded: ${message}`)
     }
     return true
   }
