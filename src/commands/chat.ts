@@ -50,10 +50,10 @@ function requireTerminal({ stdin, stderr }: Context, { input }: ChatOptions): vo
   const missing = !input
     ? '--no-input forbids it'
     : stdin.kind === 'terminal'
-      ? 'standard error is none'
-      : 'standard input is none'
+      ? 'standard error is not one'
+      : 'standard input is not one'
   throw new UsageError(`A chat needs a terminal to type in: ${missing}.`, {
     code: 'no_terminal',
-    hint: 'In a script or a pipe, go on call by call: modelgate respond -c "…", or with --conversation-file.',
+    hint: 'In a script or a pipe, continue call by call: modelgate respond -c "…", or use --conversation-file.',
   })
 }

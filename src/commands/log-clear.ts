@@ -47,7 +47,7 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
   if (mode === undefined && !quiet) {
     context.stderr.write(
       removed === 0
-        ? 'There is nothing to forget.\n'
+        ? 'Nothing to forget.\n'
         : `${removed === count ? calls : `${removed} calls`} forgotten.\n`,
     )
   }
@@ -61,8 +61,11 @@ function countBefore(context: Context, time: number): number {
 
 async function isConfirmed(context: Context, { input }: ClearOptions, question: string): Promise<boolean> {
   if (canAsk(context, !input)) return await askYesNo(context, question, false)
-  throw new UsageError('modelgate log clear asks before it forgets anything, and there is nobody to ask.', {
-    code: 'not_confirmed',
-    hint: 'Add --force.',
-  })
+  throw new UsageError(
+    'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.',
+    {
+      code: 'not_confirmed',
+      hint: 'Add --force.',
+    },
+  )
 }

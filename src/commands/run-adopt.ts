@@ -13,12 +13,15 @@ const runAdoptExamples: readonly Example[] = [
 /** `modelgate run adopt`: locks files that are there already. */
 export function registerRunAdopt(command: Command, context: Context, adopt = adoptJobs): void {
   addExamples(command, runAdoptExamples)
-  command.argument('<job...>', 'jobs whose outputs are locked as they are; "*" and "?" are wildcards')
+  command.argument(
+    '<job...>',
+    'jobs whose present files become the locked outputs; "*" and "?" are wildcards',
+  )
   takeManifest(command)
   command.action(async (jobs: string[], _: unknown, self: Command) =>
     showChange(context, self.optsWithGlobals<ManifestOptions>(), {
       change: (call) => adopt(call, jobs),
-      describe: ({ instance }) => `${instance}: locked as it is`,
+      describe: ({ instance }) => `${instance}: locked`,
     }),
   )
 }

@@ -18,7 +18,7 @@ const sizeRule: JsonObject = {
   ...mapping({
     words: { type: 'array', items: { type: 'string', minLength: 1 }, description: 'sizes that are words' },
     multiple_of: { ...whole(1), description: 'both edges are multiples of it' },
-    max_ratio: { ...number(1), description: 'the longer edge is at most so many times the shorter one' },
+    max_ratio: { ...number(1), description: 'largest ratio of the longer edge to the shorter one' },
     max_edge: { ...whole(1), description: 'longest edge' },
     min_pixels: { ...whole(1), description: 'fewest pixels in all' },
     max_pixels: { ...whole(1), description: 'most pixels in all' },

@@ -66,7 +66,7 @@ function parseHeaders(entries: readonly (readonly [string, unknown])[], report: 
 function problemOf(name: string, value: unknown): string | undefined {
   if (!token.test(name))
     return name === '' ? "takes 'Name: value'" : `cannot set ${quoted(name)}: it is not the name of a header`
-  if (own.test(name)) return `cannot set ${name}: the program sets it by itself`
+  if (own.test(name)) return `cannot set ${name}: the program sets it itself`
   if (typeof value !== 'string' || value === '') return `has no value for ${name}`
   if (value === hiddenValue) return `has ${hiddenValue} for ${name}: write the value in its place`
   return valueProblem(name, value)

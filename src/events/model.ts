@@ -19,7 +19,7 @@ import { warnings } from './text.ts'
 
 const size = object({
   multiple_of: count('both edges are multiples of it'),
-  max_ratio: number('the longer edge is at most so many times the shorter one'),
+  max_ratio: number('largest ratio of the longer edge to the shorter one'),
   max_edge: count('longest edge'),
   min_pixels: count('fewest pixels in all'),
   max_pixels: count('most pixels in all'),
@@ -38,7 +38,7 @@ export const fieldLimit = object({
 
 const sources = object({
   max_count: countOrNull('most pictures; null for any number'),
-  below_bytes: countOrNull('each file must be smaller than so many bytes; null for any size'),
+  below_bytes: countOrNull('each file must be smaller than this, in bytes; null for any size'),
   media_types: texts('types of the files'),
   square: flag('whether they must be square'),
 })

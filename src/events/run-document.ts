@@ -208,7 +208,7 @@ export const runEvents = {
     lane,
     variant: count('number of the candidate, from 1'),
     attempt: count('number of the attempt, from 1'),
-    resumed: flag('whether it goes on with what an earlier process sent'),
+    resumed: flag('whether it resumes what an earlier process sent'),
   },
   'instance-progress': {
     instance,

@@ -200,7 +200,7 @@ export function withResume(
   const goesOn = error instanceof Interrupted || ['running', 'later', 'notSent'].includes(error.exit)
   if (!goesOn) return error.amend({ remoteId: id, ...error.facts })
   const command = resume(id, after < 0 ? undefined : after)
-  const next = leadTo('The response goes on at the gateway; to wait for it: ', command)
+  const next = leadTo('The response continues at the gateway; to wait for it: ', command)
   const phase = error instanceof Interrupted ? 'wait' : undefined
   // What runs has not been paid for yet, and who only looks pays nothing.
   const billed = error.exit === 'running' ? 'maybe' : isOwn ? 'yes' : 'no'

@@ -177,7 +177,7 @@ function check(validate: ValidateFunction, text: string): SchemaMessage {
   try {
     if (validate(value)) return { kind: 'checked', errors: [], count: 0 }
   } catch {
-    return { kind: 'unchecked', clause: 'nests too deep' }
+    return { kind: 'unchecked', clause: 'is nested too deeply' }
   }
   const all = validate.errors ?? []
   return { kind: 'checked', errors: all.slice(0, maxErrors).map(describeError), count: all.length }
@@ -191,7 +191,7 @@ async function answer(): Promise<void> {
   } catch (error) {
     const clause =
       error instanceof RangeError
-        ? 'refers to itself without an end, or nests too deep'
+        ? 'refers to itself without an end, or is nested too deeply'
         : `is not a valid JSON Schema: ${(error as Error).message}`
     send(
       error instanceof Refusal

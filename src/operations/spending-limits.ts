@@ -91,7 +91,7 @@ function checkCost(
     throw new UsageError(message, {
       code: 'several_currencies',
       phase: 'config',
-      hint: `To go on, ${laterTime}`,
+      hint: `To continue, ${laterTime}`,
     })
   }
   const spent = before.reduce((sum, entry) => sum + (amountFrom(entry.amount ?? '0') ?? 0n), 0n)

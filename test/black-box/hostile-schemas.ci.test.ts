@@ -28,7 +28,7 @@ test.each(['respond', 'generate'])(
       'hi',
     ]).ended
     expect([exit, stdout.toString()]).toEqual([2, ''])
-    expect(stderr).toBe('modelgate: --schema refers to itself without an end, or nests too deep.\n')
+    expect(stderr).toBe('modelgate: --schema refers to itself without an end, or is nested too deeply.\n')
   },
 )
 

@@ -183,7 +183,7 @@ test.each<[string, readonly string[], string]>([
     ['@n.txt'],
     'pipe it in: <n.txt; to send the words themselves, put quotes around',
   ],
-  ['a dash among other words', ['-'], 'What is piped in stands before the prompt without it; '],
+  ['a dash among other words', ['-'], 'Without it, piped text comes before the prompt; '],
 ])('the hint says what to do about %s', async (_, argv, hint) => {
   expect((await refusalOf('generate', [...argv, 'hi'], { cwd: folder() })).hint).toContain(hint)
 })

@@ -12,7 +12,7 @@ const messageOf = (promise: Promise<unknown>) =>
     (error: ModelgateError) => `${error.exitCode}: ${error.message}`,
   )
 
-const own = 'the program sets it by itself'
+const own = 'the program sets it itself'
 
 test.each([
   ['Host: a', `cannot set host: ${own}`],

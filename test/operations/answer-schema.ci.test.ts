@@ -145,7 +145,7 @@ test.each<[string, unknown]>([
   await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
     exitCode: 2,
     code: 'bad_schema',
-    message: '--schema refers to itself without an end, or nests too deep.',
+    message: '--schema refers to itself without an end, or is nested too deeply.',
   })
 })
 

@@ -148,7 +148,7 @@ test('costs in several currencies cannot be added up', () => {
     exitCode: 2,
     code: 'several_currencies',
     message: '--max-cost cannot be checked: since 2026-11-22 00:00 there were costs in EUR and USD.',
-    facts: { phase: 'config', hint: 'To go on, count from a later time with MODELGATE_COUNT_SINCE.' },
+    facts: { phase: 'config', hint: 'To continue, count from a later time with MODELGATE_COUNT_SINCE.' },
     warnings: [],
   })
 })

@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 14_172,
+    commands: 14_178,
     config: 3051,
     context: 409,
     contract: 1804,
@@ -61,7 +61,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     gateway: 8941,
     operations: 7834,
     output: 7934,
-    pipeline: 20_475,
+    pipeline: 20_476,
     redact: 534,
     sandbox: 10_570,
   },
@@ -86,7 +86,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     operations: 2001,
     output: 5152,
     pictures: 556,
-    pipeline: 18_519,
+    pipeline: 18_515,
     platform: 230,
     program: 8588,
     redact: 588,

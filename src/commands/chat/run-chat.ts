@@ -118,7 +118,7 @@ async function converse(setup: ChatSetup, onOutput: (output: Output) => void): P
     onInterrupt() {
       if (leaving) return true
       leaving = true
-      say('Ctrl-D or /exit leaves; Ctrl-C once more does, too.')
+      say('Press Ctrl-C again, or Ctrl-D, to leave.')
       return false
     },
   })

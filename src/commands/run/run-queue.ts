@@ -41,7 +41,7 @@ export async function readQueue(
   }
   if (options.shard !== null) {
     throw new UsageError(
-      '--shard and a queue cannot be used together: the queue shares the work out by itself.',
+      '--shard and a queue cannot be used together: the queue distributes the work by itself.',
       {
         code: 'invalid_request',
         hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',

@@ -56,7 +56,7 @@ async function writeSummary(
   try {
     const left = await writeStepResults(context, document, gate.document, summary)
     if (left.length === 0) return
-    const message = `Too long for an output of the step, and left out: ${left.join(', ')}. --json has all of it.`
+    const message = `Too long for a step output, and left out: ${left.join(', ')}. --json has all of it.`
     output.event({ type: 'warning-add', message })
   } catch (error) {
     const { message } = asModelgateError(error, false)

@@ -49,7 +49,7 @@ function refuseOther({ turns, style, before }: Conversation, next: NextRequest):
   if (turns.length === 0 && before === undefined) return
   const other = [style, ...turns.map((turn) => turn.style)].find((one) => one !== next.style)
   if (other !== undefined) {
-    throw new UsageError(`The conversation is one of ${other}; ${next.style} cannot go on with it.`, {
+    throw new UsageError(`The conversation is one of ${other}; ${next.style} cannot continue it.`, {
       code: 'other_style',
       hint: `Continue with modelgate ${other}.`,
     })

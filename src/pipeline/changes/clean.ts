@@ -211,7 +211,7 @@ async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: strin
   if (waiting !== undefined) {
     const { id } = waiting.instance
     warnings.push(
-      `Outputs are kept as long as it is not known whether ${id} had another name: ${waiting.reasons.join(' ')}`,
+      `Outputs are kept until it is known whether ${id} had another name: ${waiting.reasons.join(' ')}`,
     )
     return []
   }

@@ -147,10 +147,10 @@ async function resultFor(
 }
 
 function inPlaceOf(id: string, paths: readonly string[], next: PickScope['next']): ModelgateError {
-  const files = paths.length === 1 ? `${paths[0]} is` : `${paths.join(' and ')} are`
-  return new ModelgateError('outdated', 'output_changed', `${files} not as locked, and kept.`, {
+  const differ = paths.length === 1 ? 'differs from the lock, and is' : 'differ from the lock, and are'
+  return new ModelgateError('outdated', 'output_changed', `${paths.join(' and ')} ${differ} kept.`, {
     phase: 'input',
     billed: 'no',
-    ...leadTo('Move it away, or lock it as it is with: ', nextCommand(next('adopt', id))),
+    ...leadTo('Move it away, or lock it with: ', nextCommand(next('adopt', id))),
   })
 }

@@ -37,7 +37,7 @@ export async function makeText(run: TaskRun): Promise<Made> {
   const document = wholeResult(task, outcome)
   const facts = { requestId: document.request_id ?? undefined, billed: 'yes' } as const
   if (document.tool_calls.length > 0) {
-    const message = 'The answer calls a function, and nobody is there to answer it.'
+    const message = 'The answer calls a function, and a run cannot answer it.'
     throw new GenerationError('tool_call', message, { ...facts, hint: 'Leave the functions out of "tools".' })
   }
   if (text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)

@@ -137,7 +137,7 @@ function taken(path: string): FileError {
     `Another process has taken over this run: ${shownPath(path)} is gone.`,
     {
       billed: 'no',
-      hint: 'That process goes on with it. This one gave no sign of life for too long.',
+      hint: 'That process continues the run. This one was silent for too long.',
     },
   )
 }

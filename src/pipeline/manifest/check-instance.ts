@@ -96,7 +96,7 @@ function reportMissing({ command, commandAt, fields }: JobDefinition, report: Re
   if (model.isOptional || written !== undefined) return
   report(
     commandAt,
-    'model is missing: it stands here or in defaults, never in a configuration, so that it is the same on every machine.',
+    'model is missing: set it here or in defaults, not in a configuration, so that it is the same on every machine.',
   )
 }
 

@@ -110,7 +110,7 @@ function* readLines(
           'A value with a quote in it has to be in quotes, with the quote written twice: "".',
         )
       } else if (field.oddReturn !== undefined) {
-        add(field.oddReturn, 'A carriage return stands alone: lines end with LF or CR LF.')
+        add(field.oddReturn, 'A carriage return without LF: lines end with LF or CR LF.')
       }
       if (source[at] !== ',') break
       at++

@@ -81,7 +81,7 @@ function readJob(reading: Reading, entry: YamlEntry, defaults: Defaults): JobDef
   const commands = node.entries.filter((member) => isCommand(member.name))
   const [first, ...others] = commands
   for (const other of others) {
-    report(other.at, `A job has one command, and ${first!.name} is one already: make another job of it.`)
+    report(other.at, `A job has one command, and ${first!.name} is one already: make it a separate job.`)
   }
   if (first === undefined) {
     report(at, `${what} has no command. A job has one of ${commandNames.join(', ')}.`)

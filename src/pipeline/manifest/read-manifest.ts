@@ -151,7 +151,8 @@ function reportVariables({ mistakes, placeOf }: Reading, root: YamlNode): void {
   for (const { at, ...item } of list?.kind === 'list' ? list.items : []) {
     if (item.kind !== 'scalar' || typeof item.value !== 'string') continue
     const name = JSON.stringify(item.value)
-    if (item.value === keyVariable) mistakes.add(placeOf(at), `${name} is the key to the gateway, no value.`)
+    if (item.value === keyVariable)
+      mistakes.add(placeOf(at), `${name} is the key to the gateway, not a value.`)
     else if (!variableName.test(item.value)) {
       mistakes.add(placeOf(at), `${name} cannot be the name of a variable.`)
     }

@@ -132,7 +132,7 @@ async function assessHeldUp(subject: Subject): Promise<Assessment> {
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
   if (instance.isFrozen) {
-    return { ...base, state: 'blocked', reasons: ['It is frozen, and nothing of it is locked.'] }
+    return { ...base, state: 'blocked', reasons: ['It is frozen, and none of it is locked.'] }
   }
   const waiting = upstreams.filter((upstream) => upstream.state !== 'known')
   // What stands still outlasts what is only to be made first.

@@ -76,7 +76,7 @@ export function queueMaker(options: Options): Maker {
       return opened?.waits.keys.length ?? 0
     },
     stopText: (inFlight, graceS) =>
-      `Stopping: ${inFlight === 1 ? 'one request is' : `${inFlight} requests are`} with workers, which continue; the run waits ${graceS} s for them, and the next run takes up what comes later. Another Ctrl-C ends the run at once.`,
+      `Stopping: ${inFlight === 1 ? 'one request is' : `${inFlight} requests are`} with workers, which continue; the run waits ${graceS} s for them, and the next run collects what arrives later. Another Ctrl-C ends the run at once.`,
     async open(run) {
       const outside = { creates: options.used.outside.creates, cost: amountText(options.used.outside.cost) }
       used = spentOf(await openRun(documents, run.journal.run, limits, outside))

@@ -37,7 +37,7 @@ export async function fetchResult(
     if (await store.fetch(sha256, done.files[at]!)) continue
     throw lost(
       instance.id,
-      `is not in the store ${store.shown}, or not as it was made: ${names[at]}, SHA-256 ${sha256}`,
+      `is not in the store ${store.shown}, or differs from what was made: ${names[at]}, SHA-256 ${sha256}`,
     )
   }
   return done
@@ -47,6 +47,6 @@ function lost(id: string, clause: string): FileError {
   return new FileError('shared_file_lost', `The result of ${id} ${clause}.`, {
     phase: 'result',
     billed: 'yes',
-    hint: `When the store has it again, run it again: the queue knows the result for a week. If it is gone, make it anew with --regenerate ${id}.`,
+    hint: `When the store has it again, run it again: the queue knows the result for a week. If it is gone, generate it again with --regenerate ${id}.`,
   })
 }

@@ -78,7 +78,7 @@ export function createLaneRate(
       state.clean = 0
       const waitMs = waitBefore(state.bursts - 1, askedS, clock.random()) * 1000
       state.pausedUntil = Math.max(state.pausedUntil, now + Math.max(minPauseMs, waitMs))
-      if (isNew) onChange('the gateway wants fewer requests (HTTP 429)')
+      if (isNew) onChange('the gateway asks for fewer requests (HTTP 429)')
     },
   }
 }

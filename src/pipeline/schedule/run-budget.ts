@@ -81,7 +81,7 @@ function reached(code: string, message: string, name: string): ModelgateError {
   return new ModelgateError('limit', code, message, {
     phase: 'send',
     billed: 'no',
-    hint: `Raise ${name} to go on with this run, or begin a new one with --new-run: it counts from 0.`,
+    hint: `Raise ${name} to continue this run, or start a new one with --new-run, which counts from 0.`,
   })
 }
 

@@ -214,7 +214,7 @@ function outputChanged(path: string): ModelgateError {
   return new ModelgateError(
     'outdated',
     'output_changed',
-    `${shownPath(path)} is not as it was made; it is kept.`,
+    `${shownPath(path)} differs from what was made; it is kept.`,
     {
       phase: 'output',
       ...leadTo(

@@ -67,7 +67,7 @@ function parseLocation(location: string): { readonly bucket: string; readonly pr
   if (bucket === '') throw refuse('at s3:// has no bucket')
   // Older and other servers allow more than Amazon does today.
   if (!/^[a-z\d][a-z\d._-]{1,253}[a-z\d]$/i.test(bucket) || bucket.includes('..')) {
-    throw refuse('at s3:// has a bucket whose name is none')
+    throw refuse('at s3:// has an invalid bucket name')
   }
   const plain = path.replace(/\/$/, '')
   if (plain === '') return { bucket, prefix: '' }

@@ -20,7 +20,7 @@ interface ReadOptions {
 /**
  * Reads a request body to its end; it has to be a JSON object.
  * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory;
- *   400 when it is no JSON object, or one that holds too much or nests too deep
+ *   400 when it is no JSON object, or one that holds too much or is nested too deeply
  */
 export async function readJsonBody(
   incoming: IncomingMessage,

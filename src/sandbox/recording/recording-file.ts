@@ -108,7 +108,7 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   } catch {
     throw damaged('is not valid JSON.')
   }
-  if (isDeeperThan(value, maxJsonDepth)) throw damaged('is nested too deep.')
+  if (isDeeperThan(value, maxJsonDepth)) throw damaged('is nested too deeply.')
   const { success, output, issues } = v.safeParse(recordingSchema, value)
   if (success) return output
   const [issue] = issues

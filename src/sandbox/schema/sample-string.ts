@@ -121,7 +121,7 @@ type SamplePattern = (random: Random, extra: number) => string
 
 /**
  * Parses a regular expression: literals, classes, groups, alternatives, repeats; look-arounds match the empty string.
- * @throws RequestProblem if it nests too deep or the budget is spent
+ * @throws RequestProblem if it is nested too deeply or the budget is spent
  */
 export function compilePattern(pattern: string, budget: Budget): SamplePattern {
   budget.spend(pattern.length)

@@ -280,7 +280,7 @@ describe('leaving', () => {
         { when: /once more[^]*> /, keys: '\u0003' },
       ],
     })
-    expect(lines.slice(1)).toEqual(['>', 'Ctrl-D or /exit leaves; Ctrl-C once more does, too.', '>'])
+    expect(lines.slice(1)).toEqual(['>', 'Press Ctrl-C again, or Ctrl-D, to leave.', '>'])
     expect(exitCode).toBe(0)
   })
 

@@ -241,7 +241,7 @@ describe('generate', () => {
 })
 
 test.each([
-  [['respond', '-c'], 'The conversation is one of generate; respond cannot go on with it.'],
+  [['respond', '-c'], 'The conversation is one of generate; respond cannot continue it.'],
   [['generate', '-c', '--sandbox'], 'does not know it.'],
 ])('%j is refused after an exchange of generate with a gateway', async (words, message) => {
   const { run } = await conversationMachine()

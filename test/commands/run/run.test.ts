@@ -94,7 +94,7 @@ test.each<[string, string[], Record<string, string>?]>([
   ['--store .', ['--store needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   [
     '--queue redis://host --store . --shard 1/2',
-    ['--shard and a queue cannot be used together: the queue shares the work out by itself.'],
+    ['--shard and a queue cannot be used together: the queue distributes the work by itself.'],
   ],
   [
     '--queue redis://host --plan --detach',

@@ -67,7 +67,7 @@ test.each([
 
 test('what was changed is told, and the paths alone are on standard output', async () => {
   const adopted = await runCall(['adopt', 'hero'])
-  expect([adopted.out, adopted.err]).toEqual(['assets/hero.webp\n', 'hero: locked as it is\n'])
+  expect([adopted.out, adopted.err]).toEqual(['assets/hero.webp\n', 'hero: locked\n'])
   const picked = await runCall(['pick', 'hero', '2'])
   expect([picked.out, picked.err]).toEqual(['assets/hero.webp\n', 'hero: candidate 2 is the output\n'])
   const quiet = await runCall(['pick', 'hero', '2', '--quiet'])

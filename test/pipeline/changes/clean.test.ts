@@ -196,7 +196,7 @@ test('outputs stay as long as one of them may belong to a job that was renamed',
     items: [],
     bytes: 0,
     warnings: [
-      'Outputs are kept as long as it is not known whether banner had another name: It needs @hero, which is made first.',
+      'Outputs are kept until it is known whether banner had another name: It needs @hero, which is made first.',
     ],
   })
   expect(world.lock.get('wide')!.outputs).toEqual([factsOf('wide.png', 'wide')])

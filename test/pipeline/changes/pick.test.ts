@@ -112,7 +112,7 @@ test.each<[string, (world: SampleWorld) => unknown, number, string]>([
       world.write({ 'assets/hero.png': 'painted over' })
     },
     2,
-    'assets/hero.png is not as locked, and kept.',
+    'assets/hero.png differs from the lock, and is kept.',
   ],
 ])('refused: %s', async (_, arrange, variant, message) => {
   const world = await createChoice()

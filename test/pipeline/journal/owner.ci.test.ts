@@ -371,7 +371,7 @@ test('an owner that was taken over learns of it', async () => {
     message: `Another process has taken over this run: "${path}" is gone.`,
     facts: {
       billed: 'no',
-      hint: 'That process goes on with it. This one gave no sign of life for too long.',
+      hint: 'That process continues the run. This one was silent for too long.',
     },
   })
   await release()

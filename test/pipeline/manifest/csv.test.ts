@@ -43,11 +43,7 @@ test.each([
     'a\n5" nail',
     [2, 2, 'A value with a quote in it has to be in quotes, with the quote written twice: "".'],
   ],
-  [
-    'a lone carriage return',
-    'a\n1\r2',
-    [2, 2, 'A carriage return stands alone: lines end with LF or CR LF.'],
-  ],
+  ['a lone carriage return', 'a\n1\r2', [2, 2, 'A carriage return without LF: lines end with LF or CR LF.']],
 ] as const)('tells where there is %s', (_, text, [line, column, message]) => {
   expect(parseCsv(text).problems).toEqual([{ line, column, message }])
 })

@@ -33,7 +33,7 @@ jobs:
     'modelgate.yaml:9:59: stream is not for a manifest. It says how a result travels, which is up to the run.',
     'modelgate.yaml:9:73: "variants" belongs to the job, beside image create.',
     'modelgate.yaml:10:10: "../x.png" is one name for 20 files: put {index} into it.',
-    'modelgate.yaml:13:5: A job has one command, and image create is one already: make another job of it.',
+    'modelgate.yaml:13:5: A job has one command, and image create is one already: make it a separate job.',
   ])
 })
 
@@ -346,7 +346,7 @@ jobs:
     { env: { MODELGATE_API_KEY: key, TOKEN: `x${key}` } },
   )
   expect(found).toEqual([
-    'modelgate.yaml:2:14: "MODELGATE_API_KEY" is the key to the gateway, no value.',
+    'modelgate.yaml:2:14: "MODELGATE_API_KEY" is the key to the gateway, not a value.',
     'modelgate.yaml:5:29: A manifest must not hold a secret, and here is the key to the gateway.',
     'modelgate.yaml:5:68: A manifest must not hold a secret, and here is a key (sk-…).',
     'modelgate.yaml:5:101: A manifest must not hold a secret, and here is a key (AIza…).',

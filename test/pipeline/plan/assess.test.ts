@@ -281,7 +281,7 @@ const rows: Row[] = [
     'frozen, with nothing locked',
     [define({ isFrozen: true })],
     'blocked',
-    { reasons: ['It is frozen, and nothing of it is locked.'] },
+    { reasons: ['It is frozen, and none of it is locked.'] },
   ],
   ['frozen, with a file that could be adopted', [define({ isFrozen: true }), write('mine')], 'in_the_way'],
   ['four candidates are wanted', [define({ variants: 4 })], 'new', { toMake: [1, 2, 3, 4] }],

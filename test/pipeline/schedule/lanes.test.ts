@@ -198,7 +198,7 @@ describe('a 429', () => {
         lane: 'text',
         concurrency: 1,
         pause_s: 30,
-        reason: 'the gateway wants fewer requests (HTTP 429)',
+        reason: 'the gateway asks for fewer requests (HTTP 429)',
       },
     ])
   })

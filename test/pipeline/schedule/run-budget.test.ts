@@ -9,7 +9,7 @@ const budgetOf = (options: Partial<BudgetOptions>) =>
 const creates = (count: number) => ({ creates: count, cost: null })
 const costs = (amount: number) => ({ creates: 1, cost: amountOf(amount) })
 const goOn = (name: string) =>
-  `hint: Raise ${name} to go on with this run, or begin a new one with --new-run: it counts from 0.`
+  `hint: Raise ${name} to continue this run, or start a new one with --new-run, which counts from 0.`
 
 test('without limits all is counted, and nothing refused', () => {
   const budget = budgetOf({})

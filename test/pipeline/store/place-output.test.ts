@@ -111,7 +111,7 @@ describe('a file that is there', () => {
     await expect(place({ mayReplace: [digestOf('old')] })).rejects.toMatchObject({
       exit: 'outdated',
       code: 'output_changed',
-      message: '"art/hero.png" is not as it was made; it is kept.',
+      message: '"art/hero.png" differs from what was made; it is kept.',
     })
     expect(readFileSync(final, 'utf8')).toBe('edited')
     expect(readdirSync(join(folder, 'art'))).toEqual(['hero.png'])

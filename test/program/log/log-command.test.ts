@@ -101,7 +101,7 @@ test.each<[string[], string]>([
   [['log', 'show', 'log_ffff'], 'There is no call log_ffff in the log.'],
   [
     ['log', 'clear'],
-    'modelgate log clear asks before it forgets anything, and there is nobody to ask.\n  hint: Add --force.',
+    'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.\n  hint: Add --force.',
   ],
   [['log', '--dry-run'], '--dry-run does not apply to log.\n'],
 ])('%j is refused', async (words, message) => {
@@ -166,7 +166,7 @@ test('calls are forgotten, and nothing else', async () => {
   const { out } = await run('log', 'clear', '--force', '--json')
   expect(JSON.parse(out)).toMatchObject({ command: 'log clear', removed: 1 })
   expect(readFileSync(join(folder, '2026-11.jsonl'), 'utf8').trim()).toBe('')
-  expect((await run('log', 'clear')).err).toBe('There is nothing to forget.\n')
+  expect((await run('log', 'clear')).err).toBe('Nothing to forget.\n')
 })
 
 test('on a terminal an empty log says why it is empty', async () => {

@@ -150,7 +150,7 @@ test('a request for a part is answered with a recorded part, else with the whole
 test.for([
   ['no JSON', '{', '1.json is not valid JSON.'],
   ['too deep', '['.repeat(100_000), '1.json is not valid JSON.'],
-  ['deep and whole', `{"a":${'['.repeat(2000)}${']'.repeat(2000)}}`, '1.json is nested too deep.'],
+  ['deep and whole', `{"a":${'['.repeat(2000)}${']'.repeat(2000)}}`, '1.json is nested too deeply.'],
   ['another format', '{"format":"har"}', '1.json is not a recording: format: must be modelgate-recording-1.'],
   ['a list', '[]', '1.json is not a recording: format: '],
   [

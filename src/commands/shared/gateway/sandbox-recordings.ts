@@ -195,7 +195,7 @@ export function summary(
     const line = `Recorded ${counted(recorded, 'call')}.${left}`
     if (refused === 0) return { line }
     const message = `${counted(refused, 'call')} could not be recorded.`
-    const hint = 'The lines above say why. The callers have got their replies.'
+    const hint = 'The lines above say why. The callers received their replies.'
     return { line, failure: new ModelgateError('partial', 'not_recorded', message, { hint, billed: 'no' }) }
   }
   const { recordings, used, unused, missed, damaged } = stats

@@ -75,7 +75,7 @@ export async function fetchRecordedImages(
     gate,
     logged: { command: 'wait', model: record.model, jobs: [id] },
     describeRequest: () => {
-      throw new Error('Downloading an image takes no request to the gateway.')
+      throw new Error('Downloading an image is not an API request.')
     },
     output: () => ({ result: 'files' }),
     async operation(call) {

@@ -103,7 +103,7 @@ function joinedWords(words: readonly string[]): string | undefined {
   const special = words.length === 1 ? undefined : words.find((word) => word === '-' || /^@./.test(word))
   if (special === undefined) return words.join(' ')
   const fix = /^@?-$/.test(special)
-    ? 'What is piped in stands before the prompt without it'
+    ? 'Without it, piped text comes before the prompt'
     : `To put its text before the other words, pipe it in: <${special.slice(1)}`
   throw new UsageError(
     `${JSON.stringify(special)} is read only when it is the whole prompt, not among other words.`,
