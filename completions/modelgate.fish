@@ -206,7 +206,7 @@ complete -c modelgate -n __modelgate_takes_common -l header -r -f -a '(__modelga
 complete -c modelgate -n __modelgate_takes_common -l ca-file -r -F -d 'certificate authority to trust (PEM)'
 complete -c modelgate -n __modelgate_takes_common -l allow-http -d 'allow an http:// base URL on another host'
 complete -c modelgate -n __modelgate_takes_common -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is respond' -s s -l system -r -f -a '(__modelgate_at_files)' -d 'system instruction as text, or @file: the field instructions'
+complete -c modelgate -n '__modelgate_is respond' -s s -l system -r -f -a '(__modelgate_at_files)' -d 'system instruction as text, or @file (the field instructions)'
 complete -c modelgate -n '__modelgate_is respond' -s a -l attach -r -F -d 'attach a file, a URL, or - for standard input (repeatable)'
 complete -c modelgate -n '__modelgate_is respond' -s c -l continue -d 'continue the last exchange of this terminal, else of this folder'
 complete -c modelgate -n '__modelgate_is respond' -l conversation-file -r -F -d 'keep the conversation in a file, to edit, copy and continue'

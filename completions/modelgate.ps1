@@ -111,7 +111,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'respond' = [ordered]@{
-            '--system' = 'system instruction as text, or @file: the field instructions'
+            '--system' = 'system instruction as text, or @file (the field instructions)'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
             '--continue' = 'continue the last exchange of this terminal, else of this folder'
             '--conversation-file' = 'keep the conversation in a file, to edit, copy and continue'

@@ -86,7 +86,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
   explainCommon(command, strictMeanings.text)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
-    .option('-s, --system <text>', 'system instruction as text, or @file: the field instructions')
+    .option('-s, --system <text>', 'system instruction as text, or @file (the field instructions)')
     .addOption(inputOption(attach))
     .addOption(continueOption())
     .addOption(conversationFileOption())

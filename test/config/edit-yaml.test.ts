@@ -6,7 +6,7 @@ import { editYaml } from '../../src/config/edit/edit-yaml.ts'
 import { runs } from '../support/sample.ts'
 
 /** A comment on a line of its own, or at the end of the line of what it is named after. */
-const ownLine = fc.constantFrom('', '', '', '\n', '# NOTE\n', '\n# NOTE\n\n', '    # NOTE\n')
+const ownLine = fc.constantFrom('', '', '', '\n', '# NOTE\n', '\n# NOTE\n\n', '# NOTE\n# NOTE\n')
 const lineEnd = fc.constantFrom('', '', ' # AT', '   # AT')
 
 const scalar = fc.constantFrom('5', 'x', "'single'", '"double"', '"a: # b"', '~', 'true', '>-\n      folded')
@@ -101,6 +101,13 @@ function lineNotes(text: string, changed: ReadonlySet<string>): string[] {
   const found = [...text.matchAll(/# AT\d+ (\S+)/g)]
   return found.flatMap(([note, owner]) => (changed.has(owner!) ? [] : [note]))
 }
+
+test('the comment above a setting outlives it, and brackets keep their form', async () => {
+  const unset = (text: string) => editYaml(text, { path: ['model'], value: undefined })
+  expect(await unset('# note\nmodel: a # mine\nlist: [a, b]\n')).toBe('# note\nlist: [a, b]\n')
+  expect(await unset('list: [ a, b ]\n# note\nmodel: a\n')).toBe('list: [ a, b ]\n# note\n')
+  expect(await unset('model: a # mine\n\n# note\n')).toBe('\n# note\n')
+})
 
 test('any sequence of changes leaves every other value and comment', async () => {
   const run = async (before: string, changes: readonly Change[]) => {

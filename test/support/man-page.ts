@@ -124,7 +124,7 @@ function text(words: string): string {
   const lines: string[] = []
   for (const word of words.split(/\s+/)) {
     const last = lines.at(-1)
-    if (last === undefined || `${last} ${word}`.length > 76) lines.push(word)
+    if (last === undefined || escaped(`${last} ${word}`).length > 76) lines.push(word)
     else lines[lines.length - 1] = `${last} ${word}`
   }
   return lines.map(escaped).join('\n')

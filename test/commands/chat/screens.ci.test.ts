@@ -277,7 +277,7 @@ describe('leaving', () => {
         { when: '> ', keys: 'thrown away' },
         { when: 'away', keys: '\u0003' },
         { when: /away[^]*> /, keys: '\u0003' },
-        { when: /once more[^]*> /, keys: '\u0003' },
+        { when: /to leave[^]*> /, keys: '\u0003' },
       ],
     })
     expect(lines.slice(1)).toEqual(['>', 'Press Ctrl-C again, or Ctrl-D, to leave.', '>'])
