@@ -57,6 +57,7 @@ test.each([80, 40])('the whole way at %i columns', async (columns) => {
   expect(result.exitCode).toBe(0)
   expect(result.lines.join('\n')).toMatchSnapshot()
   expect(result.config).toBe(`# Settings of modelgate. All there are: modelgate config list --all
+
 base_url: ${sandbox.url}
 text_model: sandbox-text
 image_model: gpt-image-1-mini
@@ -105,7 +106,7 @@ profiles:
   expect(result.exitCode).toBe(0)
   expect(result.config).toBe(config)
   expect(result.credentials).toBeUndefined()
-  expect(result.lines.join('\n')).toContain('Everything is as it was')
+  expect(result.lines.join('\n')).toContain('Nothing to write')
   expect(result.lines.join('\n')).toContain('Model for text: my-own-模型')
 })
 
