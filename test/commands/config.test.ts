@@ -160,7 +160,7 @@ test('set and unset change the file, and say so', async () => {
   ] as const
   for (const [words, err] of steps) expect(await run(place, words)).toEqual({ code: 0, out: '', err })
   expect(place.scrub(readFileSync(place.userFile, 'utf8')))
-    .toBe(`trusted_origins: [ https://b.example, https://c.example ]
+    .toBe(`trusted_origins: [https://b.example, https://c.example]
 families:
   gpt-4.1: none
 profiles:
