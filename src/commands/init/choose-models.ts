@@ -66,10 +66,14 @@ interface Candidate {
 /** Not what could act on the terminal, or look like another. */
 const canBeChosen = (id: string) => id.length <= maxIdLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(id)
 
-/** Those that seem to be of the kind come first, otherwise in the gateway's order. */
-function inOrder(kind: ModelKind, listed: readonly ModelEntry[]): Candidate[] {
+/** Models that seem to be of the kind come first, of them those that no vendor retires; otherwise the gateway's order. */
+export function inOrder(
+  kind: ModelKind,
+  listed: readonly Pick<ModelEntry, 'id' | 'kind' | 'retires' | 'retired'>[],
+): Candidate[] {
   const candidates = listed
     .filter(({ id }) => canBeChosen(id))
+    .toSorted((one, other) => Number(one.retires !== null) - Number(other.retires !== null))
     .map((entry): Candidate => {
       const guess = kindOf(entry)
       return { id: entry.id, fits: guess === kind, about: describe(entry, guess) }
@@ -77,7 +81,7 @@ function inOrder(kind: ModelKind, listed: readonly ModelEntry[]): Candidate[] {
   return [...candidates.filter(({ fits }) => fits), ...candidates.filter(({ fits }) => !fits)]
 }
 
-function describe({ retires, retired }: ModelEntry, guess: string): string {
+function describe({ retires, retired }: Pick<ModelEntry, 'retires' | 'retired'>, guess: string): string {
   const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
   return `${guess}${ending}`
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { kindOf } from '../../../src/commands/init/choose-models.ts'
+import { inOrder, kindOf } from '../../../src/commands/init/choose-models.ts'
 import { completionFor, isOnPath } from '../../../src/commands/init/shell-completion.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext, type TestOverrides } from '../../support/test-context.ts'
@@ -24,6 +24,12 @@ describe('the kind of a model', () => {
   ])('%s, which is known as %s: %s', (id, kind, expected) => {
     expect(kindOf({ id, kind })).toBe(expected)
   })
+})
+
+test('a model that is being retired is not proposed before one that stays', () => {
+  const stays = (id: string) => ({ id, kind: null, retires: null, retired: false })
+  const listed = [{ ...stays('gpt-image-1'), retires: '2026-12-01' }, stays('gpt-5'), stays('gpt-image-2')]
+  expect(inOrder('image', listed).map(({ id }) => id)).toEqual(['gpt-image-2', 'gpt-image-1', 'gpt-5'])
 })
 
 describe('the shell at hand', () => {
