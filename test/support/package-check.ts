@@ -119,7 +119,7 @@ async function checkNotices(path: string): Promise<void> {
 function checkRuns(): void {
   const program = join(project, 'node_modules/.bin/modelgate')
   assert.equal(run(program, ['--version'], project), `${version}\n`)
-  assert.match(run(program, ['--help'], project), /modelgate generate --sandbox/)
+  assert.match(run(program, ['--help'], project), /modelgate respond --sandbox/)
   const document = JSON.parse(run(program, ['generate', '--sandbox', '--json', 'hello'], project)) as {
     command: string
     text: string
