@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 14_178,
+    commands: 14_182,
     config: 3064,
     context: 409,
     contract: 1804,
@@ -69,7 +69,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     action: 1252,
     bench: 2015,
     'black-box': 2532,
-    commands: 9370,
+    commands: 9376,
     config: 2539,
     context: 252,
     contract: 770,
