@@ -6,8 +6,8 @@ import type { Reporter, TestCase } from 'vitest/node'
 const budget = { all: 1_400, file: 65 }
 
 /**
- * Says at what depth and with which seed tests run, and repeats it with each failure. In CI it fails the quick tests when
- * they take more processor time than their budget.
+ * Says at what depth and with which seed tests run, and repeats it with each failure. In CI it says when the quick tests
+ * take more processor time than their budget, and fails them when they take twice as much.
  * @param variablesOf of a project: `TEST_DEPTH=quick TEST_SEED=2026-11`
  */
 export function suiteReporter(variablesOf: (project: string) => string): Reporter {
@@ -35,7 +35,8 @@ export function suiteReporter(variablesOf: (project: string) => string): Reporte
       const whole = { what: 'all quick tests, with what runs them', seconds: all, most: budget.all * unit }
       for (const { what, seconds, most } of [...files, whole]) {
         const isOver = seconds > most
-        if (isOver) process.exitCode = 1
+        // Calls of the system slow down on a busy machine, by up to a half more than the unit shows.
+        if (seconds > 2 * most) process.exitCode = 1
         if (!isOver && what !== whole.what) continue
         console.log(
           `${isOver ? 'OVER BUDGET: ' : ''}${what}: ${seconds.toFixed(1)} s of processor time, at most ${most.toFixed(0)} s here`,
