@@ -93,7 +93,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     release: 954,
     sandbox: 9659,
     specification: 1927,
-    support: 6591,
+    support: 6592,
   },
 }
 
