@@ -5,6 +5,8 @@ import { openLedger } from '../../src/files/ledger.ts'
 import { createSpending } from '../../src/operations/spending.ts'
 import type { Task, UpstreamResult } from '../../src/pipeline/execute/task.ts'
 import type { ExecuteCall } from '../../src/pipeline/execute/task-run.ts'
+import { buildRequest } from '../../src/pipeline/execute/task-body.ts'
+import { creationOf } from '../../src/pipeline/manifest/instance-body.ts'
 import type { FieldValue, Instance, InputFile } from '../../src/pipeline/manifest/manifest.ts'
 import { projectOf, type Project } from '../../src/pipeline/project.ts'
 import { testGateway } from '../gateway/test-gateway.ts'
@@ -93,12 +95,19 @@ export function taskBench(
     rescueFolder: join(folder, 'rescued'),
   }
   const jobs: string[] = []
-  const taskOf = (instance: Instance, overrides: Partial<Task> = {}): Task => ({
+  const taskOf = (
+    instance: Instance,
+    {
+      upstream = new Map(),
+      ...overrides
+    }: Partial<Task> & { upstream?: ReadonlyMap<string, UpstreamResult> } = {},
+  ): Task => ({
     instance,
     key: 'k'.repeat(64),
     variant: 1,
     idempotencyKey: 'key-of-the-run',
-    upstream: new Map<string, UpstreamResult>(),
+    creation: creationOf(instance),
+    request: () => buildRequest(context, instance, { folder, upstream }),
     folder: join(project.stateFolder, 'work', 'k'),
     job: null,
     made: null,

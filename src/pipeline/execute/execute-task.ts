@@ -1,20 +1,16 @@
 import { mkdirSync } from 'node:fs'
 import { lstat, readdir, unlink } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { creatingCommands } from '../../contract/commands.ts'
 import { ModelgateError } from '../../errors.ts'
 import { rootOf } from '../../gateway/url.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
-import { mediaTypeOfName } from '../../files/media-type.ts'
 import type { FileHost } from '../../context.ts'
 import { makeFolder, renameFile } from '../../files/write-target.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
-import type { Instance } from '../manifest/manifest.ts'
-import { creationOf } from '../manifest/instance-body.ts'
 import type { StartedJob } from './started-jobs.ts'
-import { refuseChanged } from './task-inputs.ts'
 import type { Task, TaskResult } from './task.ts'
 import { recordRescue } from './rescued-result.ts'
 import { recordName, recoverResult, writeRecord } from './task-record.ts'
@@ -31,9 +27,6 @@ import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.
  */
 export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
   if (task.job !== null) return await fetchJob(shared, task, task.job)
-  if (task.made === null && shared.inputDigest !== undefined) {
-    await refuseChanged(task.instance, shared.project.folder, shared.inputDigest)
-  }
   return await makeResult(shared, task, runTask)
 }
 
@@ -96,23 +89,10 @@ async function makeResult(
     },
     files: outputs.map(({ path }) => join(task.folder, path)),
     cost: await costOf(shared, task, made.document),
-    warnings: [...made.warnings, ...nameWarnings(task.instance, outputs)],
+    warnings: made.warnings,
   }
   writeRecord(task, done, shared.redactor)
   return done
-}
-
-/** What the name of an output promises, and the result is not, each a sentence. */
-function nameWarnings(
-  { lane, output, fields }: Instance,
-  outputs: TaskResult['result']['outputs'],
-): string[] {
-  // The words of a model can be called anything, and a format that was asked for is compared anyway.
-  const promised =
-    lane === 'text' || fields['output_format'] !== undefined ? undefined : mediaTypeOfName(extname(output))
-  const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
-  if (promised === undefined || other === undefined) return []
-  return [`${output} is ${other.media_type}, although its name says ${promised}.`]
 }
 
 /** Each kind is loaded by the first task of it. */
@@ -166,11 +146,11 @@ const asideName = 'earlier-'
 /** The cost by the prices of the user, as an estimate; null where it is not known. */
 async function costOf(
   { prices, project }: ExecuteCall,
-  { instance }: Task,
+  { creation }: Task,
   document: OutputDocument,
 ): Promise<TaskResult['cost']> {
   if (project.isSandbox || Object.keys(prices).length === 0) return null
   const { costOfDocument } = await import('../../operations/document-cost.ts')
-  const cost = costOfDocument(prices, document, creationOf(instance))
+  const cost = costOfDocument(prices, document, creation)
   return cost === undefined || cost.amount === null ? null : { amount: cost.amount, currency: cost.currency }
 }

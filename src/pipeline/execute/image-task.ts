@@ -6,11 +6,9 @@ import { imageRequest, type ImagePlan, type ImageRequest } from '../../operation
 import { readImageFile, sourceProblems } from '../../operations/image-sources.ts'
 import { fetchImages, makeImages } from '../../operations/make-images.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
-import type { Instance } from '../manifest/manifest.ts'
-import { requestBody } from './task-body.ts'
-import { filesOf, type TaskInputs } from './task-inputs.ts'
 import { fileTemplate, mediaFacts } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
+import type { TaskRequest } from './task.ts'
 
 const plan: ImagePlan = {
   output: fileTemplate,
@@ -31,11 +29,10 @@ const plan: ImagePlan = {
  * @throws ModelgateError; also when fewer come than were asked for, or one cannot be verified: what has been saved stays
  */
 export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> {
-  const { instance, upstream } = task
-  const inputs = { folder: shared.project.folder, upstream }
+  const { instance } = task
   const command = instance.command === 'image edit' ? 'image edit' : 'image create'
-  const body = await requestBody(call.context, instance, inputs)
-  const sources = await readSources(call.context, instance, inputs)
+  const { body, ...paths } = await task.request()
+  const sources = await readSources({ ...call.context, cwd: shared.project.folder }, paths)
   const model = stringOf(body['model']) ?? null
   const family = model === null ? undefined : modelCalled(model, shared.families).family
   // What other instances have made was not there when the manifest was checked.
@@ -68,16 +65,11 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
 /** The pictures that an image is made from. @throws UsageError, FileError with every file that cannot be read */
 async function readSources(
   context: FileContext,
-  instance: Instance,
-  inputs: TaskInputs,
+  paths: Pick<TaskRequest, 'images' | 'mask'>,
 ): Promise<Pick<ImageRequest, 'images' | 'mask'>> {
-  if (instance.command !== 'image edit') return { images: [], mask: undefined }
-  // Relative paths are those of the manifest.
-  const reader = { ...context, cwd: inputs.folder }
-  const read = (field: 'image' | 'mask') =>
-    allInputs(
-      filesOf(instance, field, inputs).map(({ path }) => readImageFile(reader, { field, name: field }, path)),
-    )
-  const [images, [mask]] = await Promise.all([read('image'), read('mask')])
+  const read = (field: 'image' | 'mask', found: readonly string[]) =>
+    allInputs(found.map((path) => readImageFile(context, { field, name: field }, path)))
+  const masks = paths.mask === null ? [] : [paths.mask]
+  const [images, [mask]] = await Promise.all([read('image', paths.images), read('mask', masks)])
   return { images, mask }
 }

@@ -9,14 +9,14 @@ import type { Instance } from '../manifest/manifest.ts'
 /** The names of images and videos in the folder of a task. */
 export const fileTemplate = '{index}.{ext}'
 
-function textType({ fields }: Instance) {
+function textType({ fields }: Pick<Instance, 'fields'>) {
   return fields['schema'] === undefined
     ? ({ extension: 'txt', mediaType: 'text/plain' } as const)
     : ({ extension: 'json', mediaType: 'application/json' } as const)
 }
 
 /** The name of a text in the folder of its task. */
-export function textName(instance: Instance): string {
+export function textName(instance: Pick<Instance, 'fields'>): string {
   return `1.${textType(instance).extension}`
 }
 
@@ -52,7 +52,7 @@ export function factsOf(
 }
 
 /** The facts of the text of an instance. */
-export function textFacts(instance: Instance, content: Uint8Array): OutputFacts {
+export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Array): OutputFacts {
   return {
     path: textName(instance),
     sha256: hash('sha256', content),

@@ -7,7 +7,27 @@ import { allInputs } from '../../problems.ts'
 import { bodyWith } from '../manifest/instance-body.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { createNormaliser } from '../store/file-digest.ts'
-import { filesOf, textOf, type TaskInputs } from './task-inputs.ts'
+import { filesOf, sourceOf, textOf, type TaskInputs } from './task-inputs.ts'
+import type { TaskRequest } from './task.ts'
+
+/**
+ * Builds the request of an instance: in the same way for this process and for a worker.
+ * @throws UsageError, FileError with everything that is wrong with the files
+ */
+export async function buildRequest(
+  context: FileContext,
+  instance: Instance,
+  inputs: TaskInputs,
+): Promise<TaskRequest> {
+  const isEdit = instance.command === 'image edit'
+  const paths = (field: string) => (isEdit ? filesOf(instance, field, inputs).map(({ path }) => path) : [])
+  return {
+    body: await requestBody(context, instance, inputs),
+    images: paths('image'),
+    mask: paths('mask')[0] ?? null,
+    source: sourceOf(instance, inputs) ?? null,
+  }
+}
 
 /**
  * The body of an instance's request, with all texts and files in it; the sources of an image are not a part of it.

@@ -11,7 +11,6 @@ import { listOf, objectOf, stringOf } from '../../json.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import { resultOf } from '../lock/block-shape.ts'
 import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
-import type { Instance } from '../manifest/manifest.ts'
 import { mediaFacts, textFacts } from './result-facts.ts'
 import type { Task, TaskResult } from './task.ts'
 
@@ -89,7 +88,7 @@ export async function recoverResult(
 
 async function factsOf(
   context: FileContext,
-  instance: Instance,
+  instance: Task['instance'],
   name: string,
 ): Promise<OutputFacts | undefined> {
   if (instance.lane !== 'text') return mediaFacts(context, name)
@@ -136,7 +135,7 @@ async function finalNames({
 }
 
 /** Whether the container of a file shows that it is whole. */
-async function isVerified(context: FileContext, { lane }: Instance, name: string): Promise<boolean> {
+async function isVerified(context: FileContext, { lane }: Task['instance'], name: string): Promise<boolean> {
   const { mediaType, integrity } = await inspectAnyFile(context, name)
   return mediaType?.startsWith(`${lane}/`) === true && integrity.state === 'whole'
 }

@@ -18,11 +18,6 @@ export interface ExecuteCall {
   /** Of its own only look-ups and downloads are retried here: whoever runs the tasks repeats them. */
   readonly gateway: Gateway
   readonly redactor: Redactor
-  /**
-   * SHA-256 of an input file as it was when the keys were computed: a file that has changed since is not sent.
-   * @param path relative to the manifest's folder
-   */
-  readonly inputDigest?: ((path: string) => Promise<string>) | undefined
   /** Counts what one task creates, within the limits of the user. */
   newSpending(): Spending
   readonly prices: Prices

@@ -1,17 +1,22 @@
 import type { Money } from '../../cost/amount.ts'
+import type { Creation } from '../../cost/creation.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
+import type { Body } from '../../operations/operation.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
 /** One request of a run. */
 export interface Task {
-  readonly instance: Instance
+  /** Of its fields only whether there is a `schema` counts here. */
+  readonly instance: Pick<Instance, 'id' | 'command' | 'lane' | 'model' | 'count' | 'fields'>
   readonly key: string
   readonly variant: number
   /** The same each time this request is sent. */
   readonly idempotencyKey: string
-  /** What each reference of the instance stands for, by its text; absolute paths of files whose digests have been checked. */
-  readonly upstream: ReadonlyMap<string, UpstreamResult>
+  /** What it is expected to create, for its price. */
+  readonly creation: Creation
+  /** Builds what is sent. @throws UsageError, FileError with everything that is wrong with its files */
+  request(): Promise<TaskRequest>
   /** An empty folder of its own for what it makes. */
   readonly folder: string
   /** The remote job of an earlier attempt: it is waited for, and nothing is sent. */
@@ -25,6 +30,17 @@ export interface Task {
   onProgress(progress: TaskProgress): void
 }
 
+/** What a request sends, apart from its address and headers. */
+export interface TaskRequest {
+  readonly body: Body
+  /** The pictures of an edit, which travel beside the body: absolute, or relative to the project's folder. */
+  readonly images: readonly string[]
+  readonly mask: string | null
+  /** The id of the video to remix; null where the gateway is not known to have it. */
+  readonly source: string | null
+}
+
+/** What a reference of an instance stands for: absolute paths of files whose digests have been checked. */
 export interface UpstreamResult {
   readonly files: readonly { readonly path: string; readonly sha256: string; readonly media_type: string }[]
   readonly jobId: string | null

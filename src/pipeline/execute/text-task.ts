@@ -8,8 +8,6 @@ import { contentRequest } from '../../operations/content-request.ts'
 import { generateText, type TextRequest } from '../../operations/generate-text.ts'
 import type { Body } from '../../operations/operation.ts'
 import { responseRequest } from '../../operations/response-request.ts'
-import type { Instance } from '../manifest/manifest.ts'
-import { requestBody } from './task-body.ts'
 import { textFacts, textName } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 
@@ -19,10 +17,9 @@ import { wholeResult, type Made, type TaskRun } from './task-run.ts'
  * @throws ModelgateError; also for an answer that was cut short, without text, or that waits for a function to be called
  */
 export async function makeText(run: TaskRun): Promise<Made> {
-  const { task, call, shared } = run
-  const { instance, upstream } = task
-  const inputs = { folder: shared.project.folder, upstream }
-  const request = textRequest(instance, await requestBody(call.context, instance, inputs))
+  const { task, call } = run
+  const { instance } = task
+  const request = textRequest(instance, (await task.request()).body)
   let decoder: TextDecoder | undefined
   let text = ''
   run.onEvent((event) => {
@@ -74,7 +71,7 @@ async function saveText({ task: { instance, folder }, call }: TaskRun, content: 
   }
 }
 
-function textRequest({ command, model }: Instance, body: Body): TextRequest {
+function textRequest({ command, model }: TaskRun['task']['instance'], body: Body): TextRequest {
   const common = { answerSchema: undefined, warnings: [] }
   if (command === 'generate') return contentRequest({ ...common, model: model ?? '', body })
   // A long answer that is streamed shows that it goes on.

@@ -7,12 +7,10 @@ import { openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts
 import { startVideo, type StartPlan } from '../../operations/start-video.ts'
 import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
 import { waitForVideo } from '../../operations/wait-for-video.ts'
-import { requestBody } from './task-body.ts'
 import { fileTemplate, mediaFacts } from './result-facts.ts'
 import type { StartedJob } from './started-jobs.ts'
 import type { Task } from './task.ts'
 import { wholeResult, withKept, type Made, type TaskRun } from './task-run.ts'
-import { sourceOf } from './task-inputs.ts'
 
 /**
  * Starts a video job, waits for it and saves its videos. The job is waited for only when its id is safe (`task.onJob`).
@@ -84,23 +82,21 @@ function planOf({ task: { instance }, call: { context, redactor }, shared }: Tas
 
 /** Starts a video job. It resolves when the id of the job is safe (`task.onJob`). @throws ModelgateError */
 export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
-  const { task, call, shared } = run
-  const { instance, upstream } = task
-  const inputs = { folder: shared.project.folder, upstream }
+  const { task, call } = run
+  const { instance } = task
   const kind = instance.command === 'video remix' ? 'video' : 'operation'
-  const body = await requestBody(call.context, instance, inputs)
+  const { body, source: sourceId } = await task.request()
   const model = kind === 'video' ? stringOf(body['model']) : instance.model
   const request: VideoRequest = videoRequest({ kind, model: model ?? '', body, prompt: undefined })
-  const source = kind === 'video' ? remixed(task) : undefined
+  const source = kind === 'video' ? remixed(task, sourceId) : undefined
   const document = wholeResult(task, await startVideo(call, request, { ...planOf(run), source }))
   await task.onJob(document.id, document.kind)
   return { id: document.id, kind: document.kind }
 }
 
 /** @throws UsageError where it is not known which video that is */
-function remixed({ instance, upstream }: Task): NamedJob {
-  const id = sourceOf(instance, { folder: '', upstream })
-  if (id !== undefined) return unrecordedJob(id)
+function remixed({ instance }: Task, id: string | null): NamedJob {
+  if (id !== null) return unrecordedJob(id)
   throw new UsageError(`The video that ${instance.id} starts from has no id at the gateway.`, {
     code: 'source_unknown',
     hint: 'Only a video that was generated on this gateway can be remixed.',

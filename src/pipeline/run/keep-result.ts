@@ -1,12 +1,14 @@
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
+import { mediaTypeOfName } from '../../files/media-type.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
-import type { Task, TaskResult } from '../execute/task.ts'
+import type { TaskResult } from '../execute/task.ts'
 import { removeTaskFolder } from '../execute/task-record.ts'
 import type { RecordedResult } from '../journal/history.ts'
+import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { outputPaths } from '../plan/output-places.ts'
 import { isTextType } from '../store/file-digest.ts'
-import type { Run } from './run-call.ts'
+import type { Request, Run } from './run-call.ts'
 
 /** The folder in which the files of a request are saved. */
 export function workFolder(stateFolder: string, key: string): string {
@@ -22,7 +24,7 @@ export type Keeping = Pick<Run, 'project' | 'world' | 'lock' | 'record'>
  */
 export async function keepResult(
   run: Keeping,
-  { instance, key, variant, folder }: Pick<Task, 'instance' | 'key' | 'variant' | 'folder'>,
+  { instance, key, variant, folder }: Request & { readonly folder: string },
   { result: found, files }: TaskResult,
 ): Promise<RecordedResult> {
   const { project, world } = run
@@ -59,4 +61,14 @@ export async function keepResult(
 /** Another instance that has an output of the same bytes. */
 function ownerOf({ lock, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
   return lock.holders(sha256).find((other) => other !== id && project.manifest.instances.has(other))
+}
+
+/** What the name of an output promises, and the result is not, each a sentence. */
+export function nameWarnings({ lane, output, fields }: Instance, outputs: Result['outputs']): string[] {
+  // The words of a model can be called anything, and a format that was asked for is compared anyway.
+  const promised =
+    lane === 'text' || fields['output_format'] !== undefined ? undefined : mediaTypeOfName(extname(output))
+  const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
+  if (promised === undefined || other === undefined) return []
+  return [`${output} is ${other.media_type}, although its name says ${promised}.`]
 }

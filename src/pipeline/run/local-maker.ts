@@ -5,10 +5,11 @@ import { executeTask } from '../execute/execute-task.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import { creationOf } from '../manifest/instance-body.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
 import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
-import { filesOfReferences, folderOf, recordEnd } from './request-records.ts'
+import { filesOfReferences, folderOf, recordEnd, requestOf } from './request-records.ts'
 import type { Attempted, Maker, Request, Run } from './run-call.ts'
 
 /** Makes the requests of a run in this process. */
@@ -21,14 +22,13 @@ export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
     get inFlight() {
       return lanes.inFlight
     },
-    async open({ call, stop, project, options, world }) {
+    async open({ call, stop, project, options }) {
       const shared = await call.connect()
       execute = {
         ...shared,
         gateway: { ...shared.gateway, signal: stop.signal },
         context: { ...call.context, signal: stop.signal },
         project: project.manifest.project,
-        inputDigest: world.inputDigest,
         redactor: call.redactor,
         rescueFolder: call.rescueFolder,
         timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
@@ -79,7 +79,8 @@ async function make(making: Making, request: Request): Promise<Attempted> {
         ...request,
         folder: folderOf(run, key),
         idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
-        upstream,
+        creation: creationOf(instance),
+        request: () => requestOf(run, instance, upstream, { isSent: isStarted() }),
         job: jobOf(run, key),
         made: madeBefore(making, key),
         onMade: (made) => run.record({ type: 'made', key, made }),
@@ -88,7 +89,7 @@ async function make(making: Making, request: Request): Promise<Attempted> {
           run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
       }
       try {
-        return await attemptTask(making, own)
+        return await attemptTask(making, own, instance)
       } catch (thrown) {
         const error = realError(asModelgateError(thrown, false))
         // An answer to the same key is one to every attempt.
@@ -145,7 +146,11 @@ async function beginRequest({ run, budget }: Making, { instance, key, variant }:
 }
 
 /** One attempt. What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
-async function attemptTask({ run, execute }: Making, task: Task): Promise<TaskResult> {
+async function attemptTask(
+  { run, execute }: Making,
+  task: Task,
+  { onUnknown }: Instance,
+): Promise<TaskResult> {
   try {
     return await executeTask(execute, task)
   } catch (error) {
@@ -154,7 +159,7 @@ async function attemptTask({ run, execute }: Making, task: Task): Promise<TaskRe
     const again = error.amend({ exit: 'later', billed: 'no', cause: error })
     if (run.world.isSentAgain) throw again
     // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
-    if (task.instance.onUnknown === 'stop') throw error
+    if (onUnknown === 'stop') throw error
     // It may be paid for twice, so it counts twice.
     await run.record({ type: 'discard', key: task.key })
     throw again

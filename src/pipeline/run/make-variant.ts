@@ -2,7 +2,7 @@ import { asModelgateError } from '../../errors.ts'
 import type { Assessment, Variant } from '../plan/assessment.ts'
 import { possiblePaths } from '../plan/output-places.ts'
 import { checkPlace } from '../store/place-output.ts'
-import { keepResult } from './keep-result.ts'
+import { keepResult, nameWarnings } from './keep-result.ts'
 import { folderOf } from './request-records.ts'
 import type { MadeVariant, Run } from './run-call.ts'
 
@@ -31,7 +31,8 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
   if (task === null) return { ...nothing, error, created }
   try {
     const made = await keepResult(run, { ...request, folder: folderOf(run, key) }, task)
-    for (const warning of task.warnings) run.warn(`${instance.id}: ${warning}`)
+    const names = nameWarnings(instance, task.result.outputs)
+    for (const warning of [...task.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
     return { ...nothing, made, created, cost: task.cost, took_s: task.result.took_s }
   } catch (thrown) {
     return { ...nothing, error: asModelgateError(thrown, false), created }

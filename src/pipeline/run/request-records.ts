@@ -1,6 +1,8 @@
 import { billedOf, FileError, type ModelgateError } from '../../errors.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
-import type { UpstreamResult } from '../execute/task.ts'
+import { buildRequest } from '../execute/task-body.ts'
+import { refuseChanged } from '../execute/task-inputs.ts'
+import type { TaskRequest, UpstreamResult } from '../execute/task.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { upstreamFiles } from '../plan/upstream-result.ts'
 import { workFolder } from './keep-result.ts'
@@ -59,4 +61,20 @@ export async function filesOfReferences(
     found.set(reference.text, files)
   }
   return found
+}
+
+/**
+ * Builds the request of an instance. What is to be sent is of files that still are what its key was computed of.
+ * @param upstream what its references stand for
+ * @throws UsageError, FileError with everything that is wrong with its files
+ */
+export async function requestOf(
+  { project: { manifest, files }, world, stop }: Run,
+  instance: Instance,
+  upstream: ReadonlyMap<string, UpstreamResult>,
+  { isSent }: { readonly isSent: boolean },
+): Promise<TaskRequest> {
+  const { folder } = manifest.project
+  if (!isSent) await refuseChanged(instance, folder, world.inputDigest)
+  return await buildRequest({ ...files, signal: stop.signal }, instance, { folder, upstream })
 }

@@ -9,6 +9,7 @@ import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import type { RecordedResult, Spent } from '../journal/history.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
@@ -119,7 +120,9 @@ export interface Run {
 }
 
 /** One request of a run. */
-export type Request = Pick<Task, 'instance' | 'key' | 'variant'>
+export interface Request extends Pick<Task, 'key' | 'variant'> {
+  readonly instance: Instance
+}
 
 /** What has come of a request: a result or an error. */
 export interface Attempted {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import { startedJobs } from '../../../src/pipeline/execute/started-jobs.ts'
-import type { Task } from '../../../src/pipeline/execute/task.ts'
+import type { Task, UpstreamResult } from '../../../src/pipeline/execute/task.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { clip, film, finished, operation, started } from '../../program/videos/video-replies.ts'
@@ -26,7 +26,7 @@ const teaser = (overrides: Partial<Instance> = {}) =>
 async function runOn({
   instance = teaser(),
   faults = [] as FaultRule[],
-  task: overrides = {} as Partial<Task>,
+  task: overrides = {} as Partial<Task> & { upstream?: ReadonlyMap<string, UpstreamResult> },
 } = {}) {
   const sandbox = await runningSandbox({ faults })
   const bench = taskBench(sandbox.url)

@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { UsageError } from '../../../src/errors.ts'
+import { buildRequest } from '../../../src/pipeline/execute/task-body.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { UpstreamResult } from '../../../src/pipeline/execute/task.ts'
 import type { Instance, Manifest } from '../../../src/pipeline/manifest/manifest.ts'
@@ -131,9 +132,15 @@ async function requestOf(instance: Instance, upstream: ReadonlyMap<string, Upstr
   const bench = taskBench(server.url)
   const shared = { ...bench.shared, project: projectOf(join(folder, 'modelgate.yaml'), false) }
   const work = join(temporaryFolder(), 'work')
-  await expect(executeTask(shared, bench.taskOf(instance, { upstream, folder: work }))).rejects.toMatchObject(
-    { exit: 'rejected' },
-  )
+  await expect(
+    executeTask(
+      shared,
+      bench.taskOf(instance, {
+        request: () => buildRequest(bench.context, instance, { folder, upstream }),
+        folder: work,
+      }),
+    ),
+  ).rejects.toMatchObject({ exit: 'rejected' })
   const [{ line, headers, body, complete }] = server.requests as [(typeof server.requests)[number]]
   expect(complete).toBe(true)
   const boundary = /boundary=(\S+)/.exec(headers['content-type'] ?? '')?.[1] ?? '\0'

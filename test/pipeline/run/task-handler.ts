@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { amountText } from '../../../src/cost/amount.ts'
 import { asModelgateError } from '../../../src/errors.ts'
+import { buildRequest } from '../../../src/pipeline/execute/task-body.ts'
+import { creationOf } from '../../../src/pipeline/manifest/instance-body.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { Delivery, Handled } from '../../../src/pipeline/queue/delivery.ts'
 import type { DocumentStore } from '../../../src/pipeline/queue/document-store.ts'
@@ -39,12 +41,14 @@ export function taskHandler({ documents, store, url, name = 'worker', isSentAgai
     const folder = join(project.folder, `task-${number++}`)
     const end = async () => {
       try {
-        const placed = await placeInputs(decodeTask(message), store, folder)
+        const { instance, upstream } = await placeInputs(decodeTask(message), store, folder)
         const job = task.job === null || task.job.kind === 'response' ? null : task.job
         const { result, files, cost, warnings } = await executeTask(
           { ...shared, project: { ...project, folder } },
           {
-            ...placed,
+            instance,
+            creation: creationOf(instance),
+            request: () => buildRequest(shared.context, instance, { folder, upstream }),
             key: delivery.key,
             variant: 1,
             idempotencyKey: task.attempt,

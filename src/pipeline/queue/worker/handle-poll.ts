@@ -12,6 +12,7 @@ import { isFinal as isFinalState } from '../../../contract/video-state.ts'
 import { fetchJob } from '../../execute/execute-task.ts'
 import type { StartedJob } from '../../execute/started-jobs.ts'
 import type { Handled } from '../delivery.ts'
+import { creationOf } from '../../manifest/instance-body.ts'
 import { isOfWorker } from '../intents.ts'
 import { taskMessage } from '../submissions.ts'
 import { decodeMessage, keepWhatCame, type KnownTask } from './handle-task.ts'
@@ -136,7 +137,8 @@ async function fetchResult(
       key: ref.key,
       variant: 1,
       idempotencyKey: ref.attempt,
-      upstream: new Map(),
+      creation: creationOf(decoded.instance),
+      request: () => Promise.reject(new Error('It was sent before.')),
       folder: folder.made,
       job,
       onJob: async () => {},

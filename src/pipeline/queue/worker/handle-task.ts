@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { asModelgateError, Interrupted, ModelgateError, UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
+import { buildRequest } from '../../execute/task-body.ts'
+import { creationOf } from '../../manifest/instance-body.ts'
 import { forgetJob } from '../../execute/started-jobs.ts'
 import type { Task } from '../../execute/task.ts'
 import { sleep } from '../../../context.ts'
@@ -173,8 +175,12 @@ async function attempt(
   if (placed instanceof ModelgateError) return await recordError(worker, ref, document, placed)
   listener.event({ type: 'task-start', ...told(ref, document), attempt: document.failures + 1 })
   let isStarted = false
+  const { instance, upstream } = placed
+  const call = executeCall(worker, folder.path, taskGateway(worker, permitAt))
   const task: Task = {
-    ...placed,
+    instance,
+    creation: creationOf(instance),
+    request: () => buildRequest(call.context, instance, { folder: folder.path, upstream }),
     key: ref.key,
     variant: 1,
     idempotencyKey: ref.attempt,
@@ -189,7 +195,6 @@ async function attempt(
     },
     onProgress() {},
   }
-  const call = executeCall(worker, folder.path, taskGateway(worker, permitAt))
   try {
     if (document.lane !== 'video') {
       return await recordResult(worker, ref, document, await executeTask(call, task))

@@ -5,7 +5,7 @@ import { expect, onTestFinished } from 'vitest'
 import { systemClock, type Clock } from '../../../../src/context.ts'
 import { Interrupted } from '../../../../src/errors.ts'
 import type { OutputEvent } from '../../../../src/events/documents.ts'
-import type { Task } from '../../../../src/pipeline/execute/task.ts'
+import type { UpstreamResult } from '../../../../src/pipeline/execute/task.ts'
 import type { Instance } from '../../../../src/pipeline/manifest/manifest.ts'
 import { projectOf } from '../../../../src/pipeline/project.ts'
 import type { DocumentStore } from '../../../../src/pipeline/queue/document-store.ts'
@@ -79,7 +79,7 @@ export async function workerBench({ fault, limits = {}, clock: given, below }: W
       priority = 1,
     }: {
       readonly more?: Partial<Submission>
-      readonly upstream?: Task['upstream']
+      readonly upstream?: ReadonlyMap<string, UpstreamResult>
       readonly priority?: number
     } = {},
   ) => {
