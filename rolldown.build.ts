@@ -46,6 +46,8 @@ const unused: Readonly<Record<string, string>> = {
 /** The modules of BullMQ that the program needs: its entry has all of them, as CommonJS, of which nothing can be left out. */
 const bullmqEntry = Object.entries({
   'classes/queue': 'Queue',
+  'classes/queue-events': 'QueueEvents',
+  'classes/errors/rate-limit-error': 'RateLimitError',
   'classes/worker': 'Worker',
   'classes/errors/delayed-error': 'DelayedError',
   'utils/create-backend': 'createRedisBackend',

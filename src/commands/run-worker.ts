@@ -13,8 +13,7 @@ import { createGate, type Gate } from '../output/gate.ts'
 import type { Output } from '../output/output.ts'
 import { workerRenderer } from '../output/worker-output.ts'
 import { lanes } from '../pipeline/manifest/manifest.ts'
-import type { WorkerOptions } from '../pipeline/queue/worker/worker-call.ts'
-import { runWorker } from '../pipeline/queue/worker/worker-loop.ts'
+import type { WorkerOptions } from '../pipeline/queue/worker/worker-context.ts'
 import { createProblemList } from '../problems.ts'
 import { refuseOptionsOfRun } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
@@ -42,7 +41,7 @@ const examples: readonly Example[] = [
 ]
 
 /** `modelgate run worker`: makes what runs on any machine have given to a queue. */
-export function registerRunWorker(command: Command, context: Context, work = runWorker): void {
+export function registerRunWorker(command: Command, context: Context): void {
   addExamples(command, examples)
   const own = [
     new Option('--queue <url>', 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'),
@@ -64,9 +63,7 @@ export function registerRunWorker(command: Command, context: Context, work = run
   })
   hideOptionsOfRun(command)
   command.hook('preAction', () => refuseOptionsOfRun(command))
-  command.action(async (_: unknown, self: Command) =>
-    workOn(context, self.optsWithGlobals<WorkerFlags>(), work),
-  )
+  command.action(async (_: unknown, self: Command) => workOn(context, self.optsWithGlobals<WorkerFlags>()))
 }
 
 /** In the help, as they do not apply. */
@@ -80,7 +77,7 @@ function hideOptionsOfRun(command: Command): void {
 }
 
 /** @throws AlreadyReported for a failure; UsageError before anything is done */
-async function workOn(context: Context, flags: WorkerFlags, work: typeof runWorker): Promise<void> {
+async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, flags))
   const options = await check(() => readWorkerFlags(flags))
@@ -100,18 +97,21 @@ async function workOn(context: Context, flags: WorkerFlags, work: typeof runWork
     context,
     flags,
     settings: settings!,
-    options: { ...options!, isSentAgain: settings!.idempotencyHonoured.value || flags.sandbox === true },
+    options: options!,
     places: places!,
     folder,
     gate,
     tally,
   }
-  const outcome = await workWith(working, work).catch((thrown: unknown): Outcome<WorkerDocument> => {
+  const outcome = await workWith(working).catch((thrown: unknown): Outcome<WorkerDocument> => {
     const error = asModelgateError(thrown, flags.debug === true)
     return { kind: 'failed', error: error.amend({ billed: billedBy(tally, error) }), document: undefined }
   })
   await reportOutcome(output, flags, outcome, () => tally.hasSent())
 }
+
+/** Connections to PostgreSQL of a worker, for all of its lanes. */
+const connections = 5
 
 interface Working {
   readonly context: Context
@@ -124,61 +124,52 @@ interface Working {
   readonly tally: Tally
 }
 
-async function workWith(working: Working, work: typeof runWorker): Promise<Outcome<WorkerDocument>> {
+async function workWith(working: Working): Promise<Outcome<WorkerDocument>> {
   const { context, flags, settings, options, places, folder, gate, tally } = working
   const isSandbox = flags.sandbox === true
   tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
   const opened = await openGateway(context, flags, settings, false, () => tally, gate)
   try {
-    const shared = await openShared(context, flags, settings, places, gate)
+    const { baseUrl } = opened.gateway
+    const shared = await openShared(context, flags, settings, places, gate, baseUrl, connections)
     try {
-      const { openReceiver, openSender } = await import('../pipeline/queue/bullmq-delivery.ts')
-      const { queueNamespace } = await import('../pipeline/queue/open-documents.ts')
-      const namespace = queueNamespace(isSandbox)
-      const sender = await openSender(places.queue, namespace, context.clock)
       const facts = { queue: places.queue.shown, store: shared.store.shown, sandbox: isSandbox }
-      try {
-        const reason = await work({
-          context,
-          documents: shared.documents,
-          sender,
-          receive: (queue, concurrency, handle, onError) =>
-            openReceiver(places.queue, namespace, context.clock, queue, concurrency, handle, onError),
-          store: shared.store,
-          shared: {
-            gateway: opened.gateway,
-            newSpending: () => handingOn(opened.newSpending()),
-            prices: settings.prices.value,
-            families: settings.families.value,
-            profile: settings.profile.value,
-            pollIntervalS: settings.pollInterval.value,
-            rescueFolder: rescueFolder(context),
-          },
-          redactor: gate,
-          isSandbox,
-          folder: join(folder, 'workers', shared.documents.identity.replaceAll(/[^\w-]/g, '_')),
-          options,
-          listener: tally,
-          onStart: (worker) =>
-            tally.event({
-              type: 'worker-start',
-              worker,
-              ...facts,
-              lanes: lanes.map((lane) => ({ lane, concurrency: options.places[lane] })),
-              rate: flags.rate?.trim() ?? null,
-            }),
-        })
-        const document = tally.document(facts)
-        if (reason === undefined) return { kind: 'ended', document }
-        const error = asModelgateError(reason, flags.debug === true)
-        const failure = error.amend({ billed: billedBy(tally, error) })
-        // After a signal the worker has done all that it was to do.
-        return error instanceof Interrupted
-          ? { kind: 'ended', document, failure }
-          : { kind: 'failed', error: failure, document }
-      } finally {
-        await sender.close()
-      }
+      const { runWorker } = await import('../pipeline/queue/worker/worker.ts')
+      const reason = await runWorker({
+        context,
+        server: shared.server,
+        store: shared.store,
+        shared: {
+          gateway: opened.gateway,
+          newSpending: () => handingOn(opened.newSpending()),
+          prices: settings.prices.value,
+          families: settings.families.value,
+          profile: settings.profile.value,
+          pollIntervalS: settings.pollInterval.value,
+          rescueFolder: rescueFolder(context),
+        },
+        redactor: gate,
+        isSandbox,
+        folder: join(folder, 'workers', shared.server.identity.replaceAll(/[^\w-]/g, '_')),
+        options,
+        listener: tally,
+        onStart: (worker) =>
+          tally.event({
+            type: 'worker-start',
+            worker,
+            ...facts,
+            lanes: lanes.map((lane) => ({ lane, concurrency: options.places[lane] })),
+            rate: flags.rate?.trim() ?? null,
+          }),
+      })
+      const document = tally.document(facts)
+      if (reason === undefined) return { kind: 'ended', document }
+      const error = asModelgateError(reason, flags.debug === true)
+      const failure = error.amend({ billed: billedBy(tally, error) })
+      // After a signal the worker has done all that it was to do.
+      return error instanceof Interrupted
+        ? { kind: 'ended', document, failure }
+        : { kind: 'failed', error: failure, document }
     } finally {
       await shared.close()
     }

@@ -33,8 +33,13 @@ const minLength = 256
 /**
  * A copy of a request or a reply with references in place of its media.
  * @param paths the files that have them, by the SHA-256 of their bytes
+ * @param onMedia gets the bytes behind each reference
  */
-export function referToMedia<Value>(value: Value, paths: ReadonlyMap<string, string>): Value {
+export function referToMedia<Value>(
+  value: Value,
+  paths: ReadonlyMap<string, string>,
+  onMedia: (sha256: string, content: Buffer) => void = () => {},
+): Value {
   return replaced(value, (text) => {
     if (typeof text !== 'string' || (text.length < minLength && paths.size === 0)) return undefined
     const [, prefix = '', data = ''] = /^(data:[^,]{0,200};base64,)?([\w+/-]+={0,2})$/.exec(text) ?? []
@@ -43,6 +48,9 @@ export function referToMedia<Value>(value: Value, paths: ReadonlyMap<string, str
     const sha256 = createHash('sha256').update(content).digest('hex')
     const path = paths.get(sha256)
     if (path === undefined && text.length < minLength) return undefined
+    // Other forms of base64 would not come back as they were.
+    if (content.toString('base64') !== data) return undefined
+    onMedia(sha256, content)
     return {
       sha256,
       bytes: content.length,

@@ -2,9 +2,9 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
-import { queueNamespace } from '../../pipeline/queue/open-documents.ts'
 import { readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
 import type { OpenQueue, QueueCall, RunOptions } from '../../pipeline/run/run-call.ts'
+import { configuredBaseUrl } from '../shared/gateway/open-gateway.ts'
 import { openShared, readShared, type SharedPlaces } from './shared-places.ts'
 import type { RunFlags } from './run-flags.ts'
 
@@ -67,6 +67,11 @@ const notOpened: QueueCall = {
   open: () => Promise.reject(new Error('A look opens no queue.')),
 }
 
+/** Connections to PostgreSQL of a run. */
+const connections = 4
+/** The address of a sandbox is another one each time. */
+const sandboxAddress = new URL('http://sandbox.invalid')
+
 function callFor(
   context: Context,
   flags: RunFlags,
@@ -74,29 +79,13 @@ function callFor(
   places: SharedPlaces,
   gate: Gate,
 ): QueueCall {
-  const { program, clock } = context
+  const { program } = context
   const sandbox = flags.sandbox ? ['--sandbox'] : []
   return {
     worker: [program, 'run', 'worker', '--queue', places.queue.shown, '--store', places.store, ...sandbox],
     async open(): Promise<OpenQueue> {
-      const shared = await openShared(context, flags, settings, places, gate)
-      try {
-        const { openSender } = await import('../../pipeline/queue/bullmq-delivery.ts')
-        const sender = await openSender(places.queue, queueNamespace(flags.sandbox === true), clock)
-        const { documents, store } = shared
-        return {
-          documents,
-          store,
-          sender,
-          shown: places.queue.shown,
-          async close() {
-            await Promise.allSettled([sender.close(), shared.close()])
-          },
-        }
-      } catch (error) {
-        await shared.close()
-        throw error
-      }
+      const gateway = flags.sandbox ? sandboxAddress : configuredBaseUrl(settings)
+      return await openShared(context, flags, settings, places, gate, gateway, connections)
     },
   }
 }

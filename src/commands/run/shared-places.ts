@@ -2,8 +2,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
-import { openDocuments, queueNamespace } from '../../pipeline/queue/open-documents.ts'
-import type { DocumentStore } from '../../pipeline/queue/document-store.ts'
+import type { QueueServer } from '../../pipeline/queue/queue-server.ts'
 import { passwordsOf, readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
 import { openSharedStore } from '../../pipeline/store/open-shared-store.ts'
 import type { SharedStore } from '../../pipeline/store/shared-store.ts'
@@ -39,20 +38,25 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   return { queue: url!, store: store.value! }
 }
 
-/** The documents of a queue and the store, open. */
+/** The server of a queue and the store, open. */
 export interface OpenShared {
-  readonly documents: DocumentStore
+  readonly server: QueueServer
   readonly store: SharedStore
   close(): Promise<void>
 }
 
-/** @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached */
+/**
+ * @param connections how many to PostgreSQL may be in use at once
+ * @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached
+ */
 export async function openShared(
   context: Context,
   options: Pick<CommonOptions, 'sandbox' | 'debug' | 'allowHttp'>,
   settings: Settings,
   places: SharedPlaces,
   gate: Gate,
+  gateway: URL,
+  connections: number,
 ): Promise<OpenShared> {
   for (const password of passwordsOf(places.queue)) gate.hide(password)
   const store = await openSharedStore(context, places.store, {
@@ -60,7 +64,12 @@ export async function openShared(
     allowHttp: settings.allowHttp.value,
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
   })
-  const namespace = queueNamespace(options.sandbox === true)
-  const documents = await openDocuments(places.queue, namespace, context.clock)
-  return { documents, store, close: () => documents.close() }
+  const { QueueServer: Server } = await import('../../pipeline/queue/queue-server.ts')
+  const server = await Server.open(places.queue, {
+    isSandbox: options.sandbox === true,
+    gateway,
+    clock: context.clock,
+    connections,
+  })
+  return { server, store, close: () => server.close() }
 }

@@ -1,5 +1,4 @@
-import type { WorkerOptions } from '../../pipeline/queue/worker/worker-call.ts'
-import type { RequestRate } from '../../pipeline/queue/queue-lanes.ts'
+import type { RequestRate, WorkerOptions } from '../../pipeline/queue/worker/worker-context.ts'
 import { lanes, type Lane } from '../../pipeline/manifest/manifest.ts'
 import { defaultLanes } from '../../pipeline/manifest/manifest-fields.ts'
 import { UsageError } from '../../errors.ts'
@@ -23,7 +22,7 @@ const maxRate = 100_000
  * What the flags of `run worker` ask for.
  * @throws UsageError listing everything that is wrong with them
  */
-export async function readWorkerFlags(flags: WorkerFlags): Promise<Omit<WorkerOptions, 'isSentAgain'>> {
+export async function readWorkerFlags(flags: WorkerFlags): Promise<WorkerOptions> {
   const { check, throwIfAny } = createProblemList()
   const places = await check(() => placesOf(flags.lanes))
   const rate = await check(() => rateOf(flags.rate))

@@ -82,8 +82,6 @@ export interface History {
   readonly remade: ReadonlySet<string>
   /** The newest run, if it has not ended: the next one goes on with it. */
   readonly unfinished: { readonly run: string; readonly used: Spent } | null
-  /** What the newest run has been allowed, without what it has given to this queue, which counts that itself. */
-  usedOutside(queue: string): Spent
   /** Lines that could not be read, each a sentence. */
   readonly problems: readonly string[]
   /** Damaged lines of runs that have not ended, each a clause: any of them could be the intent of a request. */
@@ -207,7 +205,6 @@ export function createHistory(problems: readonly string[] = [], damaged: readonl
       if (hasEnded) return null
       return { run, used: sumOf(counted.values()) }
     },
-    usedOutside: (queue) => sumOf([...counted.values()].filter((intent) => intent.queue !== queue)),
   }
 }
 

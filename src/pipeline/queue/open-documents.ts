@@ -4,14 +4,6 @@ import type { DocumentStore } from './document-store.ts'
 import type { QueueUrl } from './queue-url.ts'
 
 /**
- * Where on its server a queue keeps what it has.
- * @param isSandbox whether requests are answered by the sandbox: its runs never meet workers that pay, nor theirs its runs
- */
-export function queueNamespace(isSandbox: boolean): string {
-  return isSandbox ? 'modelgate_sandbox' : 'modelgate'
-}
-
-/**
  * Opens the documents of a queue. The client of its server is loaded only now. Transactions that
  * wait for each other are written together.
  * @param namespace in lower case: what has another one is apart, though on the same server

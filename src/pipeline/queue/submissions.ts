@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.ts'
 import { queueDocument } from './document-shapes.ts'
-import type { DocumentStore, Documents } from './document-store.ts'
+import type { DocumentStore } from './document-store.ts'
 import { errorFrom, requestName, runName, taskName, type TaskDocument } from './task-document.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
 import { openRecord, type RunLimits, type RunRecord } from './run-record.ts'
@@ -47,12 +47,6 @@ export async function openRun(
     const record = openRecord(queueDocument('run', found.get(name)), limits, used)
     return { documents: new Map([[name, { ...record }]]), expiring: [name], result: record.used }
   })
-}
-
-/** What a run has created by now, for all that the queue knows. */
-export async function usedBy(documents: DocumentStore, run: string): Promise<RunRecord['used'] | undefined> {
-  const name = runName(run)
-  return queueDocument('run', (await documents.read([name])).get(name))?.used
 }
 
 /**
@@ -181,59 +175,6 @@ export async function lookAt(
   }
   return found
 }
-
-/**
- * Takes back what no worker is at: it is not sent any more. What was lost before may be there, and stays unknown.
- * @returns the keys that were taken back
- */
-export async function withdraw(
-  documents: DocumentStore,
-  run: string,
-  keys: readonly string[],
-): Promise<readonly string[]> {
-  const all: string[] = []
-  for (let from = 0; from < keys.length; from += chunkSize) {
-    const chunk = keys.slice(from, from + chunkSize)
-    const change = (found: Documents, now: number) => {
-      const written = new Map<string, JsonObject | null>()
-      const taken = chunk.filter((key) => {
-        const task = queueDocument('task', found.get(taskName(key)))
-        if (task === undefined || task.run !== run || task.state !== 'waiting') return false
-        const end = task.mayBeThere ? lostBefore : ({ state: 'withdrawn', outcome: null } as const)
-        written.set(taskName(key), { ...task, ...end, since: now })
-        written.set(requestName(key), null)
-        return true
-      })
-      return {
-        documents: written,
-        expiring: taken.map(taskName),
-        messages: taken.map((key) => taskMessage(key)),
-        result: taken,
-      }
-    }
-    all.push(
-      ...(await documents.transact(
-        chunk.flatMap((key) => [taskName(key), requestName(key)]),
-        change,
-      )),
-    )
-  }
-  return all
-}
-
-const lostBefore = {
-  state: 'unknown',
-  outcome: {
-    kind: 'error',
-    error: {
-      exit: 'unknown',
-      code: 'outcome_unknown',
-      message:
-        'The request was lost, and the run was stopped before it was sent again: its outcome is unknown.',
-      facts: { phase: 'wait', billed: 'maybe' },
-    },
-  },
-} as const satisfies Partial<TaskDocument>
 
 /** Tells that there is something new about a task. */
 export function taskMessage(key: string, news: JsonObject = {}): string {

@@ -11,10 +11,11 @@ import { planRun } from '../plan/plan-run.ts'
 import { matchInstances, selectInstances } from '../plan/select-instances.ts'
 import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
 import { partition } from '../shards/partition.ts'
-import { chooseMaker, takenUp } from './choose-maker.ts'
+import { createLanes, type Lanes } from '../schedule/lanes.ts'
+import { localExecutor } from './local-executor.ts'
 import { keepLock } from './lock-keeper.ts'
 import type { OpenProject } from './open-project.ts'
-import type { OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
+import type { Executor, OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
 import { budgetOf, checkPrices, limitOf } from './run-limits.ts'
 import { stopWithGrace } from './stop-run.ts'
 import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
@@ -45,11 +46,11 @@ export async function beginRun(
     options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
   )
   const lock = new Map(await lockWithUnfinished(project, context.clock.now()))
-  const inQueue = await takenUp(call, history, queue)
+  const inQueue = await takenUp(call, project, queue)
   const world = project.world({
     lock,
     inQueue,
-    queue: queue?.documents.identity ?? null,
+    queue: queue?.server.identity ?? null,
     forced: { regenerate, force: options.force },
     isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
   })
@@ -69,8 +70,7 @@ export async function beginRun(
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
   const whole = selectInstances(manifest, options.jobs)
   const planOf = (ids: ReadonlySet<string>) => planRun(world, ids, { estimate, signal: context.signal })
-  // A queue counts what it has been given itself.
-  const budget = budgetOf(call, options, project, queue === undefined ? unfinished : null)
+  const budget = budgetOf(call, options, project, unfinished)
   let plan = await planOf(whole)
   if (options.shard !== null) {
     budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
@@ -79,12 +79,12 @@ export async function beginRun(
   if (isChanging) checkPrices(budget, plan, costs, options, project)
 
   const jobs = [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0)
-  const maker = await chooseMaker({ queue, call, options, project, unfinished, inQueue, budget, jobs })
+  const lanes = lanesOf(call, options, project, jobs)
+  const executor = await executorOf(call, queue, inQueue)
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
-    const stopping = maker.stop(reason)
-    void stopping.then(() => {
-      const { inFlight } = maker
-      if (inFlight > 0) warn(maker.stopText(inFlight, options.graceS))
+    lanes.stop(reason)
+    void executor.stop(reason).then((inFlight) => {
+      if (inFlight > 0) warn(executor.stopText(inFlight, options.graceS))
     })
   })
   let spent: ModelgateError | undefined
@@ -99,7 +99,9 @@ export async function beginRun(
     lock: keeper,
     journal,
     isResumed: unfinished !== null,
-    maker,
+    executor,
+    lanes,
+    budget,
     maxCreates: limitOf(options, project)?.value ?? null,
     hasBegun: () => hasBegun,
     stop,
@@ -121,12 +123,58 @@ export async function beginRun(
     },
     endBudget(error) {
       spent ??= error
-      void maker.stop(error)
+      lanes.stop(error)
     },
     emit: (event: OutputEvent) => listener.event(event),
     warn,
     record,
   }
+}
+
+/** @param jobs how many requests the run has */
+function lanesOf(
+  { context: { clock }, listener, redactor }: RunCall,
+  { timeoutS, detach }: RunOptions,
+  { manifest }: OpenProject,
+  jobs: number,
+): Lanes {
+  return createLanes({
+    clock,
+    // What is only handed over has its place for a moment.
+    concurrency: detach ? { text: handedOver, image: handedOver, video: handedOver } : manifest.lanes,
+    jobs,
+    deadline: timeoutS === undefined ? undefined : clock.monotonic() + timeoutS * 1000,
+    // A gateway may quote the key.
+    onChange: (event) => listener.event({ ...event, reason: redactor.text(event.reason) }),
+  })
+}
+
+/** How many requests are handed over to a queue at once. */
+const handedOver = 64
+
+async function executorOf(
+  { context, queue: call }: RunCall,
+  queue: OpenQueue | undefined,
+  inQueue: Set<string>,
+): Promise<Executor> {
+  if (queue === undefined) return localExecutor()
+  const { RemoteExecutor } = await import('./remote-executor.ts')
+  return new RemoteExecutor(queue, context.clock, call!.worker, inQueue)
+}
+
+/** Keys of requests that were given to the queue of this run. What only looks at how things stand does not ask it. */
+async function takenUp(
+  { context, queue }: RunCall,
+  { history: { intents }, manifest }: OpenProject,
+  opened: OpenQueue | undefined,
+): Promise<Set<string>> {
+  if (opened !== undefined) {
+    const { keysInQueue } = await import('./remote-executor.ts')
+    const laneOf = (id: string) => manifest.instances.get(id)?.lane
+    return await keysInQueue(opened, { intents }, laneOf, context.clock.now())
+  }
+  const given = [...intents.values()].filter((intent) => intent.queue !== null)
+  return new Set(queue === undefined ? [] : given.map(({ key }) => key))
 }
 
 /** What one request of an instance costs; null without prices. */

@@ -2,6 +2,7 @@ import { asModelgateError } from '../../errors.ts'
 import type { Assessment, Variant } from '../plan/assessment.ts'
 import { possiblePaths } from '../plan/output-places.ts'
 import { checkPlace } from '../store/place-output.ts'
+import { makeRequest } from './make-request.ts'
 import { keepResult, nameWarnings } from './keep-result.ts'
 import { folderOf } from './request-records.ts'
 import type { MadeVariant, Run } from './run-call.ts'
@@ -27,10 +28,12 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
   const request = { instance, key, variant: number }
   const { manifest } = run.project
   for (const path of possiblePaths(instance, run.world.now).flat()) checkPlace(manifest.project, path)
-  const { task, error, created } = await run.maker.make(run, request)
+  const { task, error, created } = await makeRequest(run, request)
   if (task === null) return { ...nothing, error, created }
+  const idempotencyKey = run.project.history.intents.get(key)?.idempotencyKey
   try {
     const made = await keepResult(run, { ...request, folder: folderOf(run, key) }, task)
+    if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
     const names = nameWarnings(instance, task.result.outputs)
     for (const warning of [...task.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
     return { ...nothing, made, created, cost: task.cost, took_s: task.result.took_s }

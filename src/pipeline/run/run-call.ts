@@ -8,7 +8,7 @@ import type { RunAction, RunMode } from '../../events/run-document.ts'
 import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
-import type { RecordedResult, Spent } from '../journal/history.ts'
+import type { RecordedResult } from '../journal/history.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
@@ -16,8 +16,9 @@ import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import type { World } from '../plan/world.ts'
-import type { Sender } from '../queue/delivery.ts'
-import type { DocumentStore } from '../queue/document-store.ts'
+import type { QueueServer } from '../queue/queue-server.ts'
+import type { Lanes } from '../schedule/lanes.ts'
+import type { RunBudget } from '../schedule/run-budget.ts'
 import type { SharedStore } from '../store/shared-store.ts'
 import type { LockKeeper } from './lock-keeper.ts'
 import type { ManifestCall } from './manifest-call.ts'
@@ -38,11 +39,8 @@ export interface RunCall extends ManifestCall {
 
 /** A queue, and the store that all of its machines share. */
 export interface OpenQueue {
-  readonly documents: DocumentStore
-  readonly sender: Sender
+  readonly server: QueueServer
   readonly store: SharedStore
-  /** Where the queue is, without user and password. */
-  readonly shown: string
   close(): Promise<void>
 }
 
@@ -94,7 +92,10 @@ export interface Run {
   readonly journal: Journal
   /** Whether it goes on with what an earlier process has begun. */
   readonly isResumed: boolean
-  readonly maker: Maker
+  readonly executor: Executor
+  /** Places for requests, and what is sent again. */
+  readonly lanes: Lanes
+  readonly budget: RunBudget
   /** How many results it may create; null where nothing limits that. */
   readonly maxCreates: number | null
   /** Whether anything has been written to its journal, now or before. */
@@ -124,30 +125,36 @@ export interface Request extends Pick<Task, 'key' | 'variant'> {
   readonly instance: Instance
 }
 
+/** Where the attempts of a run are made: in this process, or by the workers of a queue. */
+export interface Executor {
+  /** The queue that the intents are given to; null for this process. */
+  readonly queue: { readonly identity: string; readonly shown: string } | null
+  /** Of the gateway. */
+  readonly origin: string
+  /** Called once, before the first attempt. @throws ModelgateError (exit 2, 3) */
+  open(run: Run): Promise<void>
+  /**
+   * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it goes on with them.
+   * @param priority in seconds, how long it and what waits for it will take: the longest first
+   * @throws ModelgateError how it has ended, if not with a result
+   */
+  attempt(task: Task, priority: number): Promise<TaskResult>
+  /** Begins nothing more, and takes back what has not begun. @returns how many attempts are under way; never throws */
+  stop(reason: unknown): Promise<number>
+  /** The journal has what came of the attempts under this key. */
+  forget(idempotencyKey: string): void
+  close(): Promise<void>
+  /** What is told when a run is stopped while so many requests are under way. */
+  stopText(inFlight: number, graceS: number): string
+}
+
 /** What has come of a request: a result or an error. */
-export interface Attempted {
+export interface AttemptResult {
   /** Its files are in the work folder of its key. */
   readonly task: TaskResult | null
   readonly error: ModelgateError | null
   /** How many results were created in this process of the run, for certain or perhaps. */
   readonly created: number
-}
-
-export interface Maker {
-  /** What the run has created, those of its earlier processes included. */
-  readonly used: Spent
-  /** How many requests are under way. */
-  readonly inFlight: number
-  /** Called once, before the first request. @throws ModelgateError (exit 2, 3) */
-  open(run: Run): Promise<void>
-  /** Makes a request, or goes on with it: its intent is in the journal before it is sent. Never throws. */
-  make(run: Run, request: Request): Promise<Attempted>
-  /** Begins nothing more: what has not begun fails with the reason. What is under way goes on. Never throws. */
-  stop(reason: unknown): Promise<void>
-  /** Called once no request is made any more; from then on `used` is what the run has come to. Never throws. */
-  close(): Promise<void>
-  /** What is told when a run is stopped while so many requests are under way. */
-  stopText(inFlight: number, graceS: number): string
 }
 
 /** What has become of one request. */

@@ -15,7 +15,7 @@ export function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: Op
 }
 
 /** The lower one of the limits on costs; null where there is none. The sandbox costs nothing. */
-export function costLimitOf({ prices }: RunCall, { maxCost }: RunOptions, { manifest }: OpenProject) {
+function costLimitOf({ prices }: RunCall, { maxCost }: RunOptions, { manifest }: OpenProject) {
   const { budget, project } = manifest
   if (project.isSandbox) return null
   const limits = [
@@ -41,7 +41,7 @@ export function budgetOf(
 }
 
 /** What has not begun has created nothing. */
-export const nothing = { creates: 0, cost: 0n }
+const nothing = { creates: 0, cost: 0n }
 
 /**
  * A limit on costs that cannot be checked is told before anything is sent.

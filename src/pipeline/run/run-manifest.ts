@@ -44,7 +44,7 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
         ends = await settleAll(run)
       } finally {
         run.stop.close()
-        await endRun(run, ends).finally(() => run.maker.close())
+        await endRun(run, ends).finally(() => run.executor.close())
       }
     }
     const document = describe()
@@ -91,7 +91,7 @@ async function prepare(run: Run): Promise<void> {
   if (!(await options.confirm(plan.creates, estimate))) {
     throw new UsageError('Nothing was sent.', { code: 'not_confirmed' })
   }
-  await run.maker.open(run)
+  await run.executor.open(run)
 }
 
 /** What is to be moved may lie where another output belongs, and be the only copy: it goes to the store first. */
@@ -146,7 +146,7 @@ function isOver({ assessment, error }: InstanceEnd): boolean {
   return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
 }
 
-function factsOf({ call, project, options, journal, plan, maker, maxCreates, warnings }: Run): RunFacts {
+function factsOf({ call, project, options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   const { shard } = options
   const part = isChanging && shard !== null ? partFolderOf(project.manifest.project, shard) : null
@@ -155,7 +155,7 @@ function factsOf({ call, project, options, journal, plan, maker, maxCreates, war
     run: isChanging ? journal.run : null,
     shard: shard === null ? null : `${shard.index}/${shard.total}`,
     part: part === null ? null : relative(call.context.cwd, part),
-    creates: { planned: plan.creates, made: maker.used.creates, limit: maxCreates },
+    creates: { planned: plan.creates, made: budget.used.creates, limit: maxCreates },
     estimate: plan.cost === null ? null : describeCost(plan.cost),
     orphans: [...plan.orphans],
     warnings: [...warnings],

@@ -6,8 +6,10 @@ export function isRateLimit(error: unknown): boolean {
   return error instanceof ModelgateError && error.exit === 'later' && error.facts.httpStatus === 429
 }
 
-/** What no wait mends: a certificate, a proxy's answer, the end of the time. */
-const finalCode = /^not_sent_(?:certificate|client_certificate|tls|proxy|deadline)$/
+/** What no wait mends: a certificate, a proxy's answer, the end of the time, a queue that has been waited for. */
+const finalCode = /^(?:not_sent_(?:certificate|client_certificate|tls|proxy|deadline)|queue_unreachable)$/
+/** What says nothing of the gateway: the queue, its store, and its workers. */
+const otherServer = /^(?:queue|store|worker)_/
 
 /**
  * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before. What
@@ -24,7 +26,7 @@ export function mayRepeat(error: unknown, isFollowUp: boolean): error is Modelga
 
 /** What an error says of the gateway. */
 export function answerIn(error: unknown): Answer {
-  if (!(error instanceof ModelgateError)) return 'neither'
+  if (!(error instanceof ModelgateError) || otherServer.test(error.code)) return 'neither'
   if (isRateLimit(error)) return 'answered'
   const { exit, facts } = error
   if (exit === 'later' || exit === 'notSent' || exit === 'unknown') return 'failed'

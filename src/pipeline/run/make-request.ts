@@ -1,61 +1,19 @@
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, ModelgateError, UsageError } from '../../errors.ts'
-import { executeTask } from '../execute/execute-task.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
-import type { ExecuteCall } from '../execute/task-run.ts'
 import { creationOf } from '../manifest/instance-body.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
-import type { Lanes } from '../schedule/lanes.ts'
-import type { RunBudget } from '../schedule/run-budget.ts'
 import { filesOfReferences, folderOf, recordEnd, requestOf } from './request-records.ts'
-import type { Attempted, Maker, Request, Run } from './run-call.ts'
+import type { AttemptResult, Request, Run } from './run-call.ts'
 
-/** Makes the requests of a run in this process. */
-export function localMaker(lanes: Lanes, budget: RunBudget): Maker {
-  let execute: ExecuteCall | undefined
-  return {
-    get used() {
-      return budget.used
-    },
-    get inFlight() {
-      return lanes.inFlight
-    },
-    async open({ call, stop, project, options }) {
-      const shared = await call.connect()
-      execute = {
-        ...shared,
-        gateway: { ...shared.gateway, signal: stop.signal },
-        context: { ...call.context, signal: stop.signal },
-        project: project.manifest.project,
-        redactor: call.redactor,
-        rescueFolder: call.rescueFolder,
-        timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
-      }
-    },
-    make: (run, request) => make({ run, lanes, budget, execute: execute! }, request),
-    async stop(reason) {
-      lanes.stop(reason)
-    },
-    async close() {},
-    stopText(inFlight, graceS) {
-      const subject = inFlight === 1 ? 'One request is' : `${inFlight} requests are`
-      return `Stopping: ${subject} under way and may continue for ${graceS} s. Another Ctrl-C ends the run at once.`
-    },
-  }
-}
-
-interface Making {
-  readonly run: Run
-  readonly lanes: Lanes
-  readonly budget: RunBudget
-  readonly execute: ExecuteCall
-}
-
-/** Thousands may wait here for their turn: what is needed only then is made only then. */
-async function make(making: Making, request: Request): Promise<Attempted> {
-  const { run, lanes } = making
+/**
+ * Makes a request, or goes on with it, here or by a worker: its intent is in the journal before it is sent. Thousands may wait
+ * here for their turn: what is needed only then is made only then. Never throws.
+ */
+export async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
+  const { lanes } = run
   const { instance, key, variant } = request
   const { history } = run.project
   /** Whether the gateway has accepted it: what is left is free. */
@@ -64,15 +22,17 @@ async function make(making: Making, request: Request): Promise<Attempted> {
   const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: isStarted() }
   let created = 0
   // By an attempt whose outcome is unknown, of this process or an earlier one.
-  let mayBeBilled = history.intents.has(key) && !isStarted()
+  let mayBeBilled = history.intents.has(key) && !isStarted() && !isKnown(run, key)
   try {
     const task = await lanes.run(instance.lane, order, async (attempt) => {
       const upstream = await filesOfReferences(run, instance)
       // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
-      const isLost = history.intents.has(key) && !isStarted() && !run.world.isSentAgain
+      const isOpen = history.intents.has(key)
+      const isLost = isOpen && !isStarted() && !run.world.isSentAgain && !isKnown(run, key)
       if (isLost) await run.record({ type: 'discard', key })
       const resumed = history.intents.has(key)
-      if (!resumed) created += await beginRequest(making, request)
+      if (!resumed) created += await beginRequest(run, request)
+      else if (isOfOther(run, key)) await recordIntent(run, request, history.intents.get(key)!.idempotencyKey)
       const { id, lane } = instance
       run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
       const own: Task = {
@@ -82,22 +42,23 @@ async function make(making: Making, request: Request): Promise<Attempted> {
         creation: creationOf(instance),
         request: () => requestOf(run, instance, upstream, { isSent: isStarted() }),
         job: jobOf(run, key),
-        made: madeBefore(making, key),
+        made: madeBefore(run, key),
         onMade: (made) => run.record({ type: 'made', key, made }),
         onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
         onProgress: ({ state, percent }) =>
           run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
       }
       try {
-        return await attemptTask(making, own, instance)
+        return await attemptTask(run, own, instance, order.priority)
       } catch (thrown) {
         const error = realError(asModelgateError(thrown, false))
+        const isTold = resumed && isKnown(run, key)
         // An answer to the same key is one to every attempt.
         if (isAnswered(error) && run.world.isSentAgain) mayBeBilled = false
         else mayBeBilled ||= billedOf(error) !== 'no'
         run.emit({ type: 'instance-progress', instance: id, variant, state: 'waiting', percent: null })
         // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
-        created -= await giveUp(making, request, error, resumed)
+        created -= await giveUp(run, request, error, resumed && !isTold)
         throw thrown
       } finally {
         order.isFollowUp = isStarted()
@@ -112,47 +73,69 @@ async function make(making: Making, request: Request): Promise<Attempted> {
   }
 }
 
+/** Whether the queue tells what became of an intent of an earlier process. */
+function isKnown({ world }: Run, key: string): boolean {
+  return world.inQueue.has(key)
+}
+
+/** Whether an intent was begun without the queue of this run: the next process asks that. */
+function isOfOther({ executor, project }: Run, key: string): boolean {
+  return executor.queue !== null && project.history.intents.get(key)!.queue !== executor.queue.identity
+}
+
 /**
  * Counts the request, and has its intent on disk before it is sent.
  * @returns how much it creates
  * @throws ModelgateError (exit 15) when the budget is reached; FileError
  */
-async function beginRequest({ run, budget }: Making, { instance, key, variant }: Request): Promise<number> {
+async function beginRequest(run: Run, request: Request): Promise<number> {
+  const { instance } = request
   const { count: creates } = creationOf(instance)
   const cost = run.costs(instance)?.amount ?? null
   try {
-    budget.take(instance.id, { creates, cost })
+    run.budget.take(instance.id, { creates, cost })
   } catch (error) {
     if (error instanceof ModelgateError && error.exit === 'limit') run.endBudget(error)
     throw error
   }
-  const intent = {
-    type: 'intent',
-    instance: instance.id,
-    key,
-    variant,
-    idempotency_key: randomHex(run.call.context.clock, 32),
-    creates,
-    cost: cost === null ? null : amountNumber(cost),
-  } as const
   try {
-    await run.record(intent)
+    await recordIntent(run, request, randomHex(run.call.context.clock, 32))
   } catch (error) {
     // Then it is not sent.
-    budget.giveBack({ creates, cost })
+    run.budget.giveBack({ creates, cost })
     throw error instanceof ModelgateError ? error.amend({ billed: 'no' }) : error
   }
   return creates
 }
 
+async function recordIntent(
+  run: Run,
+  { instance, key, variant }: Request,
+  idempotencyKey: string,
+): Promise<void> {
+  const { queue } = run.executor
+  const cost = run.costs(instance)?.amount ?? null
+  await run.record({
+    type: 'intent',
+    instance: instance.id,
+    key,
+    variant,
+    idempotency_key: idempotencyKey,
+    creates: creationOf(instance).count,
+    cost: cost === null ? null : amountNumber(cost),
+    ...(queue === null ? {} : { queue: queue.identity, queue_at: queue.shown }),
+  })
+}
+
 /** One attempt. What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
 async function attemptTask(
-  { run, execute }: Making,
+  run: Run,
   task: Task,
   { onUnknown }: Instance,
+  priority: number,
 ): Promise<TaskResult> {
   try {
-    return await executeTask(execute, task)
+    return await run.executor.attempt(task, priority)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
     if (error.facts.shouldRetry === false) throw error
@@ -178,10 +161,10 @@ function jobOf({ project }: Run, key: string): Task['job'] {
 }
 
 /** @throws UsageError for what was made on another gateway */
-function madeBefore({ run: { project }, execute }: Making, key: string): Task['made'] {
+function madeBefore({ project, executor }: Run, key: string): Task['made'] {
   const made = project.history.made.get(key) ?? null
-  const { origin } = execute.gateway.baseUrl
-  if (made === null || execute.project.isSandbox || made.origin === origin) return made
+  const { origin } = executor
+  if (made === null || project.manifest.project.isSandbox || made.origin === origin) return made
   throw new UsageError(
     `It was made on ${made.origin}, and is to be fetched with that gateway, not ${origin}.`,
     {
@@ -192,14 +175,12 @@ function madeBefore({ run: { project }, execute }: Making, key: string): Task['m
 }
 
 /** Writes down how an attempt has failed. @returns how much it has certainly not created, and so is not counted */
-async function giveUp(
-  { run, budget }: Making,
-  request: Request,
-  error: ModelgateError,
-  resumed: boolean,
-): Promise<number> {
+async function giveUp(run: Run, request: Request, error: ModelgateError, resumed: boolean): Promise<number> {
   const intent = run.project.history.intents.get(request.key)
   const released = await recordEnd(run, request, error, resumed)
-  if (released > 0 && intent !== undefined) budget.giveBack({ creates: released, cost: intent.cost })
+  if (intent !== undefined && !run.project.history.intents.has(request.key)) {
+    run.executor.forget(intent.idempotencyKey)
+  }
+  if (released > 0 && intent !== undefined) run.budget.giveBack({ creates: released, cost: intent.cost })
   return released
 }

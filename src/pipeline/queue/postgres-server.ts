@@ -1,0 +1,174 @@
+import {
+  PostgresConnection,
+  PostgresQueueBackend,
+  runMigrations,
+  type createRedisBackend,
+  type PostgresConnectionOptions,
+} from 'bullmq'
+import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
+import { UsageError, type ModelgateError } from '../../errors.ts'
+import type { Backend } from './backend.ts'
+import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+
+/**
+ * Connects to PostgreSQL, whose settings are checked, and makes BullMQ's tables ready: a worker that starts before they are
+ * there would ask for them without a pause. All queues and workers share one pool, and one connection that listens.
+ * @param namespace the tables are in the schema `NAMESPACE_bullmq`
+ * @param queries so many connections may be in use at once besides the one that waits for deliveries
+ * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
+ */
+export async function openPostgres(url: QueueUrl, namespace: string, queries: number): Promise<Backend> {
+  const schema = `${namespace}_bullmq`
+  const config = postgresConfig(url)
+  const pool = new Pool({
+    ...config,
+    options: `${config.options} -c search_path="${schema}"`,
+    max: queries + 1,
+  })
+  // One that breaks is noticed by whoever uses it next; without listeners the process would end.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  try {
+    const client = await pool.connect()
+    try {
+      await checkSettings(client, url)
+      await runMigrations(client, schema, { skipVersionCheck: true })
+    } finally {
+      client.release()
+    }
+  } catch (error) {
+    void pool.end()
+    throw openingError(error, url)
+  }
+  const connection = new PoolConnection(pool, schema)
+  const factory = (name: string, options: ConstructorParameters<typeof PostgresQueueBackend>[2]) =>
+    new PostgresQueueBackend(connection, name, options, true)
+  return {
+    factory: factory as unknown as typeof createRedisBackend,
+    options: { connection: {}, skipVersionCheck: true },
+    async close() {
+      await connection.end()
+      await pool.end()
+    },
+  }
+}
+
+/** What it is closed by, one queue or worker must not take from the others. */
+class PoolConnection extends PostgresConnection {
+  constructor(pool: Pool, schema: string) {
+    super(pool as unknown as PostgresConnectionOptions)
+    // A pool brings neither.
+    Object.assign(this, { schema, skipVersionCheck: true })
+    this.setMaxListeners(0)
+    this.on('error', () => {})
+  }
+
+  /**
+   * The schema has been made ready before. BullMQ would ask once more, and keep the answer for good: if the server was away
+   * just then, its worker would ask itself without a pause, and nothing else could run.
+   */
+  override async waitUntilReady(): Promise<void> {}
+
+  override async close(): Promise<void> {}
+
+  end(): Promise<void> {
+    return super.close()
+  }
+}
+
+/**
+ * How to connect, for `pg` itself. Its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing.
+ * @throws UsageError
+ */
+function postgresConfig(url: QueueUrl): PoolConfig {
+  const address = new URL(url.href)
+  // To `pg` these three mean `verify-full`; it says so at each start.
+  if (/^(?:prefer|require|verify-ca)$/.test(address.searchParams.get('sslmode') ?? '')) {
+    if (!address.searchParams.has('uselibpqcompat')) address.searchParams.set('sslmode', 'verify-full')
+  }
+  let config: PoolConfig
+  try {
+    config = parseIntoClientConfig(address.href) as PoolConfig
+  } catch (error) {
+    throw new UsageError(`The address of the queue at ${url.shown} is wrong: ${reasonOf(error, url)}`)
+  }
+  return {
+    ...config,
+    // Certificates are checked whatever the environment says, unless the URL says `no-verify`.
+    ...(config.ssl ? { ssl: { rejectUnauthorized: true, ...(config.ssl === true ? {} : config.ssl) } } : {}),
+    application_name: 'modelgate',
+    // A commit is on the disk when it has been answered, whatever the server's default is.
+    options: [config.options, '-c synchronous_commit=on'].filter(Boolean).join(' '),
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 30_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  }
+}
+
+interface Settings {
+  readonly version: number
+  readonly fsync: string
+  readonly commit: string
+  readonly is_standby: boolean
+  readonly read_only: string
+}
+
+/** @throws UsageError `queue_unsafe` for a server that may lose what it has answered, or cannot be written */
+async function checkSettings(client: PoolClient, url: QueueUrl): Promise<void> {
+  const refuse = (problem: string, hint: string) => {
+    throw new UsageError(`The queue at ${url.shown} cannot be used: ${problem}`, {
+      code: 'queue_unsafe',
+      hint,
+    })
+  }
+  const { rows } = await client.query<Settings>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
+      current_setting('synchronous_commit') AS commit, pg_is_in_recovery() AS is_standby,
+      current_setting('default_transaction_read_only') AS read_only`,
+  )
+  const { version, fsync, commit, is_standby: isStandby, read_only: readOnly } = rows[0]!
+  if (version < 130_000) refuse('its PostgreSQL is older than 13.', 'Use PostgreSQL 13 or newer.')
+  if (isStandby)
+    refuse('it is a standby, which cannot be written.', 'Give the address of the primary server.')
+  if (readOnly === 'on')
+    refuse('it cannot be written.', 'Set default_transaction_read_only = off for its user.')
+  if (fsync !== 'on') {
+    refuse(
+      'fsync is off, so that a crash may lose what has been sent and paid for.',
+      'Set fsync = on in its configuration.',
+    )
+  }
+  if (commit !== 'on' && commit !== 'remote_apply') {
+    refuse(
+      `synchronous_commit is ${commit}, so that a crash may lose what has been sent and paid for.`,
+      'Allow connections to set synchronous_commit = on.',
+    )
+  }
+}
+
+/** What only another address or another right can mend is wrong usage. */
+function openingError(error: unknown, url: QueueUrl): ModelgateError {
+  if (error instanceof UsageError) return error
+  const code = error instanceof DatabaseError ? (error.code ?? '') : ''
+  if (code.startsWith('28')) {
+    return new UsageError(`The queue at ${url.shown} refuses the user or the password.`, {
+      code: 'queue_refused',
+      hint: 'They are part of the URL, or in PGUSER and PGPASSWORD.',
+    })
+  }
+  if (code === '3D000') {
+    return new UsageError(`The queue at ${url.shown} has no such database.`, {
+      code: 'queue_refused',
+      hint: 'Create it, or correct the end of the URL.',
+    })
+  }
+  if (code === '42501') {
+    return new UsageError(`The queue at ${url.shown} cannot be set up: ${reasonOf(error, url)}`, {
+      code: 'queue_refused',
+      hint: 'Its user needs the right CREATE on the database at the first start: GRANT CREATE ON DATABASE … TO …',
+    })
+  }
+  return unreachable(url, reasonOf(error, url))
+}

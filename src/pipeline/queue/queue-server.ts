@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto'
+import { Queue, type Job } from 'bullmq'
+import { randomHex, sleep, type Clock } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import type { MadeImages } from '../../files/jobs/job-record.ts'
+import { isObject } from '../../json.ts'
+import type { StartedJob } from '../execute/started-jobs.ts'
+import type { Lane } from '../manifest/manifest.ts'
+import type { Backend } from './backend.ts'
+import type { Outcome } from './outcome.ts'
+import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+
+/** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
+export interface TaskData {
+  /** A `TaskMessage` as JSON. */
+  readonly message: string
+  /** A `TaskState` as JSON. */
+  readonly state: string
+}
+
+/** What has become of a task. It is written by whoever has won the attempt to send it, and nobody else. */
+export interface TaskState {
+  /** The attempt to send it: another one each time it may be sent. */
+  readonly attempt: string
+  /** How often the gateway has refused it with 429. */
+  readonly refusals: number
+  /** The remote job, and when it was started, in milliseconds since 1970. */
+  readonly job: (StartedJob & { readonly since: number }) | null
+  readonly made: MadeImages | null
+  /** How the attempt has ended; null while it is under way, and where nobody knows. */
+  readonly outcome: Outcome | null
+}
+
+export type TaskJob = Job<TaskData>
+
+/** Stands in a mark in place of a worker: nobody sends it. */
+export const withdrawn = 'withdrawn'
+
+/** How long the server keeps a task after its end, in seconds. */
+export const keptS = 7 * 24 * 3600
+
+/** How long an answer may take before it is asked again, in milliseconds. */
+const answerMs = 10_000
+const pauseMs = 500
+
+/**
+ * Where on its server a queue keeps what it has.
+ * @param isSandbox whether requests are answered by the sandbox: its runs never meet workers that pay, nor theirs its runs
+ */
+function queueNamespace(isSandbox: boolean): string {
+  return isSandbox ? 'modelgate_sandbox' : 'modelgate'
+}
+
+interface ServerOptions {
+  readonly isSandbox: boolean
+  /** The address of the gateway: a rate and its pauses hold for all who send to it. */
+  readonly gateway: URL
+  readonly clock: Clock
+  /** So many connections to PostgreSQL may be in use at once. */
+  readonly connections: number
+}
+
+/** The server of a queue: a queue for each lane of a gateway, and marks that are set once. */
+export class QueueServer {
+  readonly url: QueueUrl
+  readonly gateway: URL
+  readonly backend: Backend
+  /** Of the data that the server has; another one when it has lost them. */
+  identity = ''
+  readonly #clock: Clock
+  readonly #gatewayName: string
+  readonly #queues = new Map<string, Queue>()
+
+  /**
+   * Connects to the server, whose settings are checked. Its client is loaded only now.
+   * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
+   */
+  static async open(url: QueueUrl, options: ServerOptions): Promise<QueueServer> {
+    const namespace = queueNamespace(options.isSandbox)
+    const backend =
+      url.kind === 'postgres'
+        ? await (await import('./postgres-server.ts')).openPostgres(url, namespace, options.connections)
+        : await (await import('./redis-server.ts')).openRedis(url, namespace)
+    const server = new QueueServer(url, backend, options)
+    try {
+      const identity = await server.ask(() => server.#setOnce('about', 'identity', server.newId()))
+      server.identity = identity ?? ''
+      return server
+    } catch (error) {
+      await server.close()
+      throw error
+    }
+  }
+
+  private constructor(url: QueueUrl, backend: Backend, { isSandbox, gateway, clock }: ServerOptions) {
+    this.url = url
+    this.gateway = gateway
+    this.backend = backend
+    this.#clock = clock
+    const address = `${gateway.origin}${gateway.pathname.replace(/\/+$/, '')}`
+    const digest = createHash('sha256').update(address).digest('hex')
+    this.#gatewayName = isSandbox ? 'sandbox' : digest.slice(0, 12)
+  }
+
+  /** The name of the queue of a lane. */
+  nameOf(lane: Lane): string {
+    return `${lane}-${this.#gatewayName}`
+  }
+
+  lane(lane: Lane): Queue<TaskData> {
+    return this.#queue(this.nameOf(lane))
+  }
+
+  async find(lane: Lane, id: string): Promise<TaskJob | undefined> {
+    return (await this.lane(lane).getJob(id)) ?? undefined
+  }
+
+  newId(): string {
+    return randomHex(this.#clock, 32)
+  }
+
+  /**
+   * Wins an attempt to send a task, for whoever comes first: adding a job that is there changes nothing, on either server.
+   * Nobody works on the queue of the marks.
+   * @returns who has won it; undefined when the mark is gone again
+   */
+  win(attempt: string, who: string): Promise<string | undefined> {
+    return this.#setOnce('marks', `sent-${attempt}`, who)
+  }
+
+  /** Takes a mark away. The task must be another attempt, or gone, before: whoever wins it looks at the task once more. */
+  async removeMark(attempt: string): Promise<void> {
+    await this.#queue('marks').remove(`sent-${attempt}`)
+  }
+
+  /** Removes marks of tasks that the server has forgotten. */
+  async removeOldMarks(): Promise<void> {
+    await this.#queue('marks').clean(keptS * 1000, 1_000, 'wait')
+  }
+
+  /** @returns the value that stands under the name */
+  async #setOnce(queue: string, name: string, value: string): Promise<string | undefined> {
+    await this.#queue(queue).add('mark', { value }, { jobId: name })
+    const found: unknown = (await this.#queue(queue).getJob(name))?.data
+    return isObject(found) && typeof found['value'] === 'string' ? found['value'] : undefined
+  }
+
+  #queue(name: string): Queue {
+    const known = this.#queues.get(name)
+    if (known !== undefined) return known
+    const queue = new Queue(name, this.backend.options, this.backend.factory)
+    queue.on('error', () => {})
+    queue.setMaxListeners(0)
+    this.#queues.set(name, queue)
+    return queue
+  }
+
+  /**
+   * Does on the server what may be done twice, again and again while the server is away.
+   * @param options.forMs how long; by default once
+   * @param options.onFailure called with each failure, before it is done again
+   * @throws ModelgateError `queue_unreachable`; the signal's reason
+   */
+  async ask<Value>(
+    work: () => Promise<Value>,
+    {
+      signal,
+      forMs = 0,
+      onFailure = () => {},
+    }: { signal?: AbortSignal; forMs?: number; onFailure?: (error: ModelgateError) => void } = {},
+  ): Promise<Value> {
+    const began = this.#clock.monotonic()
+    for (;;) {
+      try {
+        return await this.#within(work())
+      } catch (thrown) {
+        const error = unreachable(this.url, reasonOf(thrown, this.url))
+        if (this.#clock.monotonic() - began >= forMs) throw error
+        signal?.throwIfAborted()
+        onFailure(error)
+      }
+      await sleep(this.#clock, pauseMs * (1 + this.#clock.random()), signal)
+    }
+  }
+
+  async #within<Value>(work: Promise<Value>): Promise<Value> {
+    const { promise, reject } = Promise.withResolvers<never>()
+    const timer = this.#clock.timer(answerMs, () => reject(new Error('it does not answer.')))
+    try {
+      return await Promise.race([work, promise])
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  /** Ends all connections; what goes on over them is given up. */
+  async close(): Promise<void> {
+    await this.#within(this.backend.close()).catch(() => {})
+  }
+}
+
+/** @throws ModelgateError for what nobody has written who is of this version */
+export function stateOf(job: TaskJob): TaskState {
+  try {
+    return JSON.parse(job.data.state) as TaskState
+  } catch {
+    throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
+      phase: 'result',
+      billed: 'maybe',
+    })
+  }
+}
+
+/** Whether BullMQ says that the server has no such job any more. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Error && /missing (?:key for )?job/i.test(error.message)
+}
