@@ -51,17 +51,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 14_182,
+    commands: 14_170,
     config: 3064,
     context: 409,
     contract: 1804,
     cost: 279,
     events: 2161,
-    files: 7411,
+    files: 7419,
     gateway: 8941,
     operations: 7834,
     output: 7934,
-    pipeline: 20_476,
+    pipeline: 21_838,
     redact: 534,
     sandbox: 10_570,
   },
@@ -86,14 +86,14 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     operations: 2001,
     output: 5152,
     pictures: 556,
-    pipeline: 18_515,
+    pipeline: 18_273,
     platform: 230,
     program: 8588,
     redact: 588,
     release: 954,
     sandbox: 9659,
     specification: 1927,
-    support: 6592,
+    support: 6601,
   },
 }
 
