@@ -25,7 +25,7 @@ export interface WorkerChanges extends Partial<Pick<WorkerCall, 'store' | 'redac
 }
 
 /** In a hundredth of the usual time a worker is taken for dead. */
-const locks = { durationMs: 800, lookMs: 400 }
+export const locks = { durationMs: 800, lookMs: 400 }
 
 /**
  * A queue on a server, whose lanes are those of a gateway, with a store in a folder and as many workers as a test starts.

@@ -161,19 +161,24 @@ async function place(
 /**
  * Wins the attempt to send the task. The intent is on the server's disk then. A worker that was frozen before may find that
  * the task has ended meanwhile, or that its mark is gone with the task: so it is looked at once more.
- * @returns undefined when it is to be sent; who has won it otherwise, or an empty text where there is nothing to tell
+ * @returns undefined when it is to be sent; who has won it otherwise, or an empty text where there is nothing more to tell
  */
 async function winAttempt(
-  { name, server, stop, ask }: Worker,
-  { lane, job, token, state: { attempt } }: Delivery,
+  worker: Worker,
+  { lane, job, token, message, state: { attempt } }: Delivery,
 ): Promise<string | undefined> {
+  const { name, server, stop, ask } = worker
   const own = `${name} ${token}`
   const winner = await ask(stop.lastWords, () => server.win(attempt, own))
   if (winner === undefined || winner === withdrawn) return ''
   if (winner !== own) return winner.split(' ')[0]!
   const now = await ask(stop.lastWords, () => server.find(lane, job.id!))
-  const isOurs = now !== undefined && now.finishedOn === undefined && stateOf(now).attempt === attempt
-  return isOurs ? undefined : ''
+  if (now === undefined || stateOf(now).attempt !== attempt) return ''
+  if (now.finishedOn === undefined) return undefined
+  // Whoever found the mark has told that nobody knows; the run may know better now.
+  const text = 'Not sent: its worker stood still for too long.'
+  await tellError(worker, job, message, new ModelgateError('later', 'worker_frozen', text, { billed: 'no' }))
+  return ''
 }
 
 /** Nothing was created: the task is another attempt from now on, which anybody may win. */
