@@ -36,7 +36,7 @@ const examples: readonly Example[] = [
     'modelgate run worker --lanes text=32,video=0',
     'queue and store from MODELGATE_QUEUE and MODELGATE_STORE',
   ],
-  ['modelgate run worker --rate 20/s', 'across all workers, if all are given the same rate'],
+  ['modelgate run worker --rate 20/s', 'of each lane, if all workers are given the same rate'],
   ['modelgate run worker --until-empty', 'in CI: ends with 0 when nothing is left'],
 ]
 
@@ -50,7 +50,7 @@ export function registerRunWorker(command: Command, context: Context): void {
       '--lanes <counts>',
       'how many requests at once, by kind (text=8,image=4,video=2); 0 takes none',
     ),
-    new Option('--rate <rate>', 'requests that all workers together may send: 20/s or 600/m'),
+    new Option('--rate <rate>', 'requests of each lane that all workers together may send: 20/s or 600/m'),
     new Option('--until-empty', 'stop when nothing is left to do'),
     new Option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`),
   ]

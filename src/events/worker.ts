@@ -54,7 +54,9 @@ export const workerEvents = {
   'worker-start': {
     ...places,
     lanes,
-    rate: textOrNull('how many requests all workers together send at most, as 20/s; null without a limit'),
+    rate: textOrNull(
+      'how many requests of each lane all workers together send at most, as 20/s; null without a limit',
+    ),
   },
   'task-start': { ...taskFields, attempt: count('number of the attempt, from 1') },
   'task-end': {

@@ -54,7 +54,7 @@ function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: O
 function startLine({ worker, queue, store, lanes, rate }: Event<'worker-start'>): RunLine {
   const places = lanes.filter(({ concurrency }) => concurrency > 0)
   const counts = places.map(({ lane, concurrency }) => `${concurrency} ${lane}`).join(', ')
-  const limit = rate === null ? '' : `, ${rate} across all workers`
+  const limit = rate === null ? '' : `, ${rate} of each lane across all workers`
   return { text: `worker ${worker}: ${queue}, ${store}: ${counts}${limit}`, tone: 'dim' }
 }
 

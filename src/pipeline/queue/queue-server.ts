@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Queue, type Job } from 'bullmq'
+import { DelayedError, Queue, RateLimitError, Worker, type Job } from 'bullmq'
 import { randomHex, sleep, type Clock } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
@@ -35,6 +35,31 @@ export type TaskJob = Job<TaskData>
 
 /** Stands in a mark in place of a worker: nobody sends it. */
 export const withdrawn = 'withdrawn'
+
+/** What a worker did with a delivery. */
+export type Handled =
+  /** It is over, and the task's state tells how; or it is another worker that has won the attempt. */
+  | { readonly kind: 'over'; readonly wonBy?: string }
+  /** It is to be delivered again. */
+  | { readonly kind: 'again'; readonly inMs: number }
+  /** It is to be delivered again, and its whole lane rests before. */
+  | { readonly kind: 'rest'; readonly ms: number }
+
+export interface ReceiveOptions {
+  readonly concurrency: number
+  /** At most so many deliveries in each window, for all workers. */
+  readonly rate: { readonly requests: number; readonly perMs: number } | null
+  /** In milliseconds: how long a lock lasts, and how often locks are looked at. */
+  readonly locks: { readonly durationMs: number; readonly lookMs: number }
+  /** @param delivery unique. Never throws. */
+  handle(job: TaskJob, delivery: string): Promise<Handled>
+  onError(error: ModelgateError): void
+}
+
+/** A lane without a rate has a limit all the same: only such a one rests. */
+const unlimited = { max: 2 ** 31 - 1, duration: 1_000 }
+/** How long closing may take before connections are cut, in milliseconds. */
+const closingMs = 2_000
 
 /** How long the server keeps a task after its end, in seconds. */
 export const keptS = 7 * 24 * 3600
@@ -92,7 +117,7 @@ export class QueueServer {
     }
   }
 
-  private constructor(url: QueueUrl, backend: Backend, { isSandbox, gateway, clock }: ServerOptions) {
+  protected constructor(url: QueueUrl, backend: Backend, { isSandbox, gateway, clock }: ServerOptions) {
     this.url = url
     this.gateway = gateway
     this.backend = backend
@@ -113,6 +138,61 @@ export class QueueServer {
 
   async find(lane: Lane, id: string): Promise<TaskJob | undefined> {
     return (await this.lane(lane).getJob(id)) ?? undefined
+  }
+
+  /** How many tasks of these lanes are waiting, delayed, or in the hands of a worker. */
+  async countOpen(lanes: readonly Lane[]): Promise<number> {
+    const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
+    const counts = lanes.map((lane) => this.lane(lane).getJobCountByTypes(...states))
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+
+  /**
+   * Takes the tasks of a lane. What a worker had that died comes to another when its lock is over.
+   * @returns takes no more; resolves when what is in progress is over
+   */
+  receive(lane: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
+    const inProgress = new Set<Promise<Handled>>()
+    const work = async (job: TaskJob, token: string | undefined) => {
+      const handling = handle(job, token ?? '')
+      inProgress.add(handling)
+      const handled = await handling.finally(() => inProgress.delete(handling))
+      if (handled.kind === 'over') return handled.wonBy ?? null
+      if (handled.kind === 'rest') {
+        await this.lane(lane).rateLimit(handled.ms)
+        throw new RateLimitError()
+      }
+      // If its lock is lost, another worker has it by now.
+      await job.moveToDelayed(this.#clock.now() + handled.inMs, token).catch(() => {})
+      throw new DelayedError()
+    }
+    const worker = new Worker<TaskData>(
+      this.nameOf(lane),
+      work,
+      {
+        ...this.backend.options,
+        concurrency,
+        limiter: rate === null ? unlimited : { max: rate.requests, duration: rate.perMs },
+        lockDuration: locks.durationMs,
+        stalledInterval: locks.lookMs,
+        // How often workers died over a task is no reason to forget it.
+        maxStalledCount: 1_000_000_000,
+        runRetryDelay: 1_000,
+        // A lane that has rested is looked at when this is over.
+        drainDelay: 1,
+      },
+      this.backend.factory,
+    )
+    worker.on('error', (error) => {
+      // A lock that was lost is no failure of the server.
+      if (!/lock|missing job|not in the active state/i.test(error.message))
+        onError(unreachable(this.url, reasonOf(error, this.url)))
+    })
+    return async () => {
+      const closed = worker.close().catch(() => {})
+      await Promise.allSettled(inProgress)
+      await Promise.race([closed, sleep(this.#clock, closingMs)])
+    }
   }
 
   newId(): string {

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { asModelgateError, ModelgateError } from '../../../src/errors.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
-import { errorFrom } from '../../../src/pipeline/queue/task-document.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
-import { workerBench } from '../../pipeline/queue/worker/worker-bench.ts'
 import { passing, recordingClock } from '../../program/start-program.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer, type ReceivedRequest } from '../../support/local-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { calls, type Call } from '../calls.ts'
 import { notFound, wholeReply } from '../perform-call.ts'
+import { memoryWorkers } from '../../pipeline/queue/memory-workers.ts'
+import { errorOf } from '../start-worker.ts'
 import { filesBelow, inCopy, torture, type Fault } from './perform-case.ts'
 import { faultsOf, type ChooseFaults } from './torture.ts'
 
@@ -54,8 +54,8 @@ async function performTask(
 ) {
   const begun = server.requests.length
   const clock = recordingClock(fakeClock({ random: seededRandom('torture', runs++) }))
-  const bench = await workerBench({ clock, below: home, limits: { jobs: 1 } })
-  const [key] = await bench.submit([instance])
+  const bench = await memoryWorkers(clock, home)
+  const id = await bench.submit(instance)
   const work = async (own: number) => {
     // Each is dead once it has ended, whatever it could not remove.
     const processes = { own, isRunning: (other: number) => other === own }
@@ -71,13 +71,20 @@ async function performTask(
   }
   const { ended: first, ...seen } = await torture(home, () => work(2 ** 30), fault)
   const second = fault === undefined ? first : await work(2 ** 30 + 1)
-  const { state, outcome } = bench.task(key!)
+  const { outcome } = bench.stateOf(id)
+  const state = !bench.isOver(id)
+    ? 'waiting'
+    : outcome === null
+      ? 'unknown'
+      : outcome.kind === 'result'
+        ? 'done'
+        : 'failed'
 
   const problems: string[] = []
   const found = (isWrong: boolean, what: string) => void (isWrong && problems.push(what))
   found(first === undefined, 'it hangs')
   found(seen.leftOpen.length > 0, `left open: ${seen.leftOpen.join()}`)
-  const errors = [first?.reason, second?.reason, outcome?.kind === 'error' && errorFrom(outcome.error)]
+  const errors = [first?.reason, second?.reason, errorOf(outcome)]
   const said = [...(first?.warnings ?? []), ...(second?.warnings ?? [])]
   for (const error of errors.filter((one) => one instanceof ModelgateError)) {
     found(error.exit === 'bug', `a bug: ${error.message}`)

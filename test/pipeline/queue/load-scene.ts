@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { crashProject, type CrashProject } from '../crash-project.ts'
 import { loadFiles, type LoadOptions } from './load-project.ts'
 import { startLoadSandbox, type LoadSandbox } from './load-sandbox.ts'
-import { contentsOf, type ServerContents } from './server-contents.ts'
+import { contentsOf } from './server-contents.ts'
 import { startFleet } from './worker-fleet.ts'
 
 export interface SceneOptions extends LoadOptions {
@@ -83,40 +83,14 @@ export async function expectAllDone(scene: LoadScene): Promise<void> {
   expect(await sandbox.created()).toBe(jobs)
   expect(digestsOf(project)).toEqual(await localDigests(jobs))
 
-  const contents = await contentsOf(server)
-  expectNothingLeft(contents, jobs)
-  expect(tasksOf(contents).filter(({ state }) => state !== 'done')).toEqual([])
-  expectNoKey('the server', contents.text, key)
+  const { text, tasks } = await contentsOf(server)
+  expect(tasks).toEqual([])
+  expectNoKey('the server', text, key)
   expectNoKeyBelow(store, key)
 }
 
-/** No request is under way for any document, and no delivery is there. */
-export function expectNothingLeft({ documents, left }: ServerContents, creates: number): void {
-  const lanes = documents.get('lanes')!['lanes'] as Record<string, { readonly inFlight: number }>
-  const runs = named(documents, 'run:')
-  expect({
-    left,
-    requests: named(documents, 'request:'),
-    lanes: Object.values(lanes).map(({ inFlight }) => inFlight),
-    runs: runs.map(({ inFlight }) => inFlight),
-    creates: runs.map(({ used }) => (used as { readonly creates: number }).creates),
-  }).toEqual({
-    left: 0,
-    requests: [],
-    lanes: [0, 0, 0],
-    runs: [{ text: 0, image: 0, video: 0 }],
-    creates: [creates],
-  })
-}
-
-export const tasksOf = ({ documents }: Pick<ServerContents, 'documents'>) => named(documents, 'task:')
-
 export async function creationsOf(sandbox: LoadSandbox): Promise<readonly RequestRecord[]> {
   return (await sandbox.requests()).filter(({ created }) => created)
-}
-
-function named(documents: ServerContents['documents'], prefix: string) {
-  return [...documents].flatMap(([name, document]) => (name.startsWith(prefix) ? [document] : []))
 }
 
 function digestsOf(project: CrashProject): Record<string, string> {

@@ -1,36 +1,24 @@
 import { join } from 'node:path'
-import { DelayedError } from 'bullmq'
 import { billedOf, type ExitName, type ModelgateError } from '../../../errors.ts'
 import type { ExecuteCall } from '../../execute/task-run.ts'
 import { projectOf } from '../../project.ts'
-import type { TaskJob } from '../queue-server.ts'
+import type { Handled } from '../queue-server.ts'
 import { makeTaskFolder, removeFolder, type TaskFolder } from './unfinished.ts'
-import type { Delivery, Worker } from './worker-context.ts'
+import { leftHere, over, type Delivery, type Worker } from './worker-context.ts'
 
-/** Has the task delivered again. If its lock is lost, another worker has it by now. */
-export async function later(
-  { context: { clock } }: Worker,
-  job: TaskJob,
-  token: string,
-  ms: number,
-): Promise<never> {
-  await job.moveToDelayed(clock.now() + ms, token).catch(() => {})
-  throw new DelayedError()
-}
-
-/** @param work returns whether its files stay here for the next process, or a text that is passed on */
+/** Works in a folder of the task's own, which is removed afterwards, unless its files are left here. */
 export async function inFolder(
   worker: Worker,
   { lane, job }: Pick<Delivery, 'lane' | 'job'>,
-  work: (folder: TaskFolder) => Promise<boolean | string>,
-): Promise<string | undefined> {
+  work: (folder: TaskFolder) => Promise<Handled>,
+): Promise<Handled> {
   const folder = makeTaskFolder(worker.ownFolder, lane, job)
-  let done: boolean | string = false
+  let handled: Handled = over
   try {
-    done = await work(folder)
-    return typeof done === 'string' ? done : undefined
+    handled = await work(folder)
+    return handled
   } finally {
-    if (done !== true) removeFolder(folder.path)
+    if (handled !== leftHere) removeFolder(folder.path)
   }
 }
 

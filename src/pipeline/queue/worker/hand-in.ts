@@ -4,8 +4,8 @@ import type { TaskResult } from '../../execute/task.ts'
 import type { TaskMessage } from '../message.ts'
 import { errorOutcome, resultOutcome } from '../outcome.ts'
 import { patiently } from '../patiently.ts'
-import { isGone, stateOf, type TaskJob, type TaskState } from '../queue-server.ts'
-import type { Worker } from './worker-context.ts'
+import { isGone, stateOf, type Handled, type TaskJob, type TaskState } from '../queue-server.ts'
+import { leftHere, over, type Worker } from './worker-context.ts'
 
 /**
  * Writes what has become of a task, for as long as it takes. It needs no lock: also the outcome of a worker that was taken for
@@ -24,14 +24,14 @@ export async function writeState(worker: Worker, job: TaskJob, state: TaskState)
 
 /**
  * Puts the files of a result into the store, and tells the run.
- * @returns false when the worker has ended before: the files stay for the next process
+ * @returns `leftHere` when the worker has ended before
  */
 export async function handIn(
   worker: Worker,
   job: TaskJob,
   message: TaskMessage,
   result: TaskResult,
-): Promise<boolean> {
+): Promise<Handled> {
   const { store, stop, listener } = worker
   const { files, result: found } = result
   try {
@@ -41,7 +41,7 @@ export async function handIn(
     await writeState(worker, job, { ...stateOf(job), outcome: resultOutcome(result) })
   } catch (error) {
     stop.end(asModelgateError(error, false).amend({ billed: 'yes' }))
-    return false
+    return leftHere
   }
   const bytes = found.outputs.reduce((sum, output) => sum + output.bytes, 0)
   listener.event({
@@ -54,7 +54,7 @@ export async function handIn(
     again_s: null,
     error: null,
   })
-  return true
+  return over
 }
 
 /**

@@ -11,18 +11,17 @@ import {
 import { pollWaitAfter } from '../../../gateway/videos/poll-waits.ts'
 import { fetchJob } from '../../execute/execute-task.ts'
 import { taskOf } from '../message.ts'
-import type { TaskState } from '../queue-server.ts'
-import { executeCall, inFolder, isOfWorker, later } from './delivery.ts'
+import type { Handled, TaskState } from '../queue-server.ts'
+import { executeCall, inFolder, isOfWorker } from './delivery.ts'
 import { handIn, tellError } from './hand-in.ts'
 import { keepWhatCame, type TaskFolder } from './unfinished.ts'
-import type { Delivery, Worker } from './worker-context.ts'
+import { again, over, type Delivery, type Worker } from './worker-context.ts'
 
 type RemoteJob = NonNullable<TaskState['job']>
 
 /** Looks up remote jobs, once for each delivery, and fetches what has been made. */
 export interface LookUps {
-  /** Resolves when the task is over; rejects with what BullMQ takes for "later". */
-  lookUp(delivery: Delivery, job: RemoteJob): Promise<void>
+  lookUp(delivery: Delivery, job: RemoteJob): Promise<Handled>
 }
 
 /** What a worker remembers of a remote job. Another worker may look it up the next time. */
@@ -52,22 +51,22 @@ export function createLookUps(worker: Worker): LookUps {
   }
   return {
     async lookUp(delivery, started) {
-      const { job, token, message } = delivery
+      const { job, message } = delivery
       const elapsedMs = worker.context.clock.now() - started.since
       const looked = await lookUpOnce(worker, remember(started), elapsedMs)
       if ('againInMs' in looked) {
         // Nobody waits for it.
         const { state, progress: percent } = looked.report ?? {}
         if (state !== undefined) void job.updateProgress({ state, percent }).catch(() => {})
-        return await later(worker, job, token, looked.againInMs)
+        return again(looked.againInMs)
       }
       remembered.delete(started.id)
-      if (looked instanceof ModelgateError) await tellError(worker, job, message, looked)
-      else {
-        await inFolder(worker, delivery, (folder) =>
-          fetchResult(worker, delivery, started, looked.report, folder),
-        )
+      if (!(looked instanceof ModelgateError)) {
+        const fetch = (folder: TaskFolder) => fetchResult(worker, delivery, started, looked.report, folder)
+        return await inFolder(worker, delivery, fetch)
       }
+      await tellError(worker, job, message, looked)
+      return over
     },
   }
 }
@@ -105,14 +104,14 @@ async function lookUpOnce(worker: Worker, memory: Memory, elapsedMs: number): Pr
   }
 }
 
-/** Fetches what a job has made, or finds out how it failed. @returns whether its files stay here */
+/** Fetches what a job has made, or finds out how it failed. */
 async function fetchResult(
   worker: Worker,
-  { job, token, message, state }: Delivery,
+  { job, message, state }: Delivery,
   { id, kind }: RemoteJob,
   report: JobReport,
   folder: TaskFolder,
-): Promise<boolean> {
+): Promise<Handled> {
   const call = executeCall(worker, folder.path)
   const task = {
     ...taskOf(message, {}),
@@ -127,15 +126,15 @@ async function fetchResult(
     onProgress() {},
   }
   try {
-    return !(await handIn(worker, job, message, await fetchJob(call, task, { id, kind }, report)))
+    return await handIn(worker, job, message, await fetchJob(call, task, { id, kind }, report))
   } catch (thrown) {
     const error = asModelgateError(thrown, false)
     await keepWhatCame(worker, folder, `${message.key}.${state.attempt}`)
     if (isOfWorker(error) && error.exit !== 'bug') {
       worker.stop.end(error)
-      return await later(worker, job, token, 0)
+      return again(0)
     }
     await tellError(worker, job, message, error)
-    return false
+    return over
   }
 }

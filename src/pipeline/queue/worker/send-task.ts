@@ -1,4 +1,3 @@
-import { DelayedError, RateLimitError } from 'bullmq'
 import { asModelgateError, billedOf, ModelgateError } from '../../../errors.ts'
 import { waitBefore } from '../../../gateway/retry.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
@@ -7,13 +6,14 @@ import type { Task, TaskRequest } from '../../execute/task.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import { isRateLimit } from '../../schedule/attempt-error.ts'
 import { decodeTask, placeRequest, taskOf, type TaskMessage } from '../message.ts'
+import { errorOutcome } from '../outcome.ts'
 import { patiently } from '../patiently.ts'
-import { stateOf, withdrawn, type TaskJob, type TaskState } from '../queue-server.ts'
-import { executeCall, inFolder, isOfWorker, later } from './delivery.ts'
+import { stateOf, withdrawn, type Handled, type TaskJob, type TaskState } from '../queue-server.ts'
+import { executeCall, inFolder, isOfWorker } from './delivery.ts'
 import { handIn, showError, tellError, told, writeState } from './hand-in.ts'
 import { createLookUps, type LookUps } from './look-up.ts'
 import { keepWhatCame, type TaskFolder } from './unfinished.ts'
-import type { Delivery, Worker } from './worker-context.ts'
+import { again, leftHere, over, type Delivery, type Worker } from './worker-context.ts'
 
 /** Another delivery of the same task is in progress here: this one looks again after so many milliseconds. */
 const busyMs = 5_000
@@ -24,33 +24,33 @@ const firstPollS = 2
 const minRestMs = 100
 
 /**
- * Makes what takes the deliveries of a lane: each is one attempt to send a task, or one look-up of its remote job.
- * @returns resolves when the task is over, with who has won the attempt in its place, if nobody knows what became of it;
- * rejects with what BullMQ takes for "later"
+ * Makes what takes the deliveries of a lane: each is one attempt to send a task, or one look-up of its remote job. It never
+ * throws: what fails here is tried again later, here or elsewhere.
  */
 export function createDeliveryHandler(
   worker: Worker,
   lane: Lane,
-): (job: TaskJob, token: string) => Promise<string | undefined> {
+): (job: TaskJob, delivery: string) => Promise<Handled> {
   const { stop } = worker
   const atWork = new Set<string>()
   const lookUps = createLookUps(worker)
-  return async (job, token) => {
-    if (stop.closing.aborted) return await later(worker, job, token, 0)
-    if (atWork.has(job.id!)) return await later(worker, job, token, busyMs)
+  return async (job, id) => {
+    if (stop.closing.aborted) return again(0)
+    if (atWork.has(job.id!)) return again(busyMs)
     atWork.add(job.id!)
     try {
-      return await handle(worker, lookUps, lane, job, token)
+      return await handle(worker, lookUps, lane, job, id)
     } catch (thrown) {
-      if (thrown instanceof DelayedError || thrown instanceof RateLimitError) throw thrown
-      if (stop.closing.aborted) return await later(worker, job, token, 0)
+      if (stop.closing.aborted) return again(0)
       const error = asModelgateError(thrown, false)
+      // The run tells what it cannot read.
+      if (error.code === 'queue_damaged') return over
       if (error.code === 'queue_version') {
         worker.warn(error.message)
-        return await later(worker, job, token, refusedMs)
+        return again(refusedMs)
       }
       stop.end(error)
-      return await later(worker, job, token, 0)
+      return again(0)
     } finally {
       atWork.delete(job.id!)
     }
@@ -62,52 +62,42 @@ async function handle(
   lookUps: LookUps,
   lane: Lane,
   job: TaskJob,
-  token: string,
-): Promise<string | undefined> {
+  id: string,
+): Promise<Handled> {
   const state = stateOf(job)
   // Its worker has told, and died before it could end the delivery.
-  if (state.outcome !== null) return undefined
+  if (state.outcome !== null) return over
   let message: TaskMessage
   try {
     message = decodeTask(job.data.message)
   } catch (thrown) {
     const error = asModelgateError(thrown, false)
     if (error.code === 'queue_version') throw error
-    await writeState(worker, job, { ...state, outcome: { kind: 'error', error: { ...toldError(error) } } })
-    return undefined
+    await writeState(worker, job, { ...state, outcome: errorOutcome(error) })
+    return over
   }
-  const delivery: Delivery = { lane, job, token, message, state }
+  const delivery: Delivery = { id, lane, job, message, state }
   const { job: started } = state
-  if (started !== null) {
-    await lookUps.lookUp(delivery, started)
-    return undefined
-  }
+  if (started !== null) return await lookUps.lookUp(delivery, started)
   return await inFolder(worker, delivery, (folder) => send(worker, delivery, folder))
 }
 
-const toldError = ({ exit, code, message, facts: { billed } }: ModelgateError) => ({
-  exit,
-  code,
-  message,
-  facts: { billed },
-})
-
-/** Sends a task, or starts its remote job. @returns whether its files stay here, or who has won the attempt instead */
-async function send(worker: Worker, delivery: Delivery, folder: TaskFolder): Promise<boolean | string> {
-  const { lane, job, token, message, state } = delivery
+/** Sends a task, or starts its remote job. */
+async function send(worker: Worker, delivery: Delivery, folder: TaskFolder): Promise<Handled> {
+  const { lane, job, message, state } = delivery
   const { stop, listener } = worker
   const placed = await place(worker, message, folder)
   if (state.made === null) {
-    const winner = await winAttempt(worker, delivery)
-    if (winner !== undefined) return winner
+    const lost = await winAttempt(worker, delivery)
+    if (lost !== undefined) return lost
   }
   if (placed instanceof ModelgateError) {
     await tellError(worker, job, message, placed)
-    return false
+    return over
   }
   if (stop.closing.aborted) {
-    await giveBack(worker, delivery, state.refusals)
-    return await later(worker, job, token, 0)
+    if (state.made === null) await giveBack(worker, delivery, state.refusals)
+    return again(0)
   }
   listener.event({ type: 'task-start', ...told(message), attempt: state.refusals + 1 })
   const call = executeCall(worker, folder.path)
@@ -129,7 +119,7 @@ async function send(worker: Worker, delivery: Delivery, folder: TaskFolder): Pro
     onProgress() {},
   }
   try {
-    if (lane !== 'video') return !(await handIn(worker, job, message, await executeTask(call, task)))
+    if (lane !== 'video') return await handIn(worker, job, message, await executeTask(call, task))
     const started = await startJob(call, task)
     await forgetJob(call, started)
   } catch (thrown) {
@@ -137,7 +127,7 @@ async function send(worker: Worker, delivery: Delivery, folder: TaskFolder): Pro
   }
   // What has been started goes before what is new.
   await job.changePriority({ priority: 0 }).catch(() => {})
-  return await later(worker, job, token, (worker.shared.pollIntervalS ?? firstPollS) * 1000)
+  return again((worker.shared.pollIntervalS ?? firstPollS) * 1000)
 }
 
 /** Brings what the request is made of here. A disk of this machine that takes nothing ends the worker, not the task. */
@@ -161,24 +151,24 @@ async function place(
 /**
  * Wins the attempt to send the task. The intent is on the server's disk then. A worker that was frozen before may find that
  * the task has ended meanwhile, or that its mark is gone with the task: so it is looked at once more.
- * @returns undefined when it is to be sent; who has won it otherwise, or an empty text where there is nothing more to tell
+ * @returns undefined when it is to be sent
  */
 async function winAttempt(
   worker: Worker,
-  { lane, job, token, message, state: { attempt } }: Delivery,
-): Promise<string | undefined> {
+  { id, lane, job, message, state: { attempt } }: Delivery,
+): Promise<Handled | undefined> {
   const { name, server, stop, ask } = worker
-  const own = `${name} ${token}`
+  const own = `${name} ${id}`
   const winner = await ask(stop.lastWords, () => server.win(attempt, own))
-  if (winner === undefined || winner === withdrawn) return ''
-  if (winner !== own) return winner.split(' ')[0]!
+  if (winner === undefined || winner === withdrawn) return over
+  if (winner !== own) return { kind: 'over', wonBy: winner.split(' ')[0]! }
   const now = await ask(stop.lastWords, () => server.find(lane, job.id!))
-  if (now === undefined || stateOf(now).attempt !== attempt) return ''
+  if (now === undefined || stateOf(now).attempt !== attempt) return over
   if (now.finishedOn === undefined) return undefined
   // Whoever found the mark has told that nobody knows; the run may know better now.
   const text = 'Not sent: its worker stood still for too long.'
   await tellError(worker, job, message, new ModelgateError('later', 'worker_frozen', text, { billed: 'no' }))
-  return ''
+  return over
 }
 
 /** Nothing was created: the task is another attempt from now on, which anybody may win. */
@@ -187,26 +177,25 @@ async function giveBack(worker: Worker, { job, state }: Delivery, refusals: numb
   await worker.server.removeMark(state.attempt).catch(() => {})
 }
 
-/** @returns whether the files stay here, for the next process */
+/** What an error makes of the task. */
 async function fail(
   worker: Worker,
   delivery: Delivery,
   folder: TaskFolder,
   thrown: ModelgateError,
   now: TaskState,
-): Promise<boolean> {
-  const { lane, job, token, message, state } = delivery
-  const { context, server, stop } = worker
+): Promise<Handled> {
+  const { job, message, state } = delivery
+  const { context, stop } = worker
   // The id, or the addresses, could not be written down: they are on record in the folder of this process.
-  if (stop.lastWords.aborted) return true
+  if (stop.lastWords.aborted) return leftHere
   const isFree = billedOf(thrown) === 'no' && now.made === null && now.job === null
   if (isFree && isRateLimit(thrown)) {
     const waitS = waitBefore(state.refusals, thrown.facts.retryAfterS, context.clock.random())
     const restMs = Math.max(minRestMs, waitS * 1000)
     await giveBack(worker, delivery, state.refusals + 1)
     showError(worker, message, thrown, 'again', restMs)
-    await worker.ask(stop.lastWords, () => server.lane(lane).rateLimit(restMs))
-    throw new RateLimitError()
+    return { kind: 'rest', ms: restMs }
   }
   await keepWhatCame(worker, folder, `${message.key}.${state.attempt}`)
   const isOwn = isOfWorker(thrown)
@@ -214,10 +203,10 @@ async function fail(
   if (isOwn && thrown.exit !== 'bug' && (isFree || now.made !== null)) {
     if (isFree) await giveBack(worker, delivery, state.refusals)
     showError(worker, message, thrown, 'returned', 0)
-    return await later(worker, job, token, 0)
+    return again(0)
   }
   // What it says of this worker is nothing that the run could mend.
   const error = isOwn && !isFree ? thrown.amend({ exit: 'unknown' }) : thrown
   await tellError(worker, job, message, error)
-  return false
+  return over
 }

@@ -13,7 +13,7 @@ import { readStateFile } from '../../state-folder.ts'
 import { decodeTask, taskOf } from '../message.ts'
 import { stateOf, type TaskJob } from '../queue-server.ts'
 import { handIn, writeState } from './hand-in.ts'
-import type { Worker } from './worker-context.ts'
+import { leftHere, type Worker } from './worker-context.ts'
 
 /** The folder of one task. */
 export interface TaskFolder {
@@ -125,7 +125,7 @@ export async function recordLeftovers(worker: Worker, path: string): Promise<voi
       const started = jobs.get(message.idempotency_key)
       if (left !== undefined) {
         const result = { ...left.result, job_id: left.result.job_id ?? state.job?.id ?? null }
-        isLeft = !(await handIn(worker, job, message, { ...left, result })) || isLeft
+        isLeft = (await handIn(worker, job, message, { ...left, result })) === leftHere || isLeft
       } else if (started !== undefined && state.job === null) {
         const since = context.clock.now()
         await writeState(worker, job, { ...state, job: { ...started, since } })

@@ -5,7 +5,7 @@ import type { ExecuteCall } from '../../execute/task-run.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import type { SharedStore } from '../../store/shared-store.ts'
 import type { TaskMessage } from '../message.ts'
-import type { QueueServer, TaskJob, TaskState } from '../queue-server.ts'
+import type { Handled, QueueServer, TaskJob, TaskState } from '../queue-server.ts'
 import type { WorkerStop } from './worker-stop.ts'
 
 /** At most so many requests in a window of that length. */
@@ -57,10 +57,15 @@ export interface Worker extends WorkerCall {
 
 /** One delivery of a task, in the hands of this worker. */
 export interface Delivery {
+  /** Unique. */
+  readonly id: string
   readonly lane: Lane
   readonly job: TaskJob
-  /** Of its lock. */
-  readonly token: string
   readonly message: TaskMessage
   readonly state: TaskState
 }
+
+export const over: Handled = { kind: 'over' }
+export const again = (inMs: number): Handled => ({ kind: 'again', inMs })
+/** Its files stay here, for the next process, which has a minute to tell of them. */
+export const leftHere: Handled = { kind: 'again', inMs: 60_000 }

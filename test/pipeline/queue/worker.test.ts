@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest'
+import { systemClock, type Clock } from '../../../src/context.ts'
+import { Interrupted } from '../../../src/errors.ts'
+import { decodeTask } from '../../../src/pipeline/queue/message.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { filesField, instanceOf, textField } from '../../support/pipeline-task.ts'
+import { runningSandbox, until } from '../../support/running-sandbox.ts'
+import { memoryWorkers } from './memory-workers.ts'
+
+/** Real time, but for waits, which take a hundredth of it. */
+const clock: Clock = {
+  ...systemClock,
+  monotonic: () => systemClock.monotonic() * 100,
+  timer: (ms, callback, label) =>
+    systemClock.timer(label !== 'sleep' ? ms : Math.min(ms, Math.max(5, ms / 100)), callback, label),
+}
+
+const text = (id = 'text') =>
+  instanceOf({ id, command: 'generate', fields: { prompt: textField(`Say ${id}`) }, output: `${id}.txt` })
+const video = (id = 'video') =>
+  instanceOf({ id, command: 'video generate', fields: { prompt: textField(`A ${id}`) }, output: `${id}.mp4` })
+const refusing = (endpoint: 'generate-content' | 'operation-lookup', status: number, times = 1_000) =>
+  runningSandbox({ faults: [{ endpoint, action: 'status', status, times }] })
+
+test('a worker whose key is refused gives the task back, and ends with 3', async () => {
+  const bench = await memoryWorkers(clock)
+  const id = await bench.submit(text())
+  const { attempt } = bench.stateOf(id)
+  const worker = bench.work((await refusing('generate-content', 401)).url)
+  expect(await worker.ended).toMatchObject({ exit: 'key' })
+  expect(worker.outcomes()).toEqual(['returned'])
+  // Anybody may win it now.
+  expect(bench.stateOf(id).attempt).not.toBe(attempt)
+  const { url, created } = await runningSandbox()
+  bench.work(url)
+  await until(() => bench.isOver(id))
+  expect([bench.stateOf(id).outcome?.kind, created()]).toEqual(['result', 1])
+})
+
+test('a worker that reaches a limit of its own ends with 15, and others do the rest', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, created } = await runningSandbox()
+  const ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => bench.submit(text(name))))
+  const limited = bench.work(url, { places: { text: 1, image: 1, video: 1 } }, { maxCreates: 2 })
+  expect(await limited.ended).toMatchObject({ exit: 'limit' })
+  expect(ids.filter((id) => bench.isOver(id))).toHaveLength(2)
+  bench.work(url)
+  await until(() => ids.every((id) => bench.isOver(id)))
+  expect(created()).toBe(5)
+})
+
+test('a refusal with 429 makes the task another attempt, and rests the lane', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, created } = await refusing('generate-content', 429, 2)
+  const id = await bench.submit(text())
+  const worker = bench.work(url)
+  await until(() => bench.isOver(id))
+  expect([worker.outcomes(), bench.stateOf(id).refusals, created()]).toEqual([
+    ['again', 'again', 'done'],
+    2,
+    1,
+  ])
+})
+
+test('a failure is told, with whether it may be sent again, and nothing is sent again here', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, requests } = await refusing('generate-content', 503)
+  const id = await bench.submit(text())
+  bench.work(url)
+  await until(() => bench.isOver(id))
+  expect(bench.stateOf(id).outcome).toMatchObject({
+    kind: 'error',
+    error: { exit: 'later', facts: { httpStatus: 503, billed: 'no' } },
+  })
+  expect(requests()).toHaveLength(1)
+})
+
+test('who finds the mark of another sends nothing', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, requests } = await runningSandbox()
+  const id = await bench.submit(text())
+  await bench.queue.win(bench.stateOf(id).attempt, 'another')
+  bench.work(url)
+  await until(() => bench.isOver(id))
+  expect([bench.stateOf(id).outcome, requests()]).toEqual([null, []])
+})
+
+test('waiting for videos holds no worker: one place, ten jobs at a time', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, created } = await runningSandbox()
+  const ids = await Promise.all(Array.from({ length: 10 }, (_, at) => bench.submit(video(`v${at}`))))
+  let most = 0
+  bench.work(url, { places: { text: 1, image: 1, video: 1 } })
+  await until(() => {
+    const started = ids.filter((id) => bench.stateOf(id).job !== null && !bench.isOver(id))
+    most = Math.max(most, started.length)
+    return ids.every((id) => bench.isOver(id))
+  })
+  // A worker that waited would have one at a time.
+  expect([most > 1, created()]).toEqual([true, 10])
+})
+
+test('a look-up that fails for a while is repeated, and the job is not started again', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, created } = await refusing('operation-lookup', 503, 2)
+  const id = await bench.submit(video())
+  bench.work(url)
+  await until(() => bench.isOver(id))
+  expect([bench.stateOf(id).outcome?.kind, created()]).toEqual(['result', 1])
+})
+
+test('a look-up that meets a bug ends its task, and costs nothing more', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, created } = await runningSandbox()
+  const id = await bench.submit(video())
+  const beforeSend = async (kind: string) => {
+    if (kind === 'read') throw new TypeError('x is undefined')
+  }
+  bench.work(url, {}, { gateway: { beforeSend } })
+  await until(() => bench.isOver(id))
+  expect(bench.stateOf(id)).toMatchObject({ job: { kind: 'operation' }, outcome: { error: { exit: 'bug' } } })
+  expect(created()).toBe(1)
+})
+
+test('inputs that are not in the store end their task, and nothing is sent', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, requests } = await runningSandbox()
+  bench.write('cup.png', pngBytes({ width: 64, height: 64 }))
+  const fields = { image: filesField('cup.png'), prompt: textField('Red') }
+  const id = await bench.submit(instanceOf({ command: 'image edit', fields, output: 'red.png' }))
+  bench.work(url, {}, { store: { ...bench.store, fetch: async () => false } })
+  await until(() => bench.isOver(id))
+  expect(bench.stateOf(id).outcome).toMatchObject({ error: { code: 'store_input_missing', exit: 'usage' } })
+  expect([requests(), bench.left().length]).toEqual([[], 2])
+})
+
+test('a message of another version is left for another worker, and a damaged one fails', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, requests } = await runningSandbox()
+  const [other, damaged] = [await bench.submit(text('other')), await bench.submit(text('damaged'))]
+  bench.change(other, (message) => ({ ...message, version: 99 }))
+  bench.change(damaged, (message) => ({ ...message, count: 'many' }))
+  const worker = bench.work(url)
+  await until(() => bench.isOver(damaged) && worker.warnings().length > 0)
+  expect(worker.warnings()[0]).toContain('version 99')
+  expect(bench.stateOf(damaged).outcome).toMatchObject({ error: { code: 'queue_message' } })
+  expect([bench.stateOf(other).outcome, requests()]).toEqual([null, []])
+})
+
+test('a signal lets what is in flight end, and gives back what waits', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, created } = await runningSandbox()
+  const ids = await Promise.all(['a', 'b', 'c'].map((name) => bench.submit(text(name))))
+  const sent = Promise.withResolvers<void>()
+  const gateway = { onSend: () => sent.resolve() }
+  const worker = bench.work(url, { graceS: 600, places: { text: 1, image: 1, video: 1 } }, { gateway })
+  await sent.promise
+  worker.abort(new Interrupted('interrupt'))
+  expect(await worker.ended).toMatchObject({ exit: 'interrupt' })
+  const done = ids.filter((id) => bench.stateOf(id).outcome !== null)
+  expect([done.length > 0, created()]).toEqual([true, done.length])
+  expect(ids.filter((id) => bench.isOver(id))).toEqual(done)
+})
+
+test('it ends by itself when nothing is left', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url } = await runningSandbox()
+  const ids = [await bench.submit(text()), await bench.submit(video())]
+  expect(await bench.work(url, { untilEmpty: true }).ended).toBe(undefined)
+  expect(ids.map((id) => bench.stateOf(id).outcome?.kind)).toEqual(['result', 'result'])
+  expect(decodeTask(bench.queue.jobs.get(ids[0]!)!.data.message)).toMatchObject({
+    instance: 'text',
+    count: 1,
+  })
+})
