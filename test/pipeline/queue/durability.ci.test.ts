@@ -1,20 +1,29 @@
-import { Redis } from 'ioredis'
-import { Client } from 'pg'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { ModelgateError } from '../../../src/errors.ts'
-import { openDocuments } from '../../../src/pipeline/queue/open-documents.ts'
+import { QueueServer } from '../../../src/pipeline/queue/queue-server.ts'
 import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
-import { forTest, hasPostgres, hasRedis, startPostgres, startRedis } from '../../support/queue-servers.ts'
-import { bulk, redisProxy, type Answer } from '../../support/redis-proxy.ts'
+import {
+  forTest,
+  hasPostgres,
+  hasRedis,
+  queueServers,
+  startPostgres,
+  startRedis,
+} from '../../support/queue-servers.ts'
+import { redisProxy, type Answer } from '../../support/redis-proxy.ts'
 
 const loss = 'so that a crash may lose what has been sent and paid for.'
+
+const gateway = new URL('http://gateway')
+const open = (url: string) =>
+  QueueServer.open(readQueueUrl(url), { isSandbox: false, gateway, clock: systemClock, connections: 2 })
 
 async function refusal(
   url: string,
 ): Promise<Pick<ModelgateError, 'exitCode' | 'code' | 'message'> & { hint: unknown }> {
-  const error: unknown = await openDocuments(readQueueUrl(url), 'modelgate', systemClock).then(
-    (store) => store.close(),
+  const error: unknown = await open(url).then(
+    (server) => server.close(),
     (error: unknown) => error,
   )
   if (!(error instanceof ModelgateError)) throw new Error('not refused', { cause: error })
@@ -41,41 +50,12 @@ describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
 
   test('a server that answers commits before they are on the disk does not do so here', async () => {
     const { url } = await forTest(startPostgres({ synchronous_commit: 'off' }))
-    const store = await openDocuments(readQueueUrl(url), 'modelgate', systemClock)
-    expect(store.identity).toMatch(/^[\da-f-]{36}$/)
-    await store.close()
+    const server = await open(url)
+    expect(server.identity).toMatch(/^[0-9a-f]{32}$/)
+    await server.close()
     expect(await refusal(`${url}?options=-c%20default_transaction_read_only%3Don`)).toMatchObject({
       exitCode: 2,
     })
-  })
-
-  test('what nobody needs any more is absent after a week, and stays when it is written again', async () => {
-    const { url } = await forTest(startPostgres())
-    const store = await openDocuments(readQueueUrl(url), 'modelgate', systemClock)
-    const client = new Client(url)
-    await client.connect()
-    const minutesLeft = async () => {
-      const { rows } = await client.query<{ minutes: string | null }>(
-        'SELECT ceil(extract(epoch FROM expires_at - clock_timestamp()) / 60) AS minutes FROM modelgate.documents',
-      )
-      return rows[0]!.minutes
-    }
-    const write = (expiring: readonly string[]) =>
-      store.transact(['a'], (documents) => ({
-        documents: new Map([['a', {}]]),
-        expiring,
-        result: documents.has('a'),
-      }))
-    expect(await write(['a'])).toBe(false)
-    expect(Number(await minutesLeft())).toBe(7 * 24 * 60)
-    expect(await write([])).toBe(true)
-    expect(await minutesLeft()).toBe(null)
-    await client.query('UPDATE modelgate.documents SET expires_at = clock_timestamp()')
-    expect(await store.read(['a'])).toEqual(new Map())
-    expect(await write([])).toBe(false)
-    expect(await store.read(['a'])).toEqual(new Map([['a', {}]]))
-    await client.end()
-    await store.close()
   })
 
   test('a user or a database that is not there is wrong usage', async () => {
@@ -96,10 +76,6 @@ describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
 })
 
 describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
-  const always =
-    'Set appendfsync always and no-appendfsync-on-rewrite no in its configuration, or use Redis 7.2 or newer, or Valkey.'
-
-  // Debian's is 7.0: older than WAITAOF.
   test.each([
     [
       { appendonly: 'no' },
@@ -107,8 +83,16 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
       'Set appendonly yes and appendfsync always in its configuration.',
     ],
     [{ appendfsync: 'no' }, `appendfsync is no, ${loss}`, 'Set appendfsync always in its configuration.'],
-    [{ appendfsync: 'everysec' }, `appendfsync is everysec, ${loss}`, always],
-    [{ 'no-appendfsync-on-rewrite': 'yes' }, `no-appendfsync-on-rewrite is yes, ${loss}`, always],
+    [
+      { appendfsync: 'everysec' },
+      `appendfsync is everysec, ${loss}`,
+      'Set appendfsync always in its configuration.',
+    ],
+    [
+      { 'no-appendfsync-on-rewrite': 'yes' },
+      `no-appendfsync-on-rewrite is yes, ${loss}`,
+      'Set no-appendfsync-on-rewrite no in its configuration.',
+    ],
     [
       { 'maxmemory-policy': 'allkeys-lru' },
       'its maxmemory-policy is allkeys-lru, so that it may forget what has been sent and paid for.',
@@ -151,66 +135,9 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
     })
   })
 
-  /** A server that seems to be newer. `synced` is what WAITAOF answers. */
-  const newer =
-    (synced: () => string): Answer =>
-    ([name, what, setting]) => {
-      if (/^info$/i.test(name!)) {
-        return bulk(
-          'redis_version:7.2.4\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n',
-        )
-      }
-      if (/^config$/i.test(name!) && what === 'GET' && setting === 'appendfsync') {
-        return `*2\r\n${bulk('appendfsync')}${bulk('everysec')}`
-      }
-      return name === 'WAITAOF' ? synced() : undefined
-    }
-
-  test('a newer one need not be on the disk at once: each write waits until WAITAOF says so', async () => {
-    const { url } = await forTest(startRedis())
-    let reply = '*2\r\n:1\r\n:0\r\n'
-    let asked = 0
-    const port = await redisProxy(
-      url,
-      newer(() => (asked++, reply)),
-    )
-    const store = await openDocuments(readQueueUrl(`redis://127.0.0.1:${port}`), 'modelgate', systemClock)
-    expect(asked).toBe(1)
-    const write = () => store.transact(['a'], () => ({ documents: new Map([['a', {}]]), result: 'written' }))
-    expect(await write()).toBe('written')
-    expect(asked).toBe(2)
-    reply = '*2\r\n:0\r\n:0\r\n'
-    await expect(write()).rejects.toMatchObject({
-      code: 'queue_unreachable',
-      message: `The queue at redis://127.0.0.1:${port} cannot be reached: it does not write to its disk.`,
-    })
-    reply = '-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'
-    await expect(write()).rejects.toMatchObject({ code: 'queue_unreachable' })
-    await store.close()
-  })
-
-  test('one that only looks newer is refused', async () => {
-    const { url } = await forTest(startRedis())
-    const port = await redisProxy(
-      url,
-      newer(() => "-ERR unknown command 'WAITAOF'\r\n"),
-    )
-    expect(await refusal(`redis://127.0.0.1:${port}`)).toEqual({
-      exitCode: 2,
-      code: 'queue_unsafe',
-      message:
-        'The queue at redis://127.0.0.1 cannot be used: WAITAOF does not report that a write is on its disk.',
-      hint: 'Set appendonly yes and appendfsync always in its configuration, and allow WAITAOF to its user.',
-    })
-  })
-
-  test('a newer host that forbids CONFIG is asked by INFO and WAITAOF; an older one is refused', async () => {
+  test('one that does not tell its settings is refused', async () => {
     const { url } = await forTest(startRedis())
     const forbidden: Answer = ([name]) => (/^config$/i.test(name!) ? '-NOPERM no permissions\r\n' : undefined)
-    const asNewer = newer(() => '*2\r\n:1\r\n:0\r\n')
-    const port = await redisProxy(url, (command) => forbidden(command) ?? asNewer(command))
-    const store = await openDocuments(readQueueUrl(`redis://127.0.0.1:${port}`), 'modelgate', systemClock)
-    await store.close()
     expect(await refusal(`redis://127.0.0.1:${await redisProxy(url, forbidden)}`)).toEqual({
       exitCode: 2,
       code: 'queue_unsafe',
@@ -218,18 +145,43 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
       hint: 'Allow the commands INFO and CONFIG GET to its user.',
     })
   })
+})
 
-  test('what nobody needs any more goes after a week, and stays when it is written again', async () => {
-    const { url } = await forTest(startRedis())
-    const store = await openDocuments(readQueueUrl(url), 'modelgate', systemClock)
-    const redis = new Redis(url)
-    const write = (expiring: readonly string[]) =>
-      store.transact(['a'], () => ({ documents: new Map([['a', {}]]), expiring, result: undefined }))
-    await write(['a'])
-    expect(Math.ceil((await redis.pttl('{modelgate}:d:a')) / 60_000)).toBe(7 * 24 * 60)
-    await write([])
-    expect(await redis.pttl('{modelgate}:d:a')).toBe(-1)
-    redis.disconnect()
-    await store.close()
+describe.each(queueServers)('$name', ({ isThere, needs, start }) => {
+  beforeEach(({ skip }) => skip(!isThere, `needs ${needs}`))
+
+  test('all who start at once find one identity, which a restart keeps and the loss of the data does not', async () => {
+    const server = await forTest(start())
+    const identities = async (count: number) => {
+      const all = await Promise.all(Array.from({ length: count }, () => open(server.url)))
+      await Promise.all(all.map((one) => one.close()))
+      return [...new Set(all.map(({ identity }) => identity))]
+    }
+    const [first, ...others] = await identities(5)
+    expect(others).toEqual([])
+    await server.kill()
+    await server.start()
+    expect(await identities(1)).toEqual([first])
+    await server.wipe()
+    expect(await identities(1)).not.toEqual([first])
+  })
+
+  test('of many who want to win an attempt, one does, and all read who', async () => {
+    const server = await forTest(start())
+    const all = await Promise.all([1, 2, 3, 4].map(() => open(server.url)))
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const winners = await Promise.all(all.map((one, at) => one.win(`a${attempt}`, `worker ${at}`)))
+      expect(new Set(winners).size).toBe(1)
+    }
+    await Promise.all(all.map((one) => one.close()))
+  })
+
+  test('a server that is away is named without its password', async () => {
+    const server = await forTest(start())
+    const url = server.url.replace('//', '//user:hidden@').replace('postgres@', '')
+    await server.stop()
+    const error = await refusal(url)
+    expect(error).toMatchObject({ exitCode: 6, code: 'queue_unreachable' })
+    expect(error.message).not.toContain('hidden')
   })
 })

@@ -1,0 +1,351 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { UsageError } from '../../../src/errors.ts'
+import { buildRequest } from '../../../src/pipeline/execute/task-body.ts'
+import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
+import type { Task, UpstreamResult } from '../../../src/pipeline/execute/task.ts'
+import type { Manifest } from '../../../src/pipeline/manifest/manifest.ts'
+import { decodeTask, encodeTask, placeRequest, taskOf } from '../../../src/pipeline/queue/message.ts'
+import { openFolderStore } from '../../../src/pipeline/store/folder-store.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { localServer } from '../../support/local-server.ts'
+import { taskBench } from '../../support/pipeline-task.ts'
+import { json } from '../../support/server-replies.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { maskPng } from '../../support/test-images.ts'
+import { mp4Bytes } from '../../support/video-bytes.ts'
+import { read } from '../manifest/manifest-files.ts'
+import { runs } from '../../support/sample.ts'
+
+const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
+
+const logo = pngBytes({ width: 3 })
+
+const manifestText = `version: 1
+defaults:
+  image create: { model: some-image-model }
+  image edit: { model: some-image-model }
+  video generate: { model: some-video-model }
+jobs:
+  name: { respond: { model: m, input: "A name" }, out: name.txt }
+  hero: { image create: { prompt: { file: prompts/hero.md }, n: 2, size: 1024x1024 }, out: "hero-{index}.png" }
+  answer:
+    generate:
+      model: some/text-model
+      system: Be short
+      prompt: "What is this?\\n\\tSay it."
+      attach: [notes/windows.txt, "pictures/Ansicht 1 (ü).png", "@hero"]
+      temperature: 0.5
+      generation_config: { topK: 3, 10: late, 2: early }
+      schema: schemas/answer.json
+    out: answer.json
+  poem:
+    each: [{ id: "1", word: sea }]
+    respond: { input: { file: "@name" }, attach: [logo.png, notes/windows.txt], verbosity: low, schema: schemas/answer.json, metadata: { b: "\${word}", a: "2" } }
+    out: poem-\${id}.json
+  listed: { respond: { model: m, input: [{ role: user, content: Hello }] }, out: listed.txt }
+  banner:
+    image edit: { prompt: { file: "@name" }, image: ["pictures/Ansicht 1 (ü).png", "@hero", logo.png, pictures/last.png, other/picture.png], mask: masks/left.png, size: auto }
+    out: banner.png
+  teaser:
+    video generate: { prompt: It opens, image: logo.png, last_frame: pictures/last.png, reference: [pictures/last.png=style, other/picture.png], duration_seconds: 4 }
+    out: teaser.mp4
+  longer: { video generate: { prompt: On, video: clips/first.mp4 }, out: longer.mp4 }
+  night: { video remix: { model: m, prompt: Night, source: video_7 }, out: night.mp4 }
+  day: { video remix: { model: m, prompt: Day, source: "@night" }, out: day.mp4 }
+`
+
+const projectFiles = {
+  'logo.png': logo,
+  'prompts/hero.md': '\ufeffA harbour\r\nat dawn\r\n',
+  'notes/windows.txt': '\ufeffOne\r\nTwo\r\n',
+  'pictures/Ansicht 1 (ü).png': pngBytes({ width: 8, height: 8 }),
+  'pictures/last.png': pngBytes({ width: 6 }),
+  // The same bytes under another name.
+  'other/picture.png': pngBytes({ width: 6 }),
+  'clips/first.mp4': mp4Bytes({}, Buffer.alloc(1000, 7)),
+  'schemas/answer.json': JSON.stringify({
+    type: 'object',
+    properties: { zebra: { type: 'string' }, ant: { type: 'string' }, 1: { type: 'string' } },
+    required: ['zebra', 'ant', '1'],
+    additionalProperties: false,
+  }),
+}
+
+interface Bench {
+  readonly manifest: Manifest
+  readonly upstream: ReadonlyMap<string, UpstreamResult>
+}
+
+/** The project, and what its references stand for: blobs, and a text whose line breaks a checkout has changed. */
+async function project(): Promise<Bench> {
+  const mask = await maskPng(8)
+  const manifest = await read(manifestText, { ...projectFiles, 'masks/left.png': mask })
+  const blobs = temporaryFolder()
+  const one = pngBytes({ width: 8 })
+  const two = pngBytes({ width: 9 })
+  writeFiles(blobs, { [digestOf(one)]: one, '2-hero.png': two, 'name.txt': 'A title\r\nin two lines\r\n' })
+  const blob = (name: string, media_type: string) => ({
+    path: join(blobs, name),
+    sha256: digestOf(name),
+    media_type,
+  })
+  const upstream = new Map<string, UpstreamResult>([
+    ['@hero', { files: [blob(digestOf(one), 'image/png'), blob('2-hero.png', 'image/png')], jobId: null }],
+    ['@name', { files: [blob('name.txt', 'text/plain')], jobId: null }],
+    ['@night', { files: [], jobId: 'video_9' }],
+  ])
+  return { manifest, upstream }
+}
+
+/** A store that all machines share. */
+async function sharedStore() {
+  const folder = temporaryFolder()
+  return {
+    folder,
+    store: await openFolderStore({ ...testContext({ cwd: folder }), clock: systemClock }, folder),
+  }
+}
+
+function localTask({ manifest, upstream }: Bench, id: string): Task {
+  const instance = manifest.instances.get(id)!
+  const { folder } = manifest.project
+  const bench = taskBench('http://127.0.0.1:1')
+  return bench.taskOf(instance, {
+    key: 'a'.repeat(64),
+    folder: join(temporaryFolder(), 'work'),
+    request: () => buildRequest(bench.context, instance, { folder, upstream }),
+  })
+}
+
+/** The message of a task, and what has been put into the store. */
+async function encode(bench: Bench, id: string, share?: Awaited<ReturnType<typeof sharedStore>>) {
+  const { store } = share ?? (await sharedStore())
+  const files: string[] = []
+  const message = await encodeTask(localTask(bench, id), {
+    run: 'a-run',
+    folder: bench.manifest.project.folder,
+    async put(path, sha256) {
+      files.push(sha256)
+      await store.put(path, sha256)
+    },
+  })
+  return { message, files }
+}
+
+/** The request that a task sends, which the gateway refuses. */
+async function sentBy(task: Pick<Task, 'instance' | 'key' | 'creation' | 'request'>, folder: string) {
+  const server = await localServer([json({ error: { message: 'no' } }, { status: 400 })])
+  const bench = taskBench(server.url)
+  const shared = { ...bench.shared, project: { ...bench.project, folder } }
+  const own = {
+    ...bench.taskOf(task.instance as never, {}),
+    ...task,
+    folder: join(temporaryFolder(), 'work'),
+  }
+  await expect(executeTask(shared, own)).rejects.toMatchObject({ exit: 'rejected' })
+  const [{ line, headers, body, complete }] = server.requests as [(typeof server.requests)[number]]
+  expect(complete).toBe(true)
+  const boundary = /boundary=(\S+)/.exec(headers['content-type'] ?? '')?.[1] ?? '\0'
+  const { host: _, ...others } = headers
+  const plain = (text: string) => text.replaceAll(boundary, 'BOUNDARY')
+  return {
+    line,
+    headers: JSON.parse(plain(JSON.stringify(others))) as unknown,
+    body: plain(body.toString('latin1')),
+  }
+}
+
+const ids = ['name', 'hero', 'answer', 'poem[1]', 'listed', 'banner', 'teaser', 'longer', 'night', 'day']
+
+test.each(ids)('a worker sends byte for byte what a local run sends: %s', async (id) => {
+  const bench = await project()
+  const local = localTask(bench, id)
+  const share = await sharedStore()
+  const { message } = await encode(bench, id, share)
+  const read = decodeTask(JSON.stringify(message))
+  const folder = temporaryFolder()
+  const placed = await placeRequest(read, share.store, folder)
+  const task = { ...taskOf(read, placed.body), request: async () => placed }
+  expect(await sentBy(task, folder)).toEqual(await sentBy(local, bench.manifest.project.folder))
+  const { command, lane, model, count } = local.instance
+  expect(task.instance).toMatchObject({ id, command, lane, model, count })
+})
+
+test('the samples hold what they are there for', async () => {
+  const bench = await project()
+  const bodyOf = async (id: string) =>
+    (await sentBy(localTask(bench, id), bench.manifest.project.folder)).body
+  expect(await bodyOf('banner')).toMatch(
+    /filename="Ansicht 1 \(\xc3\xbc\)\.png"[^]*filename="[0-9a-f]{64}"[^]*filename="2-hero\.png"[^]*filename="logo\.png"[^]*name="mask"/,
+  )
+  expect(await bodyOf('answer')).toMatch(/zebra.*ant/)
+  expect(await bodyOf('answer')).toContain(Buffer.from('One\nTwo\n').toString('base64'))
+  expect(await bodyOf('poem[1]')).toContain('A title\\nin two lines')
+  expect(bench.manifest.instances.get('hero')!.count).toBe(2)
+})
+
+test('a message has neither media nor a path of the machine', async () => {
+  const bench = await project()
+  for (const id of ids) {
+    const text = JSON.stringify((await encode(bench, id)).message)
+    expect(text).not.toContain(bench.manifest.project.folder)
+    expect(text).not.toMatch(/[\w+/]{300}/)
+  }
+  expect((await encode(bench, 'longer')).files).toEqual([digestOf(projectFiles['clips/first.mp4'])])
+  expect((await encode(bench, 'banner')).files).toHaveLength(7)
+})
+
+test('a picture whose name is none elsewhere is refused', async () => {
+  const bench = await project()
+  for (const name of ['aux.png', 'a\\b.png', 'line\nbreak.png']) {
+    const path = join(bench.manifest.project.folder, name)
+    writeFileSync(path, pngBytes())
+    const task: Task = {
+      ...localTask(bench, 'banner'),
+      request: async () => ({ body: {}, images: [name], mask: null, source: null }),
+    }
+    const { folder } = bench.manifest.project
+    await expect(encodeTask(task, { run: 'r', folder, async put() {} })).rejects.toMatchObject({
+      code: 'input_name',
+      exitCode: 2,
+    })
+  }
+})
+
+test('inputs that the store has not, or has wrong, are named', async () => {
+  const { message } = await encode(await project(), 'banner')
+  const { folder, store } = await sharedStore()
+  const placing = () => placeRequest(decodeTask(JSON.stringify(message)), store, temporaryFolder())
+  await expect(placing()).rejects.toMatchObject({
+    code: 'store_input_missing',
+    exitCode: 10,
+    facts: { billed: 'no' },
+  })
+  await expect(placing()).rejects.toThrow(/^"Ansicht 1 \(ü\)\.png" is not in the store/)
+  const { sha256 } = message.images[0]!
+  mkdirSync(join(folder, sha256.slice(0, 2)))
+  writeFileSync(join(folder, sha256.slice(0, 2), sha256), 'planted')
+  await expect(placing()).rejects.toMatchObject({ code: 'store_input_missing' })
+})
+
+describe('what no run has written is refused', () => {
+  type Wire = Record<string, unknown> & {
+    body: Record<string, unknown>
+    images: { sha256: string; name: string }[]
+  }
+  const changes: Readonly<Record<string, (wire: Wire) => unknown>> = {
+    'no version': (wire) => delete wire['version'],
+    'an unknown command': (wire) => (wire['command'] = 'run'),
+    'a name of every object': (wire) => (wire['command'] = 'constructor'),
+    'more than there is': (wire) => (wire['lane'] = 'text'),
+    'no key of a request': (wire) => (wire['key'] = '../../x'),
+    'no count': (wire) => (wire['count'] = 0),
+    'a body that is none': (wire) => (wire['body'] = [] as never),
+    'a value that the contract refuses': (wire) => (wire.body['n'] = 99),
+    'a field that the command does not take': (wire) => (wire.body['size'] = 7),
+    'media by no digest': (wire) => (wire.body['url'] = { sha256: '../../etc/passwd', bytes: 1 }),
+    'a value too deep': (wire) =>
+      (wire.body['size'] = JSON.parse(`${'['.repeat(9_000)}${']'.repeat(9_000)}`)),
+    'a mask by its path': (wire) => (wire['mask'] = '/etc/passwd'),
+    'a digest that is none': (wire) => (wire.images[0]!.sha256 = '../../etc/passwd'),
+    ...Object.fromEntries(
+      ['../x.png', '..', '.', '', 'a/b', 'a\\b', 'C:\\x', '/etc/passwd', 'a\0b', 'a\nb', '\u009b2J', 'NUL']
+        .concat(['com1.png', 'x'.repeat(256), '\ud800'])
+        .map((name) => [
+          `a file called ${JSON.stringify(name)}`.slice(0, 60),
+          (wire: Wire) => (wire.images[0]!.name = name),
+        ]),
+    ),
+  }
+
+  test.each(Object.entries(changes))('%s', async (_, change) => {
+    const share = await sharedStore()
+    const { message } = await encode(await project(), 'banner', share)
+    const read = async (wire: unknown) =>
+      await placeRequest(decodeTask(JSON.stringify(wire)), share.store, temporaryFolder())
+    await read(message)
+    const wire = structuredClone(message) as unknown as Wire
+    change(wire)
+    const error = await read(wire).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(UsageError)
+    expect(error).toMatchObject({ code: 'queue_message', exitCode: 2 })
+    expect((error as Error).message.length).toBeLessThan(500)
+  })
+
+  test.each(['', 'null', '7', '"x"', '[]', '{}', '{', '{"version":2}'])('%j', (text) => {
+    expect(() => decodeTask(text)).toThrow(expect.objectContaining({ code: 'queue_message', exitCode: 2 }))
+  })
+
+  test('another version is for another worker', () => {
+    expect(() => decodeTask('{"version":3}')).toThrow(expect.objectContaining({ code: 'queue_version' }))
+  })
+})
+
+/** A value somewhere in a message is another one, or gone. */
+const mutation = fc.record({
+  at: fc.nat(),
+  by: fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.constant(undefined)),
+  deep: fc.integer({ min: 1, max: 6 }),
+})
+
+function mutated(
+  value: unknown,
+  { at, by, deep }: { readonly at: number; readonly by: unknown; readonly deep: number },
+): unknown {
+  if (typeof value !== 'object' || value === null || deep === 0) return by
+  const names = Object.keys(value)
+  if (names.length === 0) return by
+  const chosen = names[at % names.length]!
+  const inner = mutated((value as Record<string, unknown>)[chosen], {
+    at: Math.floor(at / names.length),
+    by,
+    deep: deep - 1,
+  })
+  if (Array.isArray(value))
+    return value.map((entry: unknown, index) => (String(index) === chosen ? inner : entry))
+  return { ...value, [chosen]: inner }
+}
+
+test('whatever the server holds, reading it gives a request with plain files or is refused', async () => {
+  const bench = await project()
+  const messages = await Promise.all(ids.map(async (id) => (await encode(bench, id)).message))
+  let taken = 0
+  const check = (value: unknown): boolean => {
+    try {
+      const { images, mask, key } = decodeTask(JSON.stringify(value) ?? '')
+      taken++
+      const files = mask === null ? images : [...images, mask]
+      const isPlain = files.every(
+        ({ name, sha256 }) => basename(name) === name && /^[0-9a-f]{64}$/.test(sha256),
+      )
+      return isPlain && /^[0-9a-f]{64}$/.test(key)
+    } catch (error) {
+      return error instanceof UsageError && /^queue_(?:message|version)$/.test(error.code)
+    }
+  }
+  fc.assert(fc.property(fc.jsonValue(), check), runs(300))
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...messages),
+      fc.array(mutation, { minLength: 1, maxLength: 3 }),
+      (message, changes) => check(changes.reduce<unknown>(mutated, message)),
+    ),
+    runs(1500),
+  )
+  // Else nothing was tried.
+  expect(taken).toBeGreaterThan(0)
+})
+
+test('inputs are placed below their folder only', async () => {
+  const share = await sharedStore()
+  const { message } = await encode(await project(), 'banner', share)
+  const folder = temporaryFolder()
+  await placeRequest(decodeTask(JSON.stringify(message)), share.store, folder)
+  expect(readdirSync(folder)).toEqual(['inputs'])
+})
