@@ -24,6 +24,11 @@ export function mayRepeat(error: unknown, isFollowUp: boolean): error is Modelga
   return shouldRetry === true || error.exit === 'later' || error.exit === 'notSent'
 }
 
+/** Whether a worker died over the request, or stood still for too long: as often as machines come and go. */
+export function isOfWorker(error: unknown): boolean {
+  return error instanceof ModelgateError && error.code.startsWith('worker_')
+}
+
 /** What an error says of the gateway. */
 export function answerIn(error: unknown): Answer {
   if (!(error instanceof ModelgateError) || otherServer.test(error.code)) return 'neither'

@@ -3,7 +3,7 @@ import { ModelgateError } from '../../errors.ts'
 import type { RunEvent } from '../../events/run-document.ts'
 import { waitBefore } from '../../gateway/retry.ts'
 import { lanes as laneNames, type Lane } from '../manifest/manifest.ts'
-import { answerIn, isRateLimit, mayRepeat } from './attempt-error.ts'
+import { answerIn, isOfWorker, isRateLimit, mayRepeat } from './attempt-error.ts'
 import { createCircuit } from './circuit.ts'
 import { createLaneRate, type LaneRate } from './lane-rate.ts'
 import { createTaskQueue, type QueueOrder, type TaskQueue } from './task-queue.ts'
@@ -123,14 +123,15 @@ export function createLanes(options: LanesOptions): Lanes {
       task.error = error
       lastError = error instanceof Error ? error.message : String(error)
       const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
-      const isKnown = circuit.end(request, answerIn(error), askedS)
+      const isKnown = circuit.end(request, answerIn(error), askedS) || isOfWorker(error)
       if (stopped !== undefined) task.reject(error)
       else if (!mayRepeat(error, task.order.isFollowUp)) task.reject(error)
       else if (isRateLimit(error)) {
         lane.rate.refuse(place, askedS)
         enqueue(task)
       }
-      // What was under way when an outage began is sent again when that is over; it was one failure, not one each.
+      // What was under way when an outage began is sent again when that is over; it was one failure, not one each. Workers
+      // that die say nothing of the gateway.
       else if (isKnown || used < allowed) {
         if (!isKnown) used++
         rest(task, error, askedS)
