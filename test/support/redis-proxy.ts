@@ -38,11 +38,6 @@ export async function redisProxy(url: string, answer: Answer): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Text as the protocol has it. */
-export function bulk(text: string): string {
-  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`
-}
-
 function onValues(socket: Socket, onValue: (bytes: Buffer) => void): void {
   let buffer = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {

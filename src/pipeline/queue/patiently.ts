@@ -40,4 +40,4 @@ function isPassing({ code, exit }: ModelgateError, withFiles: boolean): boolean 
   return exit === 'notSent' || exit === 'later' || (withFiles && exit === 'io')
 }
 
-const finalCodes: ReadonlySet<string> = new Set(['queue_lost', 'source_changed', 'store_input_missing'])
+const finalCodes: ReadonlySet<string> = new Set(['source_changed', 'store_input_missing'])

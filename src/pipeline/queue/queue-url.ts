@@ -76,19 +76,6 @@ export function unreachable(url: QueueUrl, reason: string): ModelgateError {
   )
 }
 
-/** The data that this process has begun with is gone: all that it knows of the queue is about other data. */
-export function queueLost(url: QueueUrl): ModelgateError {
-  return new ModelgateError(
-    'notSent',
-    'queue_lost',
-    `The queue at ${url.shown} has lost its data, or has been replaced.`,
-    {
-      phase: 'connect',
-      hint: 'Stop the workers and runs that use it, and start them again.',
-    },
-  )
-}
-
 /**
  * Why a client of the server failed, as a sentence without secrets. What was thrown must not be kept as a cause: clients
  * put commands and their arguments into their errors.

@@ -60,7 +60,8 @@ async function end(client: Redis): Promise<void> {
   client.disconnect()
 }
 
-function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMapping'> {
+/** How to connect, for `ioredis`. */
+export function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMapping'> {
   const { protocol, hostname, port, username, password, pathname } = new URL(href)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return {

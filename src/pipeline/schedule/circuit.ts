@@ -31,29 +31,9 @@ export interface Circuit {
   end(request: SentRequest, answer: Answer, askedS?: number): boolean
 }
 
-/** How the circuit stands, as plain data, so that processes can share it. Times in milliseconds, by the clock that is given. */
-export interface CircuitState {
-  isOpen: boolean
-  failures: number
-  outages: number
-  opensAt: number
-  /** Whether the probe is under way. */
-  isProbing: boolean
-}
-
-export function newCircuit(): CircuitState {
-  return { isOpen: false, failures: 0, outages: 0, opensAt: 0, isProbing: false }
-}
-
-/**
- * @param onChange called when it opens or closes
- * @param state is changed
- */
-export function createCircuit(
-  clock: Pick<Clock, 'monotonic'>,
-  onChange: (isOpen: boolean) => void,
-  state = newCircuit(),
-): Circuit {
+/** @param onChange called when it opens or closes */
+export function createCircuit(clock: Pick<Clock, 'monotonic'>, onChange: (isOpen: boolean) => void): Circuit {
+  const state = { isOpen: false, failures: 0, outages: 0, opensAt: 0, isProbing: false }
   const change = (next: boolean) => {
     state.isOpen = next
     state.failures = 0

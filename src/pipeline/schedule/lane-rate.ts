@@ -7,22 +7,6 @@ const cleanToGrow = 20
 /** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
 const minPauseMs = 100
 
-/** How a lane stands, as plain data, so that processes can share it. Times in milliseconds, by the clock that is given. */
-export interface LaneRateState {
-  concurrency: number
-  pausedUntil: number
-  /** How many requests have been sent. */
-  sent: number
-  /** Requests up to this number were sent before the lane slowed down: their 429s are of the same burst. */
-  lastOfBurst: number
-  bursts: number
-  clean: number
-}
-
-export function newLaneRate(concurrency: number): LaneRateState {
-  return { concurrency, pausedUntil: 0, sent: 0, lastOfBurst: 0, bursts: 0, clean: 0 }
-}
-
 /** How many requests of a lane may be under way, and from when on: it follows the gateway's 429s. */
 export interface LaneRate {
   /** How many at once; at least 1. */
@@ -36,22 +20,21 @@ export interface LaneRate {
   /**
    * The request was answered with a 429.
    * @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter
-   * @param inFlight how many were under way with it, where that is what halves: a lane that has no limit yet
    */
-  refuse(request: number, askedS: number | undefined, inFlight?: number): void
+  refuse(request: number, askedS: number | undefined): void
 }
 
 /**
  * @param configured the highest concurrency
  * @param onChange called when the concurrency changes or a pause begins
- * @param state is changed
  */
 export function createLaneRate(
   clock: Pick<Clock, 'monotonic' | 'random'>,
   configured: number,
   onChange: (reason: string) => void,
-  state = newLaneRate(configured),
 ): LaneRate {
+  // Requests up to `lastOfBurst` were sent before the lane slowed down: their 429s are of the same burst.
+  const state = { concurrency: configured, pausedUntil: 0, sent: 0, lastOfBurst: 0, bursts: 0, clean: 0 }
   return {
     get concurrency() {
       return state.concurrency
@@ -67,11 +50,11 @@ export function createLaneRate(
       state.concurrency++
       onChange(`${cleanToGrow} requests in a row went well`)
     },
-    refuse(request, askedS, inFlight = state.concurrency) {
+    refuse(request, askedS) {
       const now = clock.monotonic()
       const isNew = request > state.lastOfBurst
       if (isNew) {
-        state.concurrency = Math.max(1, Math.floor(Math.min(state.concurrency, inFlight) / 2))
+        state.concurrency = Math.max(1, Math.floor(state.concurrency / 2))
         state.lastOfBurst = state.sent
         state.bursts++
       }

@@ -89,7 +89,7 @@ export async function expectAllDone(scene: LoadScene): Promise<void> {
   expectNoKeyBelow(store, key)
 }
 
-export async function creationsOf(sandbox: LoadSandbox): Promise<readonly RequestRecord[]> {
+async function creationsOf(sandbox: LoadSandbox): Promise<readonly RequestRecord[]> {
   return (await sandbox.requests()).filter(({ created }) => created)
 }
 

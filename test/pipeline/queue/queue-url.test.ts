@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { redisOptions } from '../../../src/pipeline/queue/redis-connection.ts'
+import { redisOptions } from '../../../src/pipeline/queue/redis-server.ts'
 import { passwordsOf, readQueueUrl, reasonOf } from '../../../src/pipeline/queue/queue-url.ts'
 
 test.each([

@@ -13,7 +13,7 @@ import {
   writeRecord,
 } from '../../journal/owner-record.ts'
 import { namesIn } from '../../state-folder.ts'
-import { removeFolder } from './task-folder.ts'
+import { removeFolder } from './unfinished.ts'
 
 /** The folder of one worker, and what others have left. */
 export interface OwnFolder {
