@@ -737,7 +737,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--queue' = 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'
             '--store' = 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)'
             '--lanes' = 'how many requests at once, by kind (text=8,image=4,video=2); 0 takes none'
-            '--rate' = 'requests that all workers together may send: 20/s or 600/m'
+            '--rate' = 'requests of each lane that all workers together may send: 20/s or 600/m'
             '--until-empty' = 'stop when nothing is left to do'
             '--grace' = 'on Ctrl-C, how long to wait for requests under way (5)'
             '--version' = 'print the version'
