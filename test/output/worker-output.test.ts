@@ -32,7 +32,7 @@ test('a line for each request that has ended', async () => {
   const { out, err } = await shown()
   expect(out).toBe('')
   expect(err).toMatchInlineSnapshot(`
-    "worker host-1234-0a1b2c3d: redis://queue:6379, s3://bucket/assets: 8 text, 4 image, 20/s across all workers
+    "worker host-1234-0a1b2c3d: redis://queue:6379, s3://bucket/assets: 8 text, 4 image, 20/s of each lane across all workers
     photos[shoe]: failed: The gateway refused it.
     photos[shoe]: done, 1.2 MB, in 0:12
     photos[shoe]: again in 0:04: HTTP 503.

@@ -62,8 +62,9 @@ export function createLookUps(worker: Worker): LookUps {
       }
       remembered.delete(started.id)
       if (!(looked instanceof ModelgateError)) {
-        const fetch = (folder: TaskFolder) => fetchResult(worker, delivery, started, looked.report, folder)
-        return await inFolder(worker, delivery, fetch)
+        const fetchInto = (folder: TaskFolder) =>
+          fetchResult(worker, delivery, started, looked.report, folder)
+        return await inFolder(worker, delivery, fetchInto)
       }
       await tellError(worker, job, message, looked)
       return over
