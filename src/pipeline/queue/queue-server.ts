@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { DelayedError, Queue, RateLimitError, Worker, type Job } from 'bullmq'
+import * as v from 'valibot'
 import { randomHex, sleep, type Clock } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
-import { isObject } from '../../json.ts'
-import type { StartedJob } from '../execute/started-jobs.ts'
+import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
 import type { Backend } from './backend.ts'
 import type { Outcome } from './outcome.ts'
@@ -18,16 +18,41 @@ export interface TaskData {
   readonly state: string
 }
 
+const words = v.pipe(v.string(), v.maxLength(4096))
+const instant = v.pipe(v.number(), v.finite())
+
 /** What has become of a task. It is written by whoever has won the attempt to send it, and nobody else. */
-export interface TaskState {
-  /** The attempt to send it: another one each time it may be sent. */
-  readonly attempt: string
+const stateSchema = v.strictObject({
+  /** The attempt to send it: another one each time it may be sent. A folder of the worker is named after it. */
+  attempt: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /** How often the gateway has refused it with 429. */
-  readonly refusals: number
+  refusals: v.pipe(v.number(), v.integer(), v.minValue(0)),
   /** The remote job, and when it was started, in milliseconds since 1970. */
-  readonly job: (StartedJob & { readonly since: number }) | null
+  job: v.nullable(v.strictObject({ id: words, kind: v.picklist(['video', 'operation']), since: instant })),
+  /** Results that are at addresses, and are to be fetched. */
+  made: v.nullable(
+    v.strictObject({
+      origin: words,
+      expires_at: instant,
+      images: v.array(
+        v.strictObject({ index: v.pipe(v.number(), v.integer(), v.minValue(0)), url: v.string() }),
+      ),
+      model: v.nullable(words),
+      request_id: v.nullable(words),
+      usage: v.optional(v.unknown()),
+    }),
+  ),
+  /** How the attempt has ended; null while it is under way, and where nobody knows. Read by `resultFrom`. */
+  outcome: v.nullable(
+    v.variant('kind', [
+      v.looseObject({ kind: v.literal('result') }),
+      v.looseObject({ kind: v.literal('error'), error: v.record(v.string(), v.unknown()) }),
+    ]),
+  ),
+})
+
+export type TaskState = Omit<v.InferOutput<typeof stateSchema>, 'made' | 'outcome'> & {
   readonly made: MadeImages | null
-  /** How the attempt has ended; null while it is under way, and where nobody knows. */
   readonly outcome: Outcome | null
 }
 
@@ -154,12 +179,15 @@ export class QueueServer {
   receive(lane: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
     const inProgress = new Set<Promise<Handled>>()
     const work = async (job: TaskJob, token: string | undefined) => {
-      const handling = handle(job, token ?? '')
+      // A token is used again for another delivery.
+      const handling = handle(job, this.newId())
       inProgress.add(handling)
       const handled = await handling.finally(() => inProgress.delete(handling))
       if (handled.kind === 'over') return handled.wonBy ?? null
       if (handled.kind === 'rest') {
-        await this.lane(lane).rateLimit(handled.ms)
+        await this.lane(lane)
+          .rateLimit(handled.ms)
+          .catch(() => {})
         throw new RateLimitError()
       }
       // If its lock is lost, another worker has it by now.
@@ -279,10 +307,12 @@ export class QueueServer {
   }
 }
 
-/** @throws ModelgateError for what nobody has written who is of this version */
+/** @throws ModelgateError `queue_damaged` for what nobody has written who is of this version: the server may hold anything */
 export function stateOf(job: TaskJob): TaskState {
   try {
-    return JSON.parse(job.data.state) as TaskState
+    const value: unknown = JSON.parse(job.data.state)
+    if (isDeeperThan(value, maxJsonDepth)) throw new RangeError('It is nested too deeply.')
+    return v.parse(stateSchema, value) as TaskState
   } catch {
     throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
       phase: 'result',

@@ -11,7 +11,7 @@ import {
 interface StoredJob {
   readonly lane: Lane
   readonly id: string
-  data: TaskData
+  data: { message: string; state: string }
   finishedOn?: number | undefined
   /** When it may be delivered; undefined while a worker has it. */
   dueAt: number | undefined

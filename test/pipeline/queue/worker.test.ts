@@ -1,10 +1,13 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock, type Clock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { decodeTask } from '../../../src/pipeline/queue/message.ts'
+import { stateOf, type TaskJob } from '../../../src/pipeline/queue/queue-server.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { filesField, instanceOf, textField } from '../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../support/running-sandbox.ts'
+import { runs } from '../../support/sample.ts'
 import { memoryWorkers } from './memory-workers.ts'
 
 /** Real time, but for waits, which take a hundredth of it. */
@@ -145,6 +148,37 @@ test('a message of another version is left for another worker, and a damaged one
   expect(worker.warnings()[0]).toContain('version 99')
   expect(bench.stateOf(damaged).outcome).toMatchObject({ error: { code: 'queue_message' } })
   expect([bench.stateOf(other).outcome, requests()]).toEqual([null, []])
+})
+
+test('what nobody has written who is of this version is not read: it could name a folder', async () => {
+  const bench = await memoryWorkers(clock)
+  const { url, requests } = await runningSandbox()
+  const usual = bench.stateOf(await bench.submit(text()))
+  bench.queue.jobs.clear()
+  const spoilt = ['{', '7', '{}', '['.repeat(9_000)].concat(
+    [
+      { ...usual, attempt: '../../x' },
+      { ...usual, attempt: usual.attempt.slice(1) },
+      { ...usual, refusals: -1 },
+      { ...usual, job: { id: 7, kind: 'video', since: 0 } },
+      { ...usual, job: { id: 'a', kind: 'response', since: 0 } },
+      { ...usual, made: { origin: 'x', expires_at: 0, images: [{}], model: null, request_id: null } },
+      { ...usual, outcome: { kind: 'error', error: null } },
+      { ...usual, more: 1 },
+    ].map((state) => JSON.stringify(state)),
+  )
+  const ids = await Promise.all(spoilt.map((_, at) => bench.submit(text(`t${at}`))))
+  for (const [at, state] of spoilt.entries()) bench.queue.jobs.get(ids[at]!)!.data.state = state
+  bench.work(url)
+  await until(() => ids.every((id) => bench.isOver(id)))
+  expect(requests()).toEqual([])
+  fc.assert(
+    fc.property(fc.json(), (state) => {
+      const read = () => stateOf({ data: { message: '', state } } as TaskJob)
+      expect(read).toThrow(expect.objectContaining({ exit: 'unknown', code: 'queue_damaged' }))
+    }),
+    runs(200),
+  )
 })
 
 test('a signal lets what is in flight end, and gives back what waits', async () => {
