@@ -8,7 +8,7 @@ import {
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { UsageError, type ModelgateError } from '../../errors.ts'
-import type { Backend } from './backend.ts'
+import type { Backend } from './redis-server.ts'
 import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
 
 /**

@@ -6,7 +6,7 @@ import { ModelgateError } from '../../errors.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import type { Backend } from './backend.ts'
+import type { Backend } from './redis-server.ts'
 import type { Outcome } from './outcome.ts'
 import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
 

@@ -1,9 +1,22 @@
 import { isIP } from 'node:net'
-import { createRedisBackend } from 'bullmq'
+import { createRedisBackend, type ConnectionOptions } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { UsageError, type ModelgateError } from '../../errors.ts'
-import type { Backend } from './backend.ts'
 import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+
+/** The connections that BullMQ works over. */
+export interface Backend {
+  /** Queues and workers need no more of it than all backends have. */
+  readonly factory: typeof createRedisBackend
+  /** Of queues and workers that are made with the factory. */
+  readonly options: {
+    readonly connection: ConnectionOptions
+    readonly prefix?: string
+    readonly skipVersionCheck: true
+  }
+  /** Ends all connections, whatever goes on over them. */
+  close(): Promise<void>
+}
 
 /**
  * Connects to Redis or Valkey, whose settings are checked first. A connection that is lost is made again, for as long as

@@ -94,7 +94,10 @@ export class RemoteExecutor implements Executor {
     const { lane } = task.instance
     const id = jobId(task.idempotencyKey)
     this.#follow(lane)
-    let found = await this.#find(lane, id)
+    // What has only now got its intent is not there.
+    const isContinued = task.job !== null || task.made !== null
+    const mayBeThere = isContinued || this.#inQueue.has(task.key) || this.#ended.has(id)
+    let found = mayBeThere ? await this.#find(lane, id) : undefined
     const isOver = found !== undefined && found.finishedOn !== undefined
     if (found !== undefined && (this.#ended.has(id) || (isOver && !this.#isTold(found, task)))) {
       await this.#remove(lane, id, stateOf(found).attempt)
@@ -199,16 +202,15 @@ export class RemoteExecutor implements Executor {
     const { server } = this.#open
     if ((await this.#ask(() => server.win(attempt, withdrawn)).catch(() => undefined)) !== withdrawn)
       return false
-    // A worker that has it in hand needs the mark.
     await this.#remove(lane, job.id!, attempt).catch(() => {})
     return true
   }
 
   async #remove(lane: Lane, id: string, attempt: string): Promise<void> {
     await this.#ask(async () => {
-      await this.#queueOf(lane).remove(id)
-      // Only now: whoever wins the mark after this finds that the task is gone.
-      if ((await this.#open.server.find(lane, id)) === undefined) await this.#open.server.removeMark(attempt)
+      const isRemoved = (await this.#queueOf(lane).remove(id)) === 1
+      // Only then: whoever wins the mark after this finds that the task is gone. A worker that has it in hand needs it.
+      if (isRemoved) await this.#open.server.removeMark(attempt)
     })
     this.#ended.delete(id)
   }

@@ -1,4 +1,5 @@
 /** A worker that stops itself with SIGSTOP before its Nth step to the outside, and tells its parent before. */
+import { join } from 'node:path'
 import { Job, Queue, Worker as Receiver } from 'bullmq'
 import { systemClock } from '../../../src/context.ts'
 import { QueueServer } from '../../../src/pipeline/queue/queue-server.ts'
@@ -85,7 +86,7 @@ await runWorker({
   },
   redactor: { text: (text) => text, document: (json) => json },
   isSandbox: false,
-  folder: machine,
+  folder: join(machine, 'workers'),
   options: { places: { text: 1, image: 1, video: 1 }, rate: null, graceS: 0, untilEmpty: false },
   listener: { event() {} },
   locks,

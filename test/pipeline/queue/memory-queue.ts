@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/context.ts'
 import type { Lane } from '../../../src/pipeline/manifest/manifest.ts'
-import type { Backend } from '../../../src/pipeline/queue/backend.ts'
+import type { Backend } from '../../../src/pipeline/queue/redis-server.ts'
 import {
   QueueServer,
   type ReceiveOptions,
@@ -50,6 +50,8 @@ export class MemoryQueue extends QueueServer {
   override async removeMark(attempt: string): Promise<void> {
     this.#marks.delete(attempt)
   }
+
+  override async close(): Promise<void> {}
 
   override async countOpen(): Promise<number> {
     return [...this.jobs.values()].filter(({ finishedOn }) => finishedOn === undefined).length

@@ -1,25 +1,17 @@
 import { join } from 'node:path'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { onTestFinished } from 'vitest'
 import type { Clock } from '../../../src/context.ts'
-import type { OutputEvent } from '../../../src/events/documents.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { buildRequest } from '../../../src/pipeline/execute/task-body.ts'
 import { encodeTask, type TaskMessage } from '../../../src/pipeline/queue/message.ts'
 import type { TaskState } from '../../../src/pipeline/queue/queue-server.ts'
-import type { WorkerCall, WorkerOptions } from '../../../src/pipeline/queue/worker/worker-context.ts'
-import { runWorker } from '../../../src/pipeline/queue/worker/worker.ts'
+import type { WorkerOptions } from '../../../src/pipeline/queue/worker/worker-context.ts'
 import { openFolderStore } from '../../../src/pipeline/store/folder-store.ts'
 import { MemoryQueue } from './memory-queue.ts'
+import { startTestWorker, type WorkerChanges } from './test-worker.ts'
 import { taskBench } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-
-interface Changes extends Partial<Pick<WorkerCall, 'store' | 'redactor'>> {
-  readonly gateway?: Partial<WorkerCall['shared']['gateway']>
-  readonly maxCreates?: number
-  readonly processes?: WorkerCall['context']['processes']
-}
 
 /**
  * A queue in this process, with a store in a folder, for as many workers as a test starts.
@@ -76,47 +68,7 @@ export async function memoryWorkers(clock: Clock, below = temporaryFolder()) {
     },
     stateOf: (id: string) => JSON.parse(queue.jobs.get(id)!.data.state) as TaskState,
     isOver: (id: string) => queue.jobs.get(id)!.finishedOn !== undefined,
-    work(url: string, options: Partial<WorkerOptions> = {}, changes: Changes = {}) {
-      const { maxCreates, gateway, processes } = changes
-      const { shared } = taskBench(url, maxCreates === undefined ? {} : { maxCreates })
-      const controller = new AbortController()
-      const events: OutputEvent[] = []
-      // What is left of a test must not outlive it.
-      onTestFinished(() => controller.abort(new Error('the test is over')))
-      const ended = runWorker({
-        context: {
-          ...testContext({ cwd: machine }),
-          clock,
-          signal: controller.signal,
-          ...(processes === undefined ? {} : { processes }),
-        },
-        server: queue,
-        store: changes.store ?? store,
-        shared: {
-          ...shared,
-          rescueFolder: join(machine, 'rescued'),
-          gateway: { ...shared.gateway, clock, ...gateway },
-        },
-        redactor: changes.redactor ?? shared.redactor,
-        isSandbox: false,
-        folder: join(machine, 'workers'),
-        options: {
-          places: { text: 8, image: 4, video: 2 },
-          rate: null,
-          graceS: 5,
-          untilEmpty: false,
-          ...options,
-        },
-        listener: { event: (event) => void events.push(event) },
-      })
-      // Who waits for it sees it.
-      ended.catch(() => {})
-      return {
-        ended,
-        abort: (reason: Error) => controller.abort(reason),
-        warnings: () => events.flatMap((event) => (event.type === 'warning-add' ? [event.message] : [])),
-        outcomes: () => events.flatMap((event) => (event.type === 'task-end' ? [event.outcome] : [])),
-      }
-    },
+    work: (url: string, options: Partial<WorkerOptions> = {}, changes: WorkerChanges = {}) =>
+      startTestWorker({ url, clock, machine, store, options, open: async () => queue }, changes),
   }
 }

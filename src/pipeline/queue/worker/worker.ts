@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { randomHex, sleep } from '../../../context.ts'
-import { asModelgateError, type ModelgateError } from '../../../errors.ts'
+import { asModelgateError } from '../../../errors.ts'
 import { lanes, type Lane } from '../../manifest/manifest.ts'
 import { createDeliveryHandler } from './send-task.ts'
 import { openOwnFolder } from './own-folder.ts'
@@ -86,7 +86,7 @@ async function endWhenEmpty(worker: Worker): Promise<void> {
       await sleep(clock, askEmptyMs, stop.closing)
     }
   } catch (error) {
-    if (!stop.closing.aborted) stop.end(asModelgateError(error, false) satisfies ModelgateError)
+    if (!stop.closing.aborted) stop.end(asModelgateError(error, false))
   }
 }
 
