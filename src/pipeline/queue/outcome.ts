@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { amountFrom, amountText } from '../../cost/amount.ts'
-import { isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
+import { billedOf, isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
 import { isObject, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import { resultOf } from '../lock/block-shape.ts'
 import type { TaskResult } from '../execute/task.ts'
 import type { Result } from '../lock/lock-block.ts'
+import { isAnswered } from '../schedule/attempt-error.ts'
 
 /** How an attempt has ended, as a worker tells the run. The files of a result are in the shared store. */
 export type Outcome =
@@ -48,6 +49,13 @@ export function resultFrom(outcome: unknown, folder: string): TaskResult {
     cost: amount === undefined || currency === undefined ? null : { amount, currency },
     warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
   }
+}
+
+/** Whether an outcome says all that there is to know of its request, so that nothing of it may still be there. */
+export function isAnswer(outcome: Outcome): boolean {
+  if (outcome.kind === 'result') return true
+  const error = errorFrom(outcome.error)
+  return isAnswered(error) || billedOf(error) === 'no'
 }
 
 function errorFrom(value: unknown): ModelgateError {

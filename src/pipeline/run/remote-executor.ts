@@ -12,7 +12,7 @@ import { leftToWorkers } from './describe-run.ts'
 import type { Executor, OpenQueue, Run } from './run-call.ts'
 import { deadlinePassed } from '../schedule/lanes.ts'
 import { encodeTask } from '../queue/message.ts'
-import { resultFrom } from '../queue/outcome.ts'
+import { isAnswer, resultFrom } from '../queue/outcome.ts'
 import {
   keptS,
   stateOf,
@@ -332,7 +332,7 @@ export async function keysInQueue(
 /** Whether what became of a task is known, or can be found out. */
 function isKnown({ outcome, job, made }: TaskState): boolean {
   if (outcome === null) return job !== null || made !== null
-  return outcome.kind === 'result' || outcome.error['exit'] !== 'unknown'
+  return isAnswer(outcome)
 }
 
 function detached(): ModelgateError {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { asModelgateError, ModelgateError } from '../../../src/errors.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+import { isAnswer } from '../../../src/pipeline/queue/outcome.ts'
 import { passing, recordingClock } from '../../program/start-program.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer, type ReceivedRequest } from '../../support/local-server.ts'
@@ -74,10 +75,10 @@ async function performTask(
   const { outcome } = bench.stateOf(id)
   const state = !bench.isOver(id)
     ? 'waiting'
-    : outcome === null
-      ? 'unknown'
-      : outcome.kind === 'result'
-        ? 'done'
+    : outcome?.kind === 'result'
+      ? 'done'
+      : outcome === null || !isAnswer(outcome)
+        ? 'unknown'
         : 'failed'
 
   const problems: string[] = []
