@@ -301,7 +301,7 @@ export const runCleanDocument = object({
     object({
       path: text('below the folder, with slashes'),
       kind: oneOf(
-        ['blob', 'candidate', 'output', 'work', 'journal'],
+        ['result', 'replaced', 'output', 'journal'],
         'what it is: an output belongs to an instance that is no longer in the manifest',
       ),
       instance: textOrNull('the instance that it was made for, where that is known'),

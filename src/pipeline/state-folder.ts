@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { lstat, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { FileError } from '../errors.ts'
 import { readError, shownPath, systemCode } from '../files/file-error.ts'
 import { notRegular } from '../files/input-file.ts'
@@ -9,21 +9,43 @@ import type { Project } from './project.ts'
 
 /**
  * Makes a folder below `.modelgate`, which only the user may read, and tells Git to leave `.modelgate` out.
- * @param name `store`, `candidates`, `runs`
+ * @param name `results`, `replaced`, `runs`
  * @returns its path
  * @throws FileError `state_link`; the error of the system
  */
 export async function makeStateFolder(project: Project, name: string): Promise<string> {
   const path = join(project.stateFolder, name)
   const top = join(project.folder, '.modelgate')
-  await refuseLinks(top, project.isSandbox ? [project.outputFolder, project.stateFolder] : [])
+  const between: string[] = []
+  for (let folder = project.stateFolder; folder !== top; folder = dirname(folder)) between.push(folder)
+  await refuseLinks(top, between)
   await makeFolder(path)
-  // At the top, because what the sandbox makes lies below it, too.
-  const ignore = join(top, '.gitignore')
-  await writeFile(ignore, '*\n', { flag: 'wx' }).catch((error: unknown) => {
-    if (systemCode(error) !== 'EEXIST') throw error
-  })
+  // At the top, because what the sandbox and shards make lies below it, too.
+  for (const [file, text] of Object.entries({ '.gitignore': '*', version: `${stateVersion}` })) {
+    await writeFile(join(top, file), `${text}\n`, { flag: 'wx' }).catch((error: unknown) => {
+      if (systemCode(error) !== 'EEXIST') throw error
+    })
+  }
   return path
+}
+
+/** The form of `.modelgate`. Version 0.1.0 wrote no number. */
+const stateVersion = 2
+
+/** @throws FileError `state_newer` when a newer program has written what is there */
+export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Promise<void> {
+  const path = join(folder, '.modelgate', 'version')
+  const found = Number.parseInt((await readStateFile(path))?.toString() ?? '')
+  if (!(found > stateVersion)) return
+  throw new FileError(
+    'state_newer',
+    `${shownPath(dirname(path))} was written by a newer version of modelgate.`,
+    {
+      phase: 'input',
+      billed: 'no',
+      hint: 'Update this one: it could take what was paid for as missing.',
+    },
+  )
 }
 
 /**

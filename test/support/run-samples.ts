@@ -128,7 +128,7 @@ export const sampleRunClean: RunCleanDocument = {
   manifest: 'modelgate.yaml',
   folder: '/work/shop',
   removed: false,
-  items: [{ path: '.modelgate/store/00/0000', kind: 'blob', instance: null, bytes: 99 }],
+  items: [{ path: '.modelgate/replaced/00/0000', kind: 'replaced', instance: null, bytes: 99 }],
   bytes: 99,
   warnings: [],
 }

@@ -59,7 +59,7 @@ export async function adopt(
   patterns: readonly string[],
   by: string,
 ): Promise<readonly ChangedInstance[]> {
-  const { world, store } = scope
+  const { world, replaced } = scope
   const problems = createProblemList()
   const formerNames: string[] = []
   const keys: string[] = []
@@ -77,7 +77,7 @@ export async function adopt(
   const { outputFolder } = world.manifest.project
   for (const { block } of changed) {
     for (const { path, media_type } of block.outputs) {
-      await store.add(join(outputFolder, path), isTextType(media_type))
+      await replaced.add(join(outputFolder, path), isTextType(media_type))
     }
   }
   await closeRequests(scope, keys)

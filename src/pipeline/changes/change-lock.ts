@@ -10,15 +10,15 @@ import { withNeeds } from '../plan/select-instances.ts'
 import { upstreamOf } from '../plan/upstream-result.ts'
 import type { World } from '../plan/world.ts'
 import type { BlobStore } from '../store/blob-store.ts'
-import type { CandidateStore } from '../store/candidate-store.ts'
+import type { Results } from '../store/results.ts'
 
 /** What a change of lock, files and store works on. The caller owns the manifest as long as it lasts. */
 export interface ChangeScope {
   readonly context: FileContext
   readonly world: World
   readonly history: History
-  readonly store: BlobStore
-  readonly candidates: CandidateStore
+  readonly replaced: BlobStore
+  readonly results: Results
 }
 
 /** An instance whose block was changed. */

@@ -19,10 +19,10 @@ export async function withProject<Value>(
   const { context } = call
   const project = await openProject(call, isOwned)
   try {
-    const { history, store, candidates } = project
+    const { history, replaced, results } = project
     // What a killed run has put in place is not taken for somebody's own file.
     const lock = await lockWithUnfinished(project, context.clock.now())
-    return await use({ context, world: project.world({ lock }), history, store, candidates }, project)
+    return await use({ context, world: project.world({ lock }), history, replaced, results }, project)
   } finally {
     await project.close()
   }

@@ -1,4 +1,4 @@
-import { rm, stat, unlink } from 'node:fs/promises'
+import { stat, unlink } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunCleanDocument } from '../../events/run-document.ts'
@@ -11,6 +11,7 @@ import { writeLock } from '../lock/project-lock.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
+import { blobPath } from '../store/blob-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { isInOutputFolder } from '../store/place-output.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'
@@ -66,9 +67,8 @@ export async function clean(
   const orphans = outputs ? await orphanOutputs(scope, plan, warnings) : []
   const garbage = [
     ...orphans,
-    ...(await unneededCandidates(scope, needs)),
-    ...(await unneededBlobs(scope, needs)),
-    ...(await leftWork(scope)),
+    ...(await unneededResults(scope, needs)),
+    ...(await unneededBlobs(scope)),
     ...(await endedJournals(scope, needs)),
   ]
   if (isRemoving) {
@@ -117,50 +117,38 @@ function needsOf({ world }: ChangeScope, { assessments }: Plan): Needs {
   return { keys, unknown }
 }
 
-async function unneededCandidates({ candidates }: ChangeScope, { keys, unknown }: Needs): Promise<Garbage[]> {
-  const found = await candidates.list()
-  return found
-    .filter(({ key, instance }) => !keys.has(key) && !unknown.has(instance))
-    .map(({ key, instance, files, result }) => ({
-      kind: 'candidate',
-      path: join(files[0]!, '..'),
-      instance,
-      bytes: result.outputs.reduce((sum, { bytes }) => sum + bytes, 0),
-      remove: () => candidates.remove(key),
-    }))
-}
-
-async function unneededBlobs({ world, history, store }: ChangeScope, needs: Needs): Promise<Garbage[]> {
-  const needed = new Set(world.lockedByDigest.keys())
-  for (const { key, instance, result } of history.results.values()) {
-    if (!needs.keys.has(key) && !needs.unknown.has(instance)) continue
-    for (const { sha256 } of result.outputs) needed.add(sha256)
-  }
-  const root = join(world.manifest.project.stateFolder, 'store')
-  const blobs = await store.list()
-  return blobs
-    .filter(({ sha256 }) => !needed.has(sha256))
-    .map(({ sha256, bytes }) => ({
-      kind: 'blob',
-      path: join(root, sha256.slice(0, 2), sha256),
-      instance: null,
-      bytes,
-      remove: () => store.remove(sha256),
-    }))
-}
-
-/** Folders of requests that have come to an end. */
-async function leftWork({ world, history }: ChangeScope): Promise<Garbage[]> {
-  const root = join(world.manifest.project.stateFolder, 'work')
+/** Results that neither the lock nor a later run needs; a folder in which none is whole, when its request has ended. */
+async function unneededResults({ world, history, results }: ChangeScope, needs: Needs): Promise<Garbage[]> {
   const garbage: Garbage[] = []
-  for (const key of (await namesIn(root)).filter((name) => /^[0-9a-f]{64}$/.test(name))) {
-    if (history.of(key)?.open != null) continue
-    const path = join(root, key)
-    const instance = history.results.get(key)?.instance ?? history.failures.get(key)?.instance ?? null
-    const remove = () => rm(path, { recursive: true, force: true })
-    garbage.push({ kind: 'work', path, instance, bytes: await sizeOf(path), remove })
+  for (const key of await results.keys()) {
+    if (world.lockedByKey.has(key) || needs.keys.has(key) || history.of(key)?.open != null) continue
+    const told = history.results.get(key) ?? history.failures.get(key) ?? (await results.get(key))
+    if (told !== undefined && needs.unknown.has(told.instance)) continue
+    const path = results.folder(key)
+    const instance = told?.instance ?? null
+    garbage.push({
+      kind: 'result',
+      path,
+      instance,
+      bytes: await sizeOf(path),
+      remove: () => results.remove(key),
+    })
   }
   return garbage
+}
+
+async function unneededBlobs({ world, replaced }: ChangeScope): Promise<Garbage[]> {
+  const root = join(world.manifest.project.stateFolder, 'replaced')
+  const blobs = await replaced.list()
+  return blobs
+    .filter(({ sha256 }) => !world.lockedByDigest.has(sha256))
+    .map(({ sha256, bytes }) => ({
+      kind: 'replaced',
+      path: blobPath(root, sha256),
+      instance: null,
+      bytes,
+      remove: () => replaced.remove(sha256),
+    }))
 }
 
 /** All files in a folder together. */

@@ -38,8 +38,8 @@ export async function pickCandidate(
 type PickScope = ChangeScope & Pick<ManifestCall, 'next'>
 
 /**
- * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there goes
- * to the store, if the lock or the candidates know it; another file is not touched.
+ * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there is put
+ * aside, if the lock or the results know it; another file is not touched.
  * @param name of a job that has one instance, or the id of an instance
  * @param variant number of the candidate, from 1
  * @throws UsageError where there is no such choice; ModelgateError `output_changed` (exit 13); FileError
@@ -82,7 +82,7 @@ function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number
 }
 
 async function pickFor(
-  { context, world, store, next }: PickScope,
+  { context, world, replaced, next }: PickScope,
   { instance, keys, fields, block }: Assessment,
   variant: number,
 ): Promise<LockBlock> {
@@ -103,16 +103,15 @@ async function pickFor(
   const { project } = world.manifest
   for (const [at, { path, sha256, media_type }] of outputs.entries()) {
     const isText = isTextType(media_type)
-    await store.add(files[at]!, isText)
     const before = await digestOfFile(join(project.outputFolder, path), isText)
     if (before !== undefined && before.sha256 !== sha256)
-      await store.putAside(join(project.outputFolder, path))
+      await replaced.putAside(join(project.outputFolder, path))
     const mayReplace = before === undefined ? [] : [before.sha256]
     await placeOutput(context, project, { source: files[at]!, sha256, isText, path, mayReplace })
   }
   for (const facts of block?.outputs ?? []) {
     const isKept = outputs.some(({ path }) => path === facts.path) || world.isOutput(facts.path)
-    if (!isKept) await removeOutput(project, store, facts)
+    if (!isKept) await removeOutput(project, replaced, facts)
   }
   const prompt = world.manifest.locksPrompts ? promptOf(instance) : null
   return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }

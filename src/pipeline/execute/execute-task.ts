@@ -8,12 +8,13 @@ import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
 import type { FileHost } from '../../context.ts'
 import { makeFolder, renameFile } from '../../files/write-target.ts'
-import { withoutSecrets } from '../../operations/operation.ts'
+import { withoutSecrets, type Redactor } from '../../operations/operation.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import type { StartedJob } from './started-jobs.ts'
 import type { Task, TaskResult } from './task.ts'
 import { recordRescue } from './rescued-result.ts'
-import { recordName, recoverResult, writeRecord } from './task-record.ts'
+import { asideName, recordName, writeRecord } from '../store/results.ts'
+import { recoverResult } from './task-record.ts'
 import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
 
 /**
@@ -91,8 +92,22 @@ async function makeResult(
     cost: await costOf(shared, task, made.document),
     warnings: made.warnings,
   }
-  writeRecord(task, done, shared.redactor)
+  recordResult(task, done, shared.redactor)
   return done
+}
+
+/**
+ * Writes the record of a result, which comes last: with it the result can be taken over by a later process. Best effort:
+ * never throws.
+ */
+export function recordResult(task: Task, result: TaskResult, redactor: Redactor): void {
+  const { key, variant, instance, folder } = task
+  try {
+    const hide = (text: string) => redactor.document(text)
+    writeRecord(folder, { key, variant, instance: instance.id, ...result }, hide)
+  } catch {
+    // The result is there, and the next step knows it.
+  }
 }
 
 /** Each kind is loaded by the first task of it. */
@@ -139,9 +154,6 @@ function madeFolder(folder: string): boolean {
     return false
   }
 }
-
-/** Where the files of an earlier attempt go. */
-const asideName = 'earlier-'
 
 /** The cost by the prices of the user, as an estimate; null where it is not known. */
 async function costOf(

@@ -1,9 +1,8 @@
-import type { Money } from '../../cost/amount.ts'
 import type { Creation } from '../../cost/creation.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
 import type { Body } from '../../operations/operation.ts'
-import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import type { ResultParts } from '../store/results.ts'
 
 /** One request of a run. */
 export interface Task {
@@ -53,10 +52,7 @@ export interface TaskProgress {
 }
 
 /** What a task has made: the files lie in its folder, whole and verified. */
-export interface TaskResult {
-  readonly result: Result
+export interface TaskResult extends ResultParts {
   /** Absolute paths, in the order of `result.outputs`, whose paths are names in the folder. */
   readonly files: readonly string[]
-  readonly cost: Money | null
-  readonly warnings: readonly string[]
 }

@@ -16,9 +16,10 @@ interface Attempt {
   readonly variant: number
 }
 
-/** A result that was stored. */
+/** A result that lies in the folder of its key. */
 export interface RecordedResult extends Attempt {
-  readonly result: Result
+  /** Where version 0.1.0 has recorded it. */
+  readonly result?: Result | undefined
   /** The asserts that it failed, each a sentence; null when it holds them all. */
   readonly rejected: readonly string[] | null
 }
@@ -235,28 +236,43 @@ const maxProblems = 5
 
 /**
  * Reads all journals of a manifest. May be called while a run is writing.
+ * @param whole of a shard, the project whose journals come before its own: what they leave open is not its run
  * @throws FileError
  */
-export async function readHistory(project: Project): Promise<History> {
-  const folder = runsFolder(project)
+export async function readHistory(project: Project, whole?: Project): Promise<History> {
   const manifest = basename(project.manifestPath)
   const problems: string[] = []
   const damaged: string[] = []
   const history = createHistory(problems, damaged)
-  for (const run of await listRuns(folder)) {
-    const path = join(folder, `${run}.jsonl`)
-    const bytes = await readStateFile(path)
-    let count = 0
-    const found = readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) => {
-      if (++count > maxProblems) return
-      problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`)
-    })
-    damaged.push(...found.map((line) => `line ${line} of ${shownPath(path)} is damaged`))
-    if (count > maxProblems) {
-      problems.push(`${count - maxProblems} more lines of ${shownPath(path)} cannot be read.`)
+  for (const place of whole === undefined ? [project] : [whole, project]) {
+    const folder = runsFolder(place)
+    for (const run of await listRuns(folder)) {
+      const path = join(folder, `${run}.jsonl`)
+      const bytes = await readStateFile(path)
+      let count = 0
+      const found = readRun(bytes ?? Buffer.alloc(0), run, manifest, history, (line, problem) => {
+        if (++count > maxProblems) return
+        problems.push(`Line ${line} of ${shownPath(path)} ${problem}; the other lines are used.`)
+      })
+      damaged.push(...found.map((line) => `line ${line} of ${shownPath(path)} is damaged`))
+      if (count > maxProblems) {
+        problems.push(`${count - maxProblems} more lines of ${shownPath(path)} cannot be read.`)
+      }
     }
+    if (place === whole) history.note({ type: 'end', run: '' })
   }
   return history
+}
+
+/** All events of the journals of a project that can be read, the oldest first. @throws FileError */
+export async function readEvents(project: Project): Promise<readonly JournalEvent[]> {
+  const folder = runsFolder(project)
+  const events: JournalEvent[] = []
+  for (const run of await listRuns(folder)) {
+    const bytes = (await readStateFile(join(folder, `${run}.jsonl`))) ?? Buffer.alloc(0)
+    events.push(...[...readLines(bytes)].flatMap(({ event }) => event ?? []))
+  }
+  return events
 }
 
 /** @returns the numbers of damaged lines, unless nothing was left to do when the run ended */

@@ -40,13 +40,14 @@ export type JournalEvent =
     }
   /** The addresses of results, as soon as the reply is read and before anything is fetched. */
   | { readonly type: 'made'; readonly key: string; readonly made: MadeImages }
-  /** The files are in the store, or among the candidates; `rejected` says which asserts failed. */
+  /** The result is in the folder of its key; `rejected` says which asserts failed. */
   | {
       readonly type: 'result'
       readonly instance: string
       readonly key: string
       readonly variant: number
-      readonly result: Result
+      /** Version 0.1.0 wrote it here. */
+      readonly result?: Result
       readonly rejected: readonly string[] | null
     }
   /** An answer that is final for this request, paid for or not. */

@@ -51,7 +51,7 @@ const fields: Readonly<Record<JournalEvent['type'], Readonly<Record<string, Chec
   },
   job: { key: isText, id: isText, kind: isText },
   made: { key: isText, made: isMade },
-  result: { ...attempt, result: isResult, rejected: orNull(isTexts) },
+  result: { ...attempt, result: orNothing(isResult), rejected: orNull(isTexts) },
   failure: {
     instance: isText,
     key: isText,

@@ -6,14 +6,14 @@ import { assessVariants } from './assess-variants.ts'
 import type { Assessment } from './assessment.ts'
 import { failedAsserts } from './examine-variant.ts'
 import type { FoundBlock } from './find-block.ts'
-import { checkOutputs, findBytes, findResult, obstaclesOf, type OutputCheck } from './result-files.ts'
+import { checkOutputs, findResult, obstaclesOf, type OutputCheck } from './result-files.ts'
 import { createSubject, inTheWay, type Subject } from './subject.ts'
 import type { UpstreamOf, World } from './world.ts'
 
 /**
- * Compares an instance with lock, files, store and journals. The first of these decides: a file that was changed by hand
+ * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
  * or is in the way, whatever the key; what is locked with this key, or frozen; an upstream that is not known; what
- * journals and candidates know of the key.
+ * journals and results know of the key.
  * @param upstreamOf what its references stand for
  * @throws FileError for a file that cannot be read
  */
@@ -85,7 +85,7 @@ async function assessLocked(
   }
   const lost = await lostPaths(block, checks, world)
   if (lost.length > 0) {
-    const reasons = lost.map((path) => `${path} is missing, and its bytes are not in the store.`)
+    const reasons = lost.map((path) => `${path} is missing, and its bytes are not in .modelgate.`)
     return { ...locked, state: 'lost', reasons }
   }
   const renamed = id === instance.id ? [] : [`It was ${id} before.`]
@@ -105,7 +105,7 @@ function mayLeave(from: string, to: string, world: World): boolean {
   return foldedPath(from) === foldedPath(to) || !world.isOutput(from)
 }
 
-/** The outputs whose bytes are nowhere: in no place of the lock, not in the store, and not among the candidates. */
+/** The outputs whose bytes are nowhere. */
 async function lostPaths(
   block: LockBlock,
   checks: readonly OutputCheck[],
@@ -113,10 +113,10 @@ async function lostPaths(
 ): Promise<readonly string[]> {
   const lost: string[] = []
   for (const { facts, isInPlace, isLeftBehind } of checks) {
-    const isAtHand = isInPlace || isLeftBehind || (await findBytes(facts, world)) !== undefined
-    if (!isAtHand) lost.push(facts.path)
+    if (isInPlace || isLeftBehind) continue
+    if ((await findResult(block.key, { outputs: [facts] }, world)) === undefined) lost.push(facts.path)
   }
-  return lost.length > 0 && (await findResult(block.key, block, world)) !== undefined ? [] : lost
+  return lost
 }
 
 function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: OutputCheck): string[] {

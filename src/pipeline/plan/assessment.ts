@@ -35,7 +35,7 @@ export interface Assessment {
    */
   readonly lockedAs: string | null
   /**
-   * The result to put in place without generating it: the locked one, or one that a journal or a candidate has. Its
+   * The result to put in place without generating it: the locked one, or one that lies in the folder of its key. Its
    * paths are those where it belongs. With an output that was only moved or renamed, its files may be there already.
    */
   readonly restore: { readonly result: Result; readonly picked: number | null } | null

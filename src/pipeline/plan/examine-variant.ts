@@ -25,7 +25,7 @@ const madeNotFetched = 'It was made and billed, and could not be fetched.'
 
 const sent = 'A request was sent, and its outcome is not known.'
 
-/** Looks for the result of a key in journals, candidates and the lock. */
+/** Looks for the result of a key in its folder, the journals and the lock. */
 export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
   const { history, forced, isSentAgain, inQueue } = world
   if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
@@ -78,13 +78,12 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
 /** Results of the same request, whoever asked for it, the newest first. */
 async function knownResults(
   key: string,
-  { candidates, history, lockedByKey, lock }: World,
+  { results, history, lockedByKey, lock }: World,
 ): Promise<readonly Result[]> {
-  const recorded = history.of(key)
-  if (recorded?.isDiscarded) return []
-  const found = [(await candidates.get(key))?.result, recorded?.result?.result]
+  if (history.of(key)?.isDiscarded) return []
+  const own = (await results.get(key))?.result
   const locked = (lockedByKey.get(key) ?? []).map((id) => lock.get(id))
-  return [...found, ...locked].filter((result) => result !== undefined)
+  return [own, ...locked].filter((result) => result !== undefined)
 }
 
 /**

@@ -11,7 +11,7 @@ type NamedBy = Pick<Result, 'model' | 'job_id' | 'request_id'>
  * Where the outputs of a result belong, relative to the output folder, in their order.
  * @param now milliseconds since 1970, for `{date}`
  */
-export function outputPaths(
+function outputPaths(
   instance: Instance,
   outputs: readonly Pick<OutputFacts, 'media_type'>[],
   by: NamedBy,

@@ -90,11 +90,29 @@ async function digestAt(path: string, isText: boolean, world: World): Promise<st
 }
 
 /**
- * Finds the bytes of an output: in the store, else in a file that the lock names with this digest.
- * @returns an absolute path, whose bytes have been checked
+ * Finds the bytes of all outputs of a result: under its key, else by their digests among what was put aside, or in files that
+ * the lock names.
+ * @param key its key
+ * @returns absolute paths in the order of the outputs, whose bytes have been checked; undefined unless all are there
  */
-export async function findBytes({ sha256 }: OutputFacts, world: World): Promise<string | undefined> {
-  const stored = await world.store.open(sha256)
+export async function findResult(
+  key: string,
+  { outputs }: Pick<Result, 'outputs'>,
+  world: World,
+): Promise<readonly string[] | undefined> {
+  const own = await world.results.get(key)
+  const files: string[] = []
+  for (const facts of outputs) {
+    const at = own?.result.outputs.findIndex(({ sha256 }) => sha256 === facts.sha256) ?? -1
+    const file = at === -1 ? await findBytes(facts, world) : own!.files[at]!
+    if (file === undefined) return undefined
+    files.push(file)
+  }
+  return files
+}
+
+async function findBytes({ sha256 }: OutputFacts, world: World): Promise<string | undefined> {
+  const stored = await world.replaced.open(sha256)
   if (stored !== undefined) return stored
   for (const id of world.lockedByDigest.get(sha256) ?? []) {
     for (const { path, media_type, sha256: locked } of world.lock.get(id)?.outputs ?? []) {
@@ -103,26 +121,4 @@ export async function findBytes({ sha256 }: OutputFacts, world: World): Promise<
     }
   }
   return undefined
-}
-
-/**
- * Finds the bytes of all outputs of a result, also among the candidates.
- * @param key its key
- * @returns absolute paths in the order of the outputs; undefined unless all are there
- */
-export async function findResult(
-  key: string,
-  { outputs }: Result,
-  world: World,
-): Promise<readonly string[] | undefined> {
-  const candidate = await world.candidates.get(key)
-  const isSame = candidate?.result.outputs.every(({ sha256 }, at) => outputs[at]?.sha256 === sha256)
-  if (candidate !== undefined && isSame) return candidate.files
-  const files: string[] = []
-  for (const facts of outputs) {
-    const file = await findBytes(facts, world)
-    if (file === undefined) return undefined
-    files.push(file)
-  }
-  return files
 }

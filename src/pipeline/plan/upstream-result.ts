@@ -68,7 +68,7 @@ async function resultOf(
   const wanted = keys[candidate - 1]
   if (wanted === undefined) return undefined
   if (isCurrent && key === wanted) return { key, result: current }
-  const result = (await world.candidates.get(wanted))?.result
+  const result = (await world.results.get(wanted))?.result
   return result && { key: wanted, result }
 }
 

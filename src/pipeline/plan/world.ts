@@ -3,7 +3,7 @@ import type { Lock, OutputFacts } from '../lock/lock-block.ts'
 import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
 import type { BlobStore } from '../store/blob-store.ts'
-import type { CandidateStore } from '../store/candidate-store.ts'
+import type { Results } from '../store/results.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 
 /** All that the state of an instance depends on besides the instance. */
@@ -12,8 +12,9 @@ export interface WorldParts {
   /** What is locked, with the results that the journal of a run has which was not ended. */
   readonly lock: Lock
   readonly history: Pick<History, 'of' | 'failures' | 'damaged'>
-  readonly candidates: Pick<CandidateStore, 'get'>
-  readonly store: Pick<BlobStore, 'open'>
+  readonly results: Pick<Results, 'get'>
+  /** Files that were put aside, or adopted, by their digests. */
+  readonly replaced: Pick<BlobStore, 'open'>
   /**
    * SHA-256 of an output as it is now, of a text with LF; undefined where there is no file.
    * @param path relative to the output folder
@@ -42,7 +43,7 @@ export interface WorldParts {
 export interface Forced {
   /** Instances whose results no longer count: `--regenerate`. */
   readonly regenerate: ReadonlySet<string>
-  /** Files that are not as locked are put aside into the store: `--force`. */
+  /** Files that are not as locked are put aside: `--force`. */
   readonly force: boolean
 }
 

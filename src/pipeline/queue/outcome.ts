@@ -1,25 +1,17 @@
 import { join } from 'node:path'
-import { amountFrom, amountText } from '../../cost/amount.ts'
 import { billedOf, isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
-import { isObject, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
-import { resultOf } from '../lock/block-shape.ts'
+import { isObject, objectOf, type JsonObject } from '../../json.ts'
 import type { TaskResult } from '../execute/task.ts'
-import type { Result } from '../lock/lock-block.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
+import { partsOf, readParts } from '../store/results.ts'
 
 /** How an attempt has ended, as a worker tells the run. The files of a result are in the shared store. */
 export type Outcome =
-  | {
-      readonly kind: 'result'
-      readonly result: Result
-      readonly cost: { readonly amount: string; readonly currency: string } | null
-      readonly warnings: readonly string[]
-    }
+  | ({ readonly kind: 'result' } & ReturnType<typeof partsOf>)
   | { readonly kind: 'error'; readonly error: JsonObject }
 
-export function resultOutcome({ result, cost, warnings }: TaskResult): Outcome {
-  const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
-  return { kind: 'result', result, cost: known, warnings }
+export function resultOutcome(result: TaskResult): Outcome {
+  return { kind: 'result', ...partsOf(result) }
 }
 
 /** An error on its way to the run. What only the worker's machine knows, such as paths, is left out. */
@@ -35,20 +27,11 @@ export function errorOutcome({ exit, code, message, facts: all }: ModelgateError
  * @throws ModelgateError the error that it ended with; `queue_damaged`, an unknown outcome, for what cannot be read
  */
 export function resultFrom(outcome: unknown, folder: string): TaskResult {
-  const { kind, result, cost, warnings, error } = objectOf(outcome)
-  if (kind === 'error') throw errorFrom(error)
-  let isValid = kind === 'result'
-  const found = resultOf(result, () => (isValid = false))
-  const names = found?.outputs.map(({ path }) => path) ?? []
-  if (found === undefined || !isValid || !names.every((name) => /^\d+\.\w+$/.test(name))) throw damaged()
-  const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')
-  const currency = stringOf(objectOf(cost)['currency'])
-  return {
-    result: found,
-    files: names.map((name) => join(folder, name)),
-    cost: amount === undefined || currency === undefined ? null : { amount, currency },
-    warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
-  }
+  const value = objectOf(outcome)
+  if (value['kind'] === 'error') throw errorFrom(value['error'])
+  const parts = value['kind'] === 'result' ? readParts(value) : undefined
+  if (parts === undefined) throw damaged()
+  return { ...parts, files: parts.result.outputs.map(({ path }) => join(folder, path)) }
 }
 
 /** Whether an outcome says all that there is to know of its request, so that nothing of it may still be there. */

@@ -1,17 +1,17 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import type { ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
 import type { History } from '../journal/history.ts'
-import type { Provenance, Result } from '../lock/lock-block.ts'
+import type { Provenance } from '../lock/lock-block.ts'
 import { referencesOf, type FieldValue, type InputFile, type Instance } from '../manifest/manifest.ts'
 import type { Assessment, State } from '../plan/assessment.ts'
 import type { ReportFiles } from './report-files.ts'
-import type { CandidateStore } from '../store/candidate-store.ts'
+import type { Results } from '../store/results.ts'
 
 export interface AssetSources {
-  readonly past: Pick<History, 'failures' | 'costs'>
-  /** Results that were outputs at some time, the newest first, by their instances. */
-  readonly earlier: ReadonlyMap<string, readonly Result[]>
-  readonly candidates: Pick<CandidateStore, 'get'>
+  readonly past: Pick<History, 'results' | 'failures' | 'costs'>
+  /** Keys of results that were outputs at some time, the newest first, by their instances. */
+  readonly earlier: ReadonlyMap<string, readonly string[]>
+  readonly results: Pick<Results, 'get'>
   readonly files: ReportFiles
   /** The words of a call of `modelgate run` for this manifest. */
   next(...words: string[]): readonly string[]
@@ -59,37 +59,38 @@ export async function describeAsset(sources: AssetSources, assessment: Assessmen
 
 /** The output as it is, and what was there before. */
 async function filesOf(sources: AssetSources, assessment: Assessment): Promise<[ReportFile[], ReportFile[]]> {
-  const { files, earlier } = sources
+  const { files, earlier, results } = sources
   const { instance, block, restore, state } = assessment
   if (state === 'in_the_way') return [await files.found([instance.output]), []]
   const outputs = block?.outputs ?? restore?.result.outputs ?? []
+  const key = block?.key ?? assessment.key ?? ''
   if (state === 'changed') {
     const found = await files.found(outputs.map((output) => output.path))
-    return [found, (await files.stored(outputs)) ?? []]
+    return [found, (await files.stored(key, outputs)) ?? []]
   }
   const moves = new Map(assessment.moves.map(({ from, to }) => [to, from]))
-  const now = await files.locked(outputs, moves)
+  const now = await files.locked(key, outputs, moves)
   if (now.length === 0) return [now, []]
   const digests = new Set(outputs.map((output) => output.sha256))
-  for (const { outputs } of earlier.get(instance.id) ?? []) {
-    if (outputs.some((output) => digests.has(output.sha256))) continue
-    const stored = await files.stored(outputs)
-    if (stored !== undefined) return [now, stored]
+  for (const key of earlier.get(instance.id) ?? []) {
+    const found = await results.get(key)
+    if (found === undefined || found.result.outputs.some((output) => digests.has(output.sha256))) continue
+    return [now, files.at(found.result.outputs, found.files)]
   }
   return [now, []]
 }
 
 /** What there is to choose from, and what was rejected: also the only result of an instance without variants. */
 async function candidatesOf(sources: AssetSources, assessment: Assessment): Promise<ReportCandidate[]> {
-  const { past, candidates, files, next } = sources
+  const { past, results, files, next } = sources
   const { instance, block, state, keys } = assessment
   if (instance.variants === 1 && state !== 'rejected') return []
   const described: ReportCandidate[] = []
   for (const [index, key] of keys.entries()) {
-    const found = await candidates.get(key)
+    const found = await results.get(key)
     if (found === undefined) continue
     const number = index + 1
-    const { reasons } = found
+    const reasons = past.results.get(key)?.rejected ?? []
     const isPicked = block?.key === key && state !== 'awaiting'
     const isAwaiting = reasons.length === 0 && !isPicked
     described.push({

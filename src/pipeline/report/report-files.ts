@@ -5,32 +5,41 @@ import type { ReportFile } from '../../events/asset-report.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { factsOf } from '../execute/result-facts.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import type { BlobStore } from '../store/blob-store.ts'
 import type { Project } from '../project.ts'
 
 /** Finds the bytes of files that a report shows. */
 export interface ReportFiles {
-  /** Where the locked outputs lie: in their place, else in the store. */
-  locked(outputs: readonly OutputFacts[], moves: ReadonlyMap<string, string>): Promise<ReportFile[]>
-  /** Only what the store has, all or nothing. */
-  stored(outputs: readonly OutputFacts[]): Promise<ReportFile[] | undefined>
+  /** Where the locked outputs of a key lie: in their place, else where their bytes are kept. */
+  locked(
+    key: string,
+    outputs: readonly OutputFacts[],
+    moves: ReadonlyMap<string, string>,
+  ): Promise<ReportFile[]>
+  /** Where the bytes are kept, all or nothing. */
+  stored(key: string, outputs: readonly OutputFacts[]): Promise<ReportFile[] | undefined>
   /** What lies at these paths, whatever it is. */
   found(paths: readonly string[]): Promise<ReportFile[]>
   /** @param paths absolute, in the order of the outputs; null for what is gone */
   at(outputs: readonly OutputFacts[], paths: readonly (string | null)[]): ReportFile[]
 }
 
+/** Finds the bytes of outputs of a key; undefined unless all are there. */
+export type FindBytes = (
+  key: string,
+  outputs: readonly OutputFacts[],
+) => Promise<readonly string[] | undefined>
+
 export function createReportFiles(
   context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
   project: Project,
-  store: Pick<BlobStore, 'open'>,
+  find: FindBytes,
 ): ReportFiles {
   const inProject = (path: string) => relative(project.folder, path).replaceAll(sep, '/')
   const inPlace = (path: string) => join(project.outputFolder, path)
 
-  async function whereLocked(output: OutputFacts, path: string): Promise<string | null> {
+  async function whereLocked(key: string, output: OutputFacts, path: string): Promise<string | null> {
     if (await isFile(inPlace(path))) return inPlace(path)
-    return (await store.open(output.sha256)) ?? null
+    return (await find(key, [output]))?.[0] ?? null
   }
 
   function described(output: OutputFacts, stored: string | null): ReportFile {
@@ -40,23 +49,18 @@ export function createReportFiles(
   }
 
   return {
-    async locked(outputs, moves) {
+    async locked(key, outputs, moves) {
       const files: ReportFile[] = []
       for (const output of outputs) {
         const path = moves.get(output.path) ?? output.path
-        files.push(described(output, await whereLocked(output, path)))
+        files.push(described(output, await whereLocked(key, output, path)))
       }
       return files
     },
 
-    async stored(outputs) {
-      const files: ReportFile[] = []
-      for (const output of outputs) {
-        const blob = await store.open(output.sha256)
-        if (blob === undefined) return undefined
-        files.push(described(output, blob))
-      }
-      return files
+    async stored(key, outputs) {
+      const paths = await find(key, outputs)
+      return paths && outputs.map((output, at) => described(output, paths[at]!))
     },
 
     async found(paths) {

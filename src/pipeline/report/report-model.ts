@@ -5,13 +5,11 @@ import { countStates } from '../../events/run-document.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import type { History } from '../journal/history.ts'
-import type { Result } from '../lock/lock-block.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import type { Assessment } from '../plan/assessment.ts'
-import type { BlobStore } from '../store/blob-store.ts'
-import type { CandidateStore } from '../store/candidate-store.ts'
+import type { Results } from '../store/results.ts'
 import { describeAsset } from './report-asset.ts'
-import { createReportFiles } from './report-files.ts'
+import { createReportFiles, type FindBytes } from './report-files.ts'
 import { toneOf, type Tone } from './state-words.ts'
 
 /** All that is known of a manifest's assets. */
@@ -22,8 +20,8 @@ export interface ReportSources {
   /** How many results are to be created. */
   readonly creates: number
   readonly past: Pick<History, 'results' | 'failures' | 'costs'>
-  readonly candidates: Pick<CandidateStore, 'get'>
-  readonly store: Pick<BlobStore, 'open'>
+  readonly results: Pick<Results, 'get'>
+  readonly find: FindBytes
   /** Of the user's prices. */
   readonly currency: string | null
   /** Milliseconds since 1970. */
@@ -41,13 +39,13 @@ export async function buildReport(
   context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
   sources: ReportSources,
 ): Promise<AssetReport> {
-  const { manifest, assessments, past, candidates, store, next } = sources
+  const { manifest, assessments, past, results, find, next } = sources
   const { project } = manifest
-  const files = createReportFiles(context, project, store)
+  const files = createReportFiles(context, project, find)
   const earlier = earlierOutputs(past)
   const assets: ReportAsset[] = []
   for (const assessment of assessments) {
-    assets.push(await describeAsset({ past, earlier, candidates, files, next }, assessment))
+    assets.push(await describeAsset({ past, earlier, results, files, next }, assessment))
   }
   return {
     version: outputVersion,
@@ -61,15 +59,15 @@ export async function buildReport(
 }
 
 /**
- * Results that were outputs at some time, by their instances, the newest first; none of an instance that has had
+ * Keys of results that were outputs at some time, by their instances, the newest first; none of an instance that has had
  * candidates.
  */
-function earlierOutputs({ results }: ReportSources['past']): ReadonlyMap<string, readonly Result[]> {
+function earlierOutputs({ results }: ReportSources['past']): ReadonlyMap<string, readonly string[]> {
   const kept = [...results.values()].filter(({ rejected }) => rejected === null)
   const withCandidates = new Set(kept.filter(({ variant }) => variant > 1).map(({ instance }) => instance))
   const outputs = kept.filter(({ instance }) => !withCandidates.has(instance))
   const byInstance = Map.groupBy(outputs.reverse(), ({ instance }) => instance)
-  return new Map([...byInstance].map(([id, found]) => [id, found.map(({ result }) => result)]))
+  return new Map([...byInstance].map(([id, found]) => [id, found.map(({ key }) => key)]))
 }
 
 const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 3 }

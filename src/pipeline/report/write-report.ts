@@ -8,6 +8,7 @@ import { openTextFile, type TextFile } from '../../files/text-file.ts'
 import { creationOf } from '../manifest/instance-body.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { planRun } from '../plan/plan-run.ts'
+import { findResult } from '../plan/result-files.ts'
 import { matchInstances, withNeeds } from '../plan/select-instances.ts'
 import type { ManifestCall } from '../run/manifest-call.ts'
 import { openProject, type OpenProject } from '../run/open-project.ts'
@@ -112,7 +113,7 @@ async function reportOf(
   options: ReportOptions,
 ): Promise<AssetReport> {
   const { context, next } = call
-  const { manifest, history, candidates, store } = project
+  const { manifest, history, results } = project
   const now = context.clock.now()
   const shown = matchInstances(manifest, options.jobs)
   const world = project.world({ lock: await lockWithUnfinished(project, now) })
@@ -125,8 +126,8 @@ async function reportOf(
     assessments: order.flatMap((id) => (shown.has(id) ? plan.assessments.get(id)! : [])),
     creates: plan.creates,
     past: history,
-    candidates,
-    store,
+    results,
+    find: (key, outputs) => findResult(key, { outputs }, world),
     currency: options.currency,
     now,
     next,

@@ -5,7 +5,7 @@ import type { Task, TaskResult } from '../execute/task.ts'
 import { creationOf } from '../manifest/instance-body.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
-import { filesOfReferences, folderOf, recordEnd, requestOf } from './request-records.ts'
+import { filesOfReferences, recordEnd, requestOf } from './request-records.ts'
 import type { AttemptResult, Request, Run } from './run-call.ts'
 
 /**
@@ -37,7 +37,7 @@ export async function makeRequest(run: Run, request: Request): Promise<AttemptRe
       run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
       const own: Task = {
         ...request,
-        folder: folderOf(run, key),
+        folder: run.project.results.folder(key),
         idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
         creation: creationOf(instance),
         request: () => requestOf(run, instance, upstream, { isSent: isStarted() }),
@@ -99,6 +99,8 @@ async function beginRequest(run: Run, request: Request): Promise<number> {
     throw error
   }
   try {
+    // What lies in the folder of the key from now on is of this request.
+    await run.project.results.putAside(request.key)
     await recordIntent(run, request, randomHex(run.call.context.clock, 32))
   } catch (error) {
     // Then it is not sent.

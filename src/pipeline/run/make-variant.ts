@@ -4,7 +4,6 @@ import { possiblePaths } from '../plan/output-places.ts'
 import { checkPlace } from '../store/place-output.ts'
 import { makeRequest } from './make-request.ts'
 import { keepResult, nameWarnings } from './keep-result.ts'
-import { folderOf } from './request-records.ts'
 import type { MadeVariant, Run } from './run-call.ts'
 
 /** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
@@ -32,7 +31,7 @@ async function make(run: Run, { instance }: Assessment, { key, number }: Variant
   if (task === null) return { ...nothing, error, created }
   const idempotencyKey = run.project.history.intents.get(key)?.idempotencyKey
   try {
-    const made = await keepResult(run, { ...request, folder: folderOf(run, key) }, task)
+    const made = await keepResult(run, request, task)
     if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
     const names = nameWarnings(instance, task.result.outputs)
     for (const warning of [...task.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)

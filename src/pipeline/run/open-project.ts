@@ -8,9 +8,13 @@ import { readLock } from '../lock/project-lock.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { createWorld, type World, type WorldParts } from '../plan/world.ts'
-import { openStore, type BlobStore } from '../store/blob-store.ts'
-import { openCandidates, type CandidateStore } from '../store/candidate-store.ts'
+import { openReplaced, type BlobStore } from '../store/blob-store.ts'
 import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
+import { Results } from '../store/results.ts'
+import { takeOverState } from './take-over.ts'
+import { checkStateVersion } from '../state-folder.ts'
+import { projectOfShard } from '../shards/part.ts'
+import type { Shard } from '../shards/partition.ts'
 import type { ManifestCall } from './manifest-call.ts'
 import { tidyUp } from './tidy-up.ts'
 
@@ -24,13 +28,16 @@ export interface OpenProject {
   readonly history: History
   /** For its own files: after a signal, too, what has come is stored, placed and locked. */
   readonly files: FileContext
-  readonly store: BlobStore
-  readonly candidates: CandidateStore
+  readonly results: Results
+  /** Files that were put aside, or adopted, by their digests. */
+  readonly replaced: BlobStore
   readonly checkAsserts: WorldParts['checkAsserts']
   /** Aborted when another process has taken the manifest over; undefined without ownership. */
   readonly lost: AbortSignal | undefined
   /** What the states of the instances depend on: by default the lock on the disk, and nothing that the user forces. */
-  world(parts?: Partial<Pick<WorldParts, 'lock' | 'forced' | 'isSentAgain' | 'inQueue' | 'queue'>>): World
+  world(
+    parts?: Partial<Pick<WorldParts, 'lock' | 'results' | 'forced' | 'isSentAgain' | 'inQueue' | 'queue'>>,
+  ): World
   /** Gives back the ownership, and ends what checks asserts. */
   close(): Promise<void>
 }
@@ -38,22 +45,33 @@ export interface OpenProject {
 /**
  * Reads a manifest, its lock and its journals.
  * @param isOwned whether something is going to be changed: then no other process may do so at the same time
+ * @param shard which part of the run it is, if it is one: it has a lock, results and journals of its own
  * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another
  * process is running; FileError
  */
-export async function openProject(call: ManifestCall, isOwned: boolean): Promise<OpenProject> {
+export async function openProject(
+  call: ManifestCall,
+  isOwned: boolean,
+  shard: Shard | null = null,
+): Promise<OpenProject> {
   const { context, env, families, file, isSandbox } = call
   const path = await findManifest(context, file)
-  const manifest = await readManifest(context, path, { isSandbox, env, families })
-  const { project } = manifest
+  const read = await readManifest(context, path, { isSandbox, env, families })
+  const { project: whole } = read
+  const project = shard === null ? whole : projectOfShard(whole, shard)
+  const manifest = { ...read, project }
+  await checkStateVersion(whole)
+  await takeOverState(context, whole, isOwned)
   // Before lock and journals are read: what another process writes into them is known then.
   const ownership: Ownership | undefined = isOwned ? await takeOwnership(project, context) : undefined
   try {
-    const lock = await readLock(context, project)
-    const history = await readHistory(project)
+    // The committed one, also for a shard.
+    const lock = await readLock(context, whole)
+    const history = await readHistory(project, shard === null ? undefined : whole)
     const files = { ...context, signal: new AbortController().signal }
-    const store = openStore(files, project)
-    const candidates = openCandidates(files, project)
+    const replaced = openReplaced(files, whole)
+    const resultsOfWhole = new Results(files, whole, replaced)
+    const results = shard === null ? resultsOfWhole : new Results(files, project, replaced, resultsOfWhole)
     const asserts = openAsserts(files)
     const inputDigest = createInputDigests(project.folder)
     return {
@@ -62,8 +80,8 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
       lock,
       history,
       files,
-      store,
-      candidates,
+      results,
+      replaced,
       checkAsserts: asserts.check,
       lost: ownership?.lost,
       world: (parts = {}) =>
@@ -71,8 +89,8 @@ export async function openProject(call: ManifestCall, isOwned: boolean): Promise
           manifest,
           lock,
           history,
-          candidates,
-          store,
+          results,
+          replaced,
           async outputDigest(output, isText) {
             return (await digestOfFile(join(project.outputFolder, output), isText))?.sha256
           },

@@ -11,7 +11,7 @@ import { moveOutput, placeOutput, removeOutput } from '../store/place-output.ts'
 import type { Run } from './run-call.ts'
 
 /**
- * Makes a result the output of its instance: puts its files in place and locks them. What lies there goes to the store
+ * Makes a result the output of its instance: puts its files in place and locks them. What lies there is put aside
  * first. A shard only locks: the files are put in place by whoever merges the parts.
  * @param picked which candidate it is; null where there is only one
  * @throws FileError
@@ -29,6 +29,8 @@ export async function placeResult(
   const outputs = placeOutputs(instance, result, world.now)
   if (options.shard === null) {
     const sources = await findResult(key, result, world)
+    const kept = before === null ? undefined : await project.results.get(before.key)
+    const isKept = (sha256: string) => kept?.result.outputs.some((facts) => facts.sha256 === sha256) ?? false
     for (const { from, to } of assessment.moves) {
       await move(
         run,
@@ -36,9 +38,9 @@ export async function placeResult(
         outputs.find(({ path }) => path === to),
       )
     }
-    for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at])
+    for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at], isKept)
     for (const facts of before?.outputs ?? []) {
-      if (!world.isOutput(facts.path)) await removeOutput(project.manifest.project, project.store, facts)
+      if (!world.isOutput(facts.path)) await removeOutput(project.manifest.project, project.replaced, facts)
     }
   }
   const block: LockBlock = {
@@ -75,6 +77,7 @@ async function place(
   run: Run,
   { path, sha256, media_type }: Result['outputs'][number],
   source: string | undefined,
+  isKept: (sha256: string) => boolean,
 ): Promise<void> {
   const { project } = run
   const { project: places } = project.manifest
@@ -82,7 +85,7 @@ async function place(
   const isText = isTextType(media_type)
   const there = await digestOfFile(target, isText)
   if (there?.sha256 === sha256) return
-  if (there !== undefined) await project.store.putAside(target)
+  if (there !== undefined && !isKept(there.sha256)) await project.replaced.putAside(target)
   if (source === undefined) throw bytesGone(path)
   // A file that was edited since it was looked at is not replaced.
   const locked = run.world.lockedByPath.get(path) ?? []
@@ -91,5 +94,5 @@ async function place(
 }
 
 function bytesGone(path: string): FileError {
-  return new FileError('bytes_gone', `The bytes of ${shownPath(path)} are gone from the store.`)
+  return new FileError('bytes_gone', `The bytes of ${shownPath(path)} are gone from .modelgate.`)
 }

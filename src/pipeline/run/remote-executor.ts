@@ -2,8 +2,7 @@ import { QueueEvents } from 'bullmq'
 import type { Clock, Timer } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import { prepareFolder } from '../execute/execute-task.ts'
-import { writeRecord } from '../execute/task-record.ts'
+import { prepareFolder, recordResult } from '../execute/execute-task.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import type { History } from '../journal/history.ts'
 import { timeOf } from '../journal/journal.ts'
@@ -229,7 +228,7 @@ export class RemoteExecutor implements Executor {
     const { call } = this.#run!
     await prepareFolder(call.context, { folder: task.folder, job: null, made: null })
     // First: files without it could be taken for a result of which nothing else is known.
-    writeRecord(task, done, call.redactor)
+    recordResult(task, done, call.redactor)
     for (const [at, { sha256, path }] of done.result.outputs.entries()) {
       if (!(await this.#open.store.fetch(sha256, done.files[at]!)))
         throw lostByStore(task.instance.id, `${path}, SHA-256 ${sha256}`, this.#open.store.shown)

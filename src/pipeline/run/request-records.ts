@@ -5,13 +5,7 @@ import { refuseChanged } from '../execute/task-inputs.ts'
 import type { TaskRequest, UpstreamResult } from '../execute/task.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { upstreamFiles } from '../plan/upstream-result.ts'
-import { workFolder } from './keep-result.ts'
 import type { Request, Run } from './run-call.ts'
-
-/** The folder in which the files of a key are saved. */
-export function folderOf({ project }: Run, key: string): string {
-  return workFolder(project.manifest.project.stateFolder, key)
-}
 
 /**
  * Writes down how a request ended that has no result.

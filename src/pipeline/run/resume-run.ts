@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import { startedJobs } from '../execute/started-jobs.ts'
 import { takeRescued } from '../execute/rescued-result.ts'
 import { recoverResult } from '../execute/task-record.ts'
-import type { RecordedResult } from '../journal/history.ts'
-import type { Lock, LockBlock } from '../lock/lock-block.ts'
+import { provenanceOf, type Lock, type LockBlock } from '../lock/lock-block.ts'
 import { placeOutputs } from '../plan/output-places.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { keepResult, workFolder, type Keeping } from './keep-result.ts'
+import { keepResult, type Keeping } from './keep-result.ts'
 import type { OpenProject } from './open-project.ts'
 import type { RunCall } from './run-call.ts'
 
@@ -19,19 +18,21 @@ import type { RunCall } from './run-call.ts'
 export async function lockWithUnfinished(project: OpenProject, now: number): Promise<Lock> {
   const { history, lock, manifest } = project
   if (history.unfinished === null) return lock
-  const newest = new Map<string, RecordedResult>()
-  for (const result of history.results.values()) {
-    const instance = manifest.instances.get(result.instance)
-    if (instance !== undefined && instance.variants === 1 && result.rejected === null)
-      newest.set(instance.id, result)
+  const newest = new Map<string, string>()
+  for (const { instance: id, key, rejected } of history.results.values()) {
+    if (manifest.instances.get(id)?.variants === 1 && rejected === null) newest.set(id, key)
   }
   const current = new Map(lock)
   for (const [id, block] of lock) {
     const isRemade = history.remade.has(block.key) || history.of(block.key)?.isDiscarded === true
     if (block.picked !== null && isRemade) current.set(id, { ...block, picked: null })
   }
-  for (const [id, { key, result }] of newest) {
-    const outputs = placeOutputs(manifest.instances.get(id)!, result, now)
+  for (const [id, key] of newest) {
+    // Hashing its files costs more than looking at the lock.
+    const result =
+      lock.get(id)?.key === key && !history.remade.has(key) ? undefined : await project.results.get(key)
+    if (result === undefined) continue
+    const outputs = placeOutputs(manifest.instances.get(id)!, result.result, now)
     const before = lock.get(id)
     const isLocked =
       before !== undefined && before.outputs.every((one, at) => one.sha256 === outputs[at]?.sha256)
@@ -39,7 +40,7 @@ export async function lockWithUnfinished(project: OpenProject, now: number): Pro
     const inPlace = await Promise.all(outputs.map((facts) => isThere(project, facts)))
     if (!inPlace.every(Boolean)) continue
     const block: LockBlock = {
-      ...result,
+      ...provenanceOf(result.result),
       outputs,
       key,
       fields: {},
@@ -83,7 +84,7 @@ export async function takeUpReplies(
     }
     const instance = manifest.instances.get(id)
     if (instance === undefined) continue
-    const request = { instance, key, variant, folder: workFolder(manifest.project.stateFolder, key) }
+    const request = { instance, key, variant, folder: keeping.project.results.folder(key) }
     const left =
       (await recoverResult(context, request)) ?? (await takeRescued(context, request, rescueFolder))
     if (left !== undefined) await keepResult(keeping, request, left)

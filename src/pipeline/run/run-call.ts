@@ -12,7 +12,7 @@ import type { RecordedResult } from '../journal/history.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalEvent } from '../journal/journal-event.ts'
-import type { OutputFacts } from '../lock/lock-block.ts'
+import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Assessment } from '../plan/assessment.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import type { World } from '../plan/world.ts'
@@ -150,17 +150,20 @@ export interface Executor {
 
 /** What has come of a request: a result or an error. */
 export interface AttemptResult {
-  /** Its files are in the work folder of its key. */
+  /** Its files are in the folder of its key. */
   readonly task: TaskResult | null
   readonly error: ModelgateError | null
   /** How many results were created in this process of the run, for certain or perhaps. */
   readonly created: number
 }
 
+/** A result that lies in the folder of its key, as `StoredResult` has it. */
+export type MadeResult = RecordedResult & { readonly result: Result }
+
 /** What has become of one request. */
 export interface MadeVariant {
   /** Null when it failed. */
-  readonly made: RecordedResult | null
+  readonly made: MadeResult | null
   readonly error: ModelgateError | null
   /** How many results were created, for certain or perhaps. */
   readonly created: number

@@ -1,18 +1,19 @@
 import { join, relative } from 'node:path'
-import { asModelgateError, UsageError } from '../../errors.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { asModelgateError, billedOf, UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { describeCost } from '../../operations/spending.ts'
 import { lanes as laneNames } from '../manifest/manifest.ts'
 import { requestsLeft, type Assessment } from '../plan/assessment.ts'
-import { partFolderOf } from '../shards/part-folder.ts'
+import { reopenPart, writePart, type PartInstance } from '../shards/part.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { exitOfRun } from '../run-exit.ts'
 import { beginRun } from './begin-run.ts'
-import { leavePart } from './leave-part.ts'
 import { openProject, type OpenProject } from './open-project.ts'
 import type { OpenQueue, InstanceEnd, Run, RunCall, RunOptions } from './run-call.ts'
-import { describeEnd, runDocument, runFailure, type RunFacts } from './describe-run.ts'
+import { describeEnd, exitsOf, runDocument, runFailure, type RunFacts } from './describe-run.ts'
 import { ended, settleInstance } from './settle-instance.ts'
 
 /**
@@ -25,10 +26,11 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   let describe: (() => RunDocument) | undefined
   let queue: OpenQueue | undefined
   try {
-    project = await openProject(call, isChanging)
+    project = await openProject(call, isChanging, options.shard)
     call.listener.event({ type: 'start', version: outputVersion, command: 'run', model: null })
     // Before anything is written, and only where something may be made.
     if (options.mode === 'run') queue = await call.queue?.open()
+    if (isChanging && options.shard !== null) await reopenPart(project.manifest.project)
     const run = await beginRun(call, options, project, isChanging, queue)
     let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map((assessment) =>
       ended(assessment, null),
@@ -94,13 +96,16 @@ async function prepare(run: Run): Promise<void> {
   await run.executor.open(run)
 }
 
-/** What is to be moved may lie where another output belongs, and be the only copy: it goes to the store first. */
-async function storeMoved({ manifest, store }: OpenProject, { block, restore }: Assessment): Promise<void> {
+/** What is to be moved may lie where another output belongs, and be the only copy: it is put aside first. */
+async function storeMoved(
+  { manifest, replaced }: OpenProject,
+  { block, restore }: Assessment,
+): Promise<void> {
   if (block === null || restore === null) return
   for (const [at, { path, sha256, media_type }] of block.outputs.entries()) {
     if (restore.result.outputs[at]?.path === path) continue
     const file = join(manifest.project.outputFolder, path)
-    if ((await digestOfFile(file, isTextType(media_type)))?.sha256 === sha256) await store.putAside(file)
+    if ((await digestOfFile(file, isTextType(media_type)))?.sha256 === sha256) await replaced.putAside(file)
   }
 }
 
@@ -141,6 +146,45 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
   }
 }
 
+/** Writes down what a shard has made, for `run merge`. @throws FileError */
+async function leavePart(
+  { call, project, lock, options, reason }: Run,
+  shard: NonNullable<RunOptions['shard']>,
+  ends: readonly InstanceEnd[],
+): Promise<void> {
+  const ids = ends.map(({ assessment }) => assessment.instance.id)
+  const before = project.lock
+  const changed = ids.flatMap((id) => {
+    const block = lock.lock.get(id)
+    return block === undefined || isDeepStrictEqual(block, before.get(id)) ? [] : [[id, block] as const]
+  })
+  const report = {
+    manifest: project.manifest.sha256,
+    shard,
+    jobs: [...options.jobs],
+    exit: exitOfRun(exitsOf(ends, options.mode, reason())),
+    instances: ends.map((end) => reportOf(call, end)),
+  }
+  await writePart(project.manifest.project, report, { before, changed: new Map(changed) })
+}
+
+function reportOf({ redactor }: RunCall, end: InstanceEnd): PartInstance {
+  const { assessment, error } = end
+  const { id } = assessment.instance
+  const outcome = outcomeOf(end)
+  if (error === null || outcome !== 'failed') return { id, outcome }
+  // A code may be the gateway's own word.
+  const told = { code: redactor.text(error.code), message: redactor.text(error.message) }
+  return { id, outcome, error: { exit: exitOfRun([error.exit]), ...told, billed: billedOf(error) } }
+}
+
+function outcomeOf({ assessment: { state }, action, error }: InstanceEnd): PartInstance['outcome'] {
+  if (state === 'unknown') return 'unknown'
+  if (action === 'skipped' && error !== null) return 'left'
+  if (error !== null || state === 'rejected') return 'failed'
+  return state === 'fresh' ? 'done' : 'outdated'
+}
+
 /** Whether there is nothing that another process of the same run would do about it. */
 function isOver({ assessment, error }: InstanceEnd): boolean {
   return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
@@ -149,7 +193,7 @@ function isOver({ assessment, error }: InstanceEnd): boolean {
 function factsOf({ call, project, options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   const { shard } = options
-  const part = isChanging && shard !== null ? partFolderOf(project.manifest.project, shard) : null
+  const part = isChanging && shard !== null ? project.manifest.project.stateFolder : null
   return {
     mode: options.mode,
     run: isChanging ? journal.run : null,

@@ -69,9 +69,10 @@ async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { instance, block, fields, key, lockedAs } = now
   if (block === null || fields === null || key === null) return ended(now, null)
   const { remade, results } = run.project.history
-  const other = remade.has(key) && instance.variants === 1 ? results.get(key) : undefined
+  const isRemade = remade.has(key) && instance.variants === 1 && results.get(key)?.rejected === null
+  const other = isRemade ? await run.project.results.get(key) : undefined
   const isPlaced = other?.result.outputs.every(({ sha256 }, at) => sha256 === block.outputs[at]?.sha256)
-  if (other !== undefined && other.rejected === null && !isPlaced) {
+  if (other !== undefined && !isPlaced) {
     return ended(freshAs(now, await placeResult(run, now, other.result, null)), 'generated')
   }
   const isComplete = Object.keys(block.fields).length > 0

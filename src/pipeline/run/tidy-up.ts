@@ -25,19 +25,10 @@ export async function tidyUp(
   try {
     const owners = await namesIn(runsFolder(known.project))
     if (owners.filter((name) => name.endsWith('.owner')).length > 1) return
-    await removeWork(known)
     await forgetJobs(call, known)
     if (followsDeath) await removeIncomplete(call, known)
   } catch {
     // It is in nobody's way, and `run clean` finds it.
-  }
-}
-
-async function removeWork({ project: { stateFolder }, history }: Known): Promise<void> {
-  const root = join(stateFolder, 'work')
-  for (const key of await namesIn(root)) {
-    if (!history.results.has(key) || history.of(key)?.open !== null) continue
-    await remove(join(root, key))
   }
 }
 
@@ -74,11 +65,9 @@ async function removeIncomplete(
     const names = new Set(paths.map((path) => basename(path)))
     await removeFrom(join(outputFolder, folder), (name) => names.has(name))
   }
-  await removeFrom(join(stateFolder, 'store'), () => true)
-  for (const name of ['candidates', 'work']) {
-    for (const key of await namesIn(join(stateFolder, name))) {
-      await removeFrom(join(stateFolder, name, key), () => true)
-    }
+  await removeFrom(join(stateFolder, 'replaced'), () => true)
+  for (const key of await namesIn(join(stateFolder, 'results'))) {
+    await removeFrom(join(stateFolder, 'results', key), () => true)
   }
   for (const name of await namesIn(join(stateFolder, 'jobs'))) {
     const folder = join(stateFolder, 'jobs', name)

@@ -2,9 +2,7 @@ import { UsageError } from '../../errors.ts'
 import { createProblemList } from '../../problems.ts'
 import { firstFew } from '../../quantities.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
-import { exitOfRun, type RunExit } from '../run-exit.ts'
-import { digestOfLock, type Part } from './part-folder.ts'
-import type { PartInstance } from './part-report.ts'
+import { digestOfLock, type Part } from './part.ts'
 
 /** What the parts have to belong to. */
 export interface Whole {
@@ -18,24 +16,12 @@ export interface Whole {
   placesOf(id: string, result: LockBlock): readonly string[]
 }
 
-export interface CombinedParts {
-  /** The lock that the whole run would have left. */
-  readonly lock: Lock
-  /** The blocks in it that a part has changed or added, with the part. */
-  readonly changed: ReadonlyMap<string, { readonly block: LockBlock; readonly part: Part }>
-  /** Names of blocks that are no longer in it. */
-  readonly removed: readonly string[]
-  /** Of all parts. */
-  readonly instances: readonly PartInstance[]
-  /** As the whole run would have ended. */
-  readonly exit: RunExit
-}
-
 /**
- * Puts the parts of a run together, if they are all of its parts, of one manifest and of one lock.
+ * Unites the locks of the parts of a run, if they are all of its parts, of one manifest and of one lock. A block under the
+ * former name of an instance goes.
  * @throws UsageError `parts_mismatch`, with everything that does not fit, by the folder of the part
  */
-export function combineParts(parts: readonly Part[], whole: Whole): CombinedParts {
+export function combineParts(parts: readonly Part[], whole: Whole): Lock {
   const problems = createProblemList()
   const report = (message: string, hint?: string) =>
     problems.add(new UsageError(message, { code: 'parts_mismatch', ...(hint === undefined ? {} : { hint }) }))
@@ -47,21 +33,15 @@ export function combineParts(parts: readonly Part[], whole: Whole): CombinedPart
   checkInstances(parts, whole, report)
   checkLocks(parts, whole, report)
   problems.throwIfAny()
-
   const lock = new Map(whole.lock)
-  const removed = parts.flatMap((part) => part.report.removed)
-  for (const id of removed) lock.delete(id)
-  const changed = new Map(
-    parts.flatMap((part) => [...part.lock].map(([id, block]) => [id, { block, part }] as const)),
-  )
-  for (const [id, { block }] of changed) lock.set(id, block)
-  return {
-    lock,
-    changed,
-    removed: removed.filter((id) => !lock.has(id)),
-    instances: parts.flatMap((part) => part.report.instances),
-    exit: exitOfRun(parts.map((part) => part.report.exit)),
+  const instances = new Set(whole.selected([]))
+  for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
+    for (const [former, { key }] of whole.lock) {
+      if (key === block.key && !instances.has(former)) lock.delete(former)
+    }
+    lock.set(id, block)
   }
+  return lock
 }
 
 type Report = (message: string, hint?: string) => void
@@ -76,7 +56,7 @@ function checkOrigin(parts: readonly Part[], { manifest, lock }: Whole, report: 
         'Check out what the parts were made from.',
       )
     }
-    if (part.report.lock !== digest) {
+    if (part.report.locks.before !== digest) {
       report(
         `${part.folder} began with another lock than the one that is here.`,
         'Check out the lock that the parts began with; after a merge they are part of it already.',
@@ -144,19 +124,14 @@ function checkInstances(parts: readonly Part[], whole: Whole, report: Report): v
 
 /** That what a part changes in the lock belongs to it, and that its outputs are those of the manifest. */
 function checkLocks(parts: readonly Part[], whole: Whole, report: Report): void {
-  const instances = new Set(whole.selected([]))
   for (const part of parts) {
     const own = new Set(part.report.instances.flatMap(({ id, outcome }) => (outcome === 'left' ? [] : [id])))
     const foreign = [...part.lock.keys()].filter((id) => !own.has(id))
-    const gone = part.report.removed.filter((id) => !whole.lock.has(id))
-    if (foreign.length > 0) report(`${part.folder} locks ${listed(foreign)}, which it does not report.`)
-    const present = part.report.removed.filter((id) => instances.has(id))
     const misplaced = [...part.lock].flatMap(([id, block]) => {
       const places = own.has(id) ? whole.placesOf(id, block) : null
       return block.outputs.flatMap(({ path }, at) => (places === null || places[at] === path ? [] : path))
     })
-    if (gone.length > 0) report(`${part.folder} removes ${listed(gone)}, which the lock does not have.`)
-    if (present.length > 0) report(`${part.folder} removes ${listed(present)}, which the manifest has.`)
+    if (foreign.length > 0) report(`${part.folder} locks ${listed(foreign)}, which it does not report.`)
     if (misplaced.length > 0) {
       report(`${part.folder} locks ${listed(misplaced)}, where the manifest has no such output.`)
     }

@@ -27,7 +27,7 @@ import { copyWhole, syncFile, temporaryPath } from './safe-copy.ts'
 import { makeStateFolder, namesIn } from '../state-folder.ts'
 
 /**
- * Bytes by their digests, in `.modelgate/store/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a
+ * Bytes by their digests, in `FOLDER/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a
  * blob that was changed, swapped or planted, and what is not a regular file, counts as absent, and is replaced when the
  * bytes come again. Outputs are copies, so that editing one leaves the blob as it is.
  */
@@ -77,10 +77,10 @@ export interface Sharing {
   readonly group: number
 }
 
-/** Opens the store of a project. Nothing is made before something is added. */
-export function openStore(context: FileContext, project: Project): BlobStore {
-  const root = join(project.stateFolder, 'store')
-  return openBlobs(context, { root, makeRoot: () => makeStateFolder(project, 'store') })
+/** Opens what was put aside, or adopted, in a project. Nothing is made before something is added. */
+export function openReplaced(context: FileContext, project: Project): BlobStore {
+  const root = join(project.stateFolder, 'replaced')
+  return openBlobs(context, { root, makeRoot: () => makeStateFolder(project, 'replaced') })
 }
 
 /** The path of a blob, whether it is there or not. */

@@ -10,8 +10,8 @@ import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } f
 const text = { lane: 'text', command: 'generate', output: 'copy/hero.txt' } as const
 
 function adoptIn(world: SampleWorld, ...patterns: string[]) {
-  const { context, history, store, candidates } = world
-  return adopt({ context, world: world.world(), history, store, candidates }, patterns, 'Ada')
+  const { context, history, replaced, results } = world
+  return adopt({ context, world: world.world(), history, replaced, results }, patterns, 'Ada')
 }
 
 async function lockOf(world: SampleWorld) {
@@ -163,8 +163,8 @@ test('what became of a request no longer matters', async () => {
   const history = await readHistory(project)
   expect(history.of(key)?.open).toEqual({ job: null, made: null, queue: null, queueAt: null })
   world.write({ 'copy/hero.txt': 'one' })
-  const { context, store, candidates } = world
-  await adopt({ context, world: world.world({ history }), history, store, candidates }, ['hero'], 'Ada')
+  const { context, replaced, results } = world
+  await adopt({ context, world: world.world({ history }), history, replaced, results }, ['hero'], 'Ada')
   const later = await readHistory(project)
   expect(later.of(key)?.open ?? null).toBeNull()
   expect(later.unfinished?.run).toBe(journal.run)

@@ -48,7 +48,12 @@ test('a file is adopted, and what its former version left is cleaned up', async 
   writeFiles(folder, { 'copy/note.txt': 'A safe place for ships.\n' })
   await adoptJobs(call, ['note'], 'Ada')
   const listed = await cleanProject(call, { isRemoving: false, outputs: false })
-  expect(listed).toMatchObject({ command: 'run clean', removed: false, bytes: 8, items: [{ kind: 'blob' }] })
+  expect(listed).toMatchObject({
+    command: 'run clean',
+    removed: false,
+    bytes: 8,
+    items: [{ kind: 'replaced' }],
+  })
   const blob = join(folder, listed.items[0]!.path)
   expect(existsSync(blob)).toBe(true)
   expect(await cleanProject(call, { isRemoving: true, outputs: false })).toMatchObject({

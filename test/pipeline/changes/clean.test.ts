@@ -12,12 +12,12 @@ import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } f
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
 
 async function cleanIn(world: SampleWorld, options: { isRemoving?: boolean; outputs?: boolean } = {}) {
-  const { context, store, candidates } = world
+  const { context, replaced, results } = world
   const { project } = world.world().manifest
   const history = await readHistory(project)
   const current = world.world({ history })
   const plan = await world.plan()
-  const scope = { context, world: current, history, store, candidates }
+  const scope = { context, world: current, history, replaced, results }
   const found = await clean(scope, plan, { isRemoving: false, outputs: false, ...options })
   return { ...found, items: found.items.map(({ kind, instance, path }) => `${kind} ${instance} ${path}`) }
 }
@@ -48,7 +48,7 @@ const intentOf = (instance: string, key: string): JournalEvent => ({
 
 const blobPath = (bytes: string) => {
   const sha256 = hash('sha256', bytes)
-  return `.modelgate/store/${sha256.slice(0, 2)}/${sha256}`
+  return `.modelgate/replaced/${sha256.slice(0, 2)}/${sha256}`
 }
 
 test('bytes that the lock does not name are listed, and removed with --yes', async () => {
@@ -57,7 +57,11 @@ test('bytes that the lock does not name are listed, and removed with --yes', asy
   await world.make('hero', 'two')
   world.keep('one')
   world.keep('two')
-  expect(await cleanIn(world)).toEqual({ items: [`blob null ${blobPath('one')}`], bytes: 3, warnings: [] })
+  expect(await cleanIn(world)).toEqual({
+    items: [`replaced null ${blobPath('one')}`],
+    bytes: 3,
+    warnings: [],
+  })
   expect(existsSync(join(world.folder, blobPath('one')))).toBe(true)
   await cleanIn(world, { isRemoving: true })
   expect(existsSync(join(world.folder, blobPath('one')))).toBe(false)
@@ -68,11 +72,9 @@ test('bytes of a result that can be restored stay', async () => {
   const world = createSampleWorld()
   world.define('hero')
   const key = await world.record('hero', 'one')
-  world.keep('one')
-  const result = { type: 'result', instance: 'hero', key, variant: 1, rejected: null } as const
   await writeRun(world, [
     intentOf('hero', key),
-    { ...result, result: world.history.results.get(key)!.result },
+    { type: 'result', instance: 'hero', key, variant: 1, rejected: null },
   ])
   expect((await cleanIn(world)).items).toEqual([])
 })
@@ -84,13 +86,14 @@ test('candidates stay until one is picked, or the prompt is another one', async 
   const second = await world.offer('hero', 'two', 2)
   expect((await cleanIn(world)).items).toEqual([])
   await world.make('hero', 'two', { variant: 2, picked: 2 })
-  const both = [first, second].toSorted().map((key) => `candidate hero .modelgate/candidates/${key}`)
-  expect((await cleanIn(world)).items).toEqual(both)
+  const both = [first, second].toSorted().map((key) => `result hero .modelgate/results/${key}`)
+  // What is locked can be restored.
+  expect((await cleanIn(world)).items).toEqual([`result hero .modelgate/results/${first}`])
   world.lock.clear()
   world.define('hero', { variants: 2, ...edited })
   expect((await cleanIn(world)).items).toEqual(both)
   await cleanIn(world, { isRemoving: true })
-  expect(await world.candidates.list()).toEqual([])
+  expect(await world.results.keys()).toEqual([])
 })
 
 test('rejected results stay', async () => {
@@ -99,7 +102,7 @@ test('rejected results stay', async () => {
   await world.offer('hero', 'bad one')
   expect((await world.assess('hero')).state).toBe('rejected')
   expect((await cleanIn(world, { isRemoving: true })).items).toEqual([])
-  expect(await world.candidates.list()).toHaveLength(1)
+  expect(await world.results.keys()).toHaveLength(1)
 })
 
 test('a candidate stays that another job refers to', async () => {
@@ -107,9 +110,9 @@ test('a candidate stays that another job refers to', async () => {
   world.define('hero', { variants: 2 })
   world.define('banner', { fields: { image: fileField('@hero#1') } })
   await world.offer('hero', 'one', 1)
-  const second = await world.offer('hero', 'two', 2)
+  await world.offer('hero', 'two', 2)
   await world.make('hero', 'two', { variant: 2, picked: 2 })
-  expect((await cleanIn(world)).items).toEqual([`candidate hero .modelgate/candidates/${second}`])
+  expect((await cleanIn(world)).items).toEqual([])
 })
 
 test('candidates stay while their keys are not known', async () => {
@@ -120,7 +123,7 @@ test('candidates stay while their keys are not known', async () => {
   await world.offer('banner', 'wide', 1)
   world.define('hero', edited)
   expect((await world.assess('banner')).state).toBe('pending')
-  expect((await cleanIn(world)).items.filter((item) => item.startsWith('candidate'))).toEqual([])
+  expect((await cleanIn(world)).items.filter((item) => item.startsWith('result'))).toEqual([])
 })
 
 test('what a request has left goes, unless its outcome is unknown', async () => {
@@ -128,12 +131,14 @@ test('what a request has left goes, unless its outcome is unknown', async () => 
   world.define('hero')
   const key = await world.keyOf('hero')
   const over = 'a'.repeat(64)
-  world.write({ [`.modelgate/work/${key}/1.png`]: 'half', [`.modelgate/work/${over}/1.png`]: 'half' })
-  world.write({ '.modelgate/work/of-somebody/file': 'x' })
+  world.write({ [`.modelgate/results/${key}/1.png`]: 'half', [`.modelgate/results/${over}/1.png`]: 'half' })
+  world.write({ '.modelgate/results/of-somebody/file': 'x' })
   await writeRun(world, [intentOf('hero', key)])
-  expect((await cleanIn(world, { isRemoving: true })).items).toEqual([`work null .modelgate/work/${over}`])
-  expect(world.read(`.modelgate/work/${key}/1.png`)).toBe('half')
-  expect(world.read('.modelgate/work/of-somebody/file')).toBe('x')
+  expect((await cleanIn(world, { isRemoving: true })).items).toEqual([
+    `result null .modelgate/results/${over}`,
+  ])
+  expect(world.read(`.modelgate/results/${key}/1.png`)).toBe('half')
+  expect(world.read('.modelgate/results/of-somebody/file')).toBe('x')
 })
 
 test('journals go from the oldest on, until one is needed', async () => {

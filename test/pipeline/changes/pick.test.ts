@@ -15,9 +15,9 @@ async function createChoice(): Promise<SampleWorld> {
 const next = (...words: string[]) => ['modelgate', 'run', ...words, '--sandbox']
 
 async function pickIn(world: SampleWorld, name: string, variant: number) {
-  const { context, history, store, candidates } = world
+  const { context, history, replaced, results } = world
   const changed = await pick(
-    { context, world: world.world(), history, store, candidates, next },
+    { context, world: world.world(), history, replaced, results, next },
     name,
     variant,
   )
@@ -40,17 +40,14 @@ test('a candidate becomes the output, and the others are not made any more', asy
   })
   expect(world.read('assets/hero.png')).toBe('two')
   expect(await world.assess('hero')).toMatchObject({ state: 'fresh', toMake: [] })
-  // The folder of the candidate may go.
-  expect(await world.store.has(hash('sha256', 'two'))).toBe(true)
 })
 
 test('another one is picked: the former output is put aside', async () => {
   const world = await createChoice()
   await pickIn(world, 'hero', 2)
-  await world.store.remove(hash('sha256', 'two'))
   await pickIn(world, 'hero', 1)
   expect(world.read('assets/hero.png')).toBe('one')
-  expect(await world.store.has(hash('sha256', 'two'))).toBe(true)
+  expect(await world.replaced.has(hash('sha256', 'two'))).toBe(true)
 })
 
 test('the output has another place now: the former file goes', async () => {

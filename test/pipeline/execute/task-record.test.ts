@@ -1,14 +1,13 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { Task } from '../../../src/pipeline/execute/task.ts'
 import { startedJobs } from '../../../src/pipeline/execute/started-jobs.ts'
-import { recoverResult, removeTaskFolder } from '../../../src/pipeline/execute/task-record.ts'
+import { recoverResult } from '../../../src/pipeline/execute/task-record.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { writeFiles } from '../../support/temporary-folder.ts'
 
 const answer = instanceOf({ command: 'respond', fields: { input: textField('Hello') } })
 const pictures = instanceOf({
@@ -108,17 +107,6 @@ test('a text without its record may be half of one', async () => {
 test('the record of another request counts as none', async () => {
   const { task, context } = await finishedTask(answer)
   expect(await recoverResult(context, { ...task, key: 'o'.repeat(64) })).toBeUndefined()
-})
-
-test('the folder of a safe result goes, with what an earlier attempt has left in it', async () => {
-  for (const left of [{}, { 'earlier-1/1.png': 'old' }]) {
-    const { task, done } = await finishedTask(pictures)
-    writeFiles(task.folder, left)
-    await removeTaskFolder(task.folder, done)
-    expect(existsSync(task.folder)).toBe(false)
-    // Another process may have been faster.
-    await removeTaskFolder(task.folder, done)
-  }
 })
 
 async function stoppedVideo(faults: readonly FaultRule[], onJob: Task['onJob']) {

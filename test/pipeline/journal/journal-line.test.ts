@@ -47,7 +47,7 @@ test.each<[object, string, readonly unknown[]]>([
   [result('a'), 'instance', [undefined]],
   [result('a'), 'key', [undefined]],
   [result('a'), 'variant', [undefined, -1]],
-  [result('a'), 'result', [undefined, null, 'x', {}, { outputs: {} }]],
+  [result('a'), 'result', [null, 'x', {}, { outputs: {} }]],
   [result('a'), 'rejected', [undefined, 'no', [7], ['no', 7], {}]],
   [failure('a'), 'instance', [undefined, 7]],
   [failure('a'), 'key', [undefined, 7]],

@@ -34,6 +34,7 @@ const offer =
   (bytes: string, variant?: number): Step =>
   (world) =>
     world.offer('hero', bytes, variant)
+const forget: Step = async (world) => world.results.remove(await world.keyOf('hero'))
 /** The intent of a request for `hero`, and its job. */
 const send =
   (job?: string, queue?: string): Step =>
@@ -67,7 +68,7 @@ type Row = [name: string, steps: readonly Step[], state: Assessment['state'], mo
 const rows: Row[] = [
   ['nothing is there', [], 'new', { toMake: [1] }],
   [
-    'the file is gone, and its bytes are in the store',
+    'the file is gone, and its bytes were put aside',
     [make, lose, keep],
     'restorable',
     { reasons: ['assets/hero.png is missing.'] },
@@ -76,17 +77,17 @@ const rows: Row[] = [
     'the file is gone, and so are its bytes',
     [make, lose],
     'lost',
-    { reasons: ['assets/hero.png is missing, and its bytes are not in the store.'] },
+    { reasons: ['assets/hero.png is missing, and its bytes are not in .modelgate.'] },
   ],
   [
-    'the file is gone, and the store has other bytes under its name',
+    'the file is gone, and other bytes lie under its digest',
     [
       make,
       lose,
       keep,
       (world) => {
         const { sha256 } = world.lock.get('hero')!.outputs[0]!
-        world.write({ [`.modelgate/store/${sha256.slice(0, 2)}/${sha256}`]: 'planted' })
+        world.write({ [`.modelgate/replaced/${sha256.slice(0, 2)}/${sha256}`]: 'planted' })
       },
     ],
     'lost',
@@ -135,24 +136,24 @@ const rows: Row[] = [
   ['the prompt differs, and the file is gone', [make, edit, lose], 'stale', { toMake: [1] }],
   [
     'the prompt is one that a journal has a result of',
-    [record('one'), keep, edit, makes('two'), define()],
+    [record('one'), edit, makes('two'), define()],
     'restorable',
     { reasons: ['Its result was made before.'] },
   ],
-  ['a journal has a result whose bytes are gone', [record('one')], 'new', { toMake: [1] }],
-  ['a journal has a result that was discarded', [record('one'), keep, discard], 'new', { toMake: [1] }],
-  ['the file is the result that a journal has', [record('one'), keep, write('one')], 'restorable'],
-  ['a file is in the way of a result that a journal has', [record('one'), keep, write('mine')], 'in_the_way'],
+  ['a journal has a result whose bytes are gone', [record('one'), forget], 'new', { toMake: [1] }],
+  ['a journal has a result that was discarded', [record('one'), discard], 'new', { toMake: [1] }],
+  ['the file is the result that a journal has', [record('one'), write('one')], 'restorable'],
+  ['a file is in the way of a result that a journal has', [record('one'), write('mine')], 'in_the_way'],
   ['a result was rejected', [define(asserted), offer('bad one')], 'rejected', { reasons: ['It is bad.'] }],
   [
     'a rejected result, whose files are gone, is not made again',
-    [record('bad one', ['It was bad.'])],
+    [record('bad one', ['It was bad.']), forget],
     'rejected',
     { reasons: ['It was bad.', 'Its files are gone.'] },
   ],
   [
     'the assert that rejected a result was loosened',
-    [record('bad one', ['It was bad.']), offer('bad one')],
+    [record('bad one', ['It was bad.'])],
     'restorable',
     { reasons: ['It was rejected, and is accepted now.'] },
   ],

@@ -130,7 +130,7 @@ describe('what another instance is made from', () => {
     expect(await statesOf(world)).toEqual({ hero: 'awaiting', banner: 'new' })
     await world.make('banner', 'wide')
     await world.make('hero', 'two', { variant: 2, picked: 2 })
-    await world.candidates.remove(second)
+    await world.results.remove(second)
     expect(await statesOf(world)).toEqual({ hero: 'fresh', banner: 'fresh' })
     await world.make('hero', 'one', { variant: 1, picked: 1 })
     expect(await world.assess('banner')).toMatchObject({
@@ -152,7 +152,7 @@ test('the files of a reference are the locked bytes, wherever they are', async (
   world.write({ 'assets/hero.png': 'painted over' })
   expect(await files()).toBeUndefined()
   world.keep('one')
-  expect(await files()).toEqual([join(world.folder, '.modelgate/store', sha256.slice(0, 2), sha256)])
+  expect(await files()).toEqual([join(world.folder, '.modelgate/replaced', sha256.slice(0, 2), sha256)])
 })
 
 describe('names and places', () => {

@@ -9,8 +9,8 @@ import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
 import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
 import { createWorld, type Forced, type World, type WorldParts } from '../../../src/pipeline/plan/world.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openStore, type BlobStore } from '../../../src/pipeline/store/blob-store.ts'
-import { openCandidates, type CandidateStore } from '../../../src/pipeline/store/candidate-store.ts'
+import { openReplaced, type BlobStore } from '../../../src/pipeline/store/blob-store.ts'
+import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfFile, digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -22,8 +22,8 @@ export interface SampleWorld {
   readonly history: History
   /** As the test has made it; what is changed is on the disk. */
   readonly lock: Map<string, LockBlock>
-  readonly store: BlobStore
-  readonly candidates: CandidateStore
+  readonly replaced: BlobStore
+  readonly results: Results
   /** Adds an instance, or puts another one in its place, in the same order. */
   define(id: string, changes?: Partial<Instance>): void
   /** Takes an instance out of the manifest. */
@@ -32,17 +32,17 @@ export interface SampleWorld {
   write(files: Readonly<Record<string, string | Uint8Array>>): void
   remove(path: string): void
   read(path: string): string | undefined
-  /** Puts bytes into the store. */
+  /** Puts bytes among those that were put aside. */
   keep(bytes: string): void
   /** Locks bytes as the output of an instance as it is now, and writes them. */
   make(id: string, bytes: string, changes?: Partial<LockBlock> & { readonly variant?: number }): Promise<void>
-  /** The result of a request for an instance as it is now, as the journal has it. */
+  /** Makes bytes the result of an instance as it is now, which the journal has, too. */
   record(
     id: string,
     bytes: string,
     event?: { variant?: number; rejected?: readonly string[] },
   ): Promise<string>
-  /** Makes bytes a candidate for an instance as it is now. @returns its key */
+  /** Makes bytes a result of an instance as it is now. @returns its key */
   offer(id: string, bytes: string, variant?: number): Promise<string>
   /** The key of an instance as it is now. */
   keyOf(id: string, variant?: number): Promise<string>
@@ -90,8 +90,8 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     clock: fakeClock(),
     signal: new AbortController().signal,
   } as const
-  const store = openStore(context, project)
-  const candidates = openCandidates(context, project)
+  const replaced = openReplaced(context, project)
+  const results = new Results(context, project, replaced)
   const instances = new Map<string, Instance>()
 
   function define(id: string, changes: Partial<Instance> = {}): void {
@@ -137,8 +137,8 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       manifest,
       lock,
       history,
-      candidates,
-      store,
+      results,
+      replaced,
       outputDigest: async (path, isText) =>
         (await digestOfFile(join(project.outputFolder, path), isText))?.sha256,
       inputDigest: async (path) => (await digestOfInput(join(folder, path)))!.sha256,
@@ -170,13 +170,24 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
   const write = (files: Readonly<Record<string, string | Uint8Array>>) =>
     writeFiles(project.outputFolder, files)
 
+  const offer = async (id: string, bytes: string, variant = 1) => {
+    const key = await keyOf(id, variant)
+    const { lane } = instances.get(id)!
+    const name = { text: '1.txt', image: '1.png', video: '1.mp4' }[lane]
+    const files = [join(temporaryFolder(), name)]
+    writeFileSync(files[0]!, bytes)
+    const result = { ...nothing, outputs: [factsOf(name, bytes, lane)] }
+    await results.take({ instance: id, key, variant, result, cost: null, warnings: [], files })
+    return key
+  }
+
   return {
     folder,
     context,
     history,
     lock,
-    store,
-    candidates,
+    replaced,
+    results,
     define,
     undefine: (id) => void instances.delete(id),
     write,
@@ -187,7 +198,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     },
     keep(bytes) {
       const sha256 = hash('sha256', bytes)
-      writeFiles(join(project.stateFolder, 'store', sha256.slice(0, 2)), { [sha256]: bytes })
+      writeFiles(join(project.stateFolder, 'replaced', sha256.slice(0, 2)), { [sha256]: bytes })
     },
     async make(id, bytes, { variant = 1, ...changes } = {}) {
       const { fields, keys } = await assess(id)
@@ -197,19 +208,11 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       for (const { path } of outputs) write({ [path]: bytes })
     },
     async record(id, bytes, { variant = 1, rejected = null } = {}) {
-      const key = await keyOf(id, variant)
-      const result = { ...nothing, outputs: outputsOf(id, bytes) }
-      history.note({ type: 'result', instance: id, key, variant, result, rejected })
+      const key = await offer(id, bytes, variant)
+      history.note({ type: 'result', instance: id, key, variant, rejected })
       return key
     },
-    async offer(id, bytes, variant = 1) {
-      const key = await keyOf(id, variant)
-      const result = { ...nothing, outputs: [factsOf('1.png', bytes)] }
-      const source = join(temporaryFolder(), '1.png')
-      writeFileSync(source, bytes)
-      await candidates.add({ instance: id, key, variant, state: 'candidate', reasons: [], result }, [source])
-      return key
-    },
+    offer,
     keyOf,
     world,
     plan,

@@ -40,11 +40,11 @@ test('a file changed by hand is shown as it is, beside what is locked', async ()
   expect(files).toMatchObject([
     { path: 'assets/hero.webp', stored: 'assets/hero.webp', width: 16, media_type: 'image/png' },
   ])
-  expect(before).toMatchObject([{ width: 8, stored: expect.stringMatching(/^\.modelgate\/store\//) }])
+  expect(before).toMatchObject([{ width: 8, stored: expect.stringMatching(/^\.modelgate\/replaced\//) }])
   expect(next).toEqual(['modelgate', 'run', 'adopt', 'hero'])
 })
 
-test('what was there before comes from the journals and the store', async () => {
+test('what was there before comes from the journals and their results', async () => {
   const { assets } = await report([
     { id: 'hero', state: 'fresh', locked: await png(8), before: await png(16) },
     { id: 'same', state: 'fresh', locked: await png(8), before: await png(8) },
@@ -55,12 +55,12 @@ test('what was there before comes from the journals and the store', async () => 
   ])
 })
 
-test('a file that is gone is shown from the store, and where nothing has it the report says so', async () => {
+test('a file that is gone is shown from where its bytes are kept, and where nothing has it the report says so', async () => {
   const sources = [{ id: 'hero', state: 'restorable', locked: textFile('a') }] as const
   const [restorable] = (await report(sources)).assets
-  expect(restorable?.files[0]?.stored).toMatch(/^\.modelgate\/store\//)
+  expect(restorable?.files[0]?.stored).toMatch(/^\.modelgate\/replaced\//)
   const folder = temporaryFolder()
-  const gone = { ...sampleProject(folder, sources), store: { open: async () => undefined } }
+  const gone = { ...sampleProject(folder, sources), find: async () => undefined }
   const [lost] = (await buildReport(testContext({ cwd: folder }), gone)).assets
   expect(lost?.files).toMatchObject([{ path: 'assets/hero.webp', stored: null }])
 })

@@ -4,7 +4,7 @@ import type { ReportSources } from '../../../src/pipeline/report/report-model.ts
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { FieldValue, Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
-import type { StoredCandidate } from '../../../src/pipeline/store/candidate-store.ts'
+import type { StoredResult } from '../../../src/pipeline/store/results.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 
@@ -42,7 +42,7 @@ export function sampleProject(folder: string, assets: readonly SampleAsset[]): R
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const blobs = new Map<string, string>()
   const past = { results: new Map(), failures: new Map(), costs: new Map<string, number>() }
-  const candidates = new Map<string, StoredCandidate>()
+  const candidates = new Map<string, StoredResult>()
   const assessments = assets.map((asset) => {
     const instance = instanceOf(asset)
     const result = asset.locked && resultOf(asset, asset.locked, instance.output)
@@ -55,19 +55,16 @@ export function sampleProject(folder: string, assets: readonly SampleAsset[]): R
     if (asset.before) {
       const before = resultOf(asset, asset.before, instance.output)
       keep(asset.before, before)
-      past.results.set(`before ${key}`, {
-        instance: asset.id,
-        key: `before ${key}`,
-        variant: 1,
-        result: before,
-        rejected: null,
-      })
+      const own = { instance: asset.id, key: `before ${key}`, variant: 1 }
+      past.results.set(own.key, { ...own, rejected: null })
+      const files = [blobs.get(before.outputs[0]!.sha256)!]
+      candidates.set(own.key, { ...own, result: before, cost: null, warnings: [], files })
     }
     if (asset.cost !== undefined) past.costs.set(key, asset.cost)
     if (asset.failure) past.failures.set(key, { ...asset.failure, billed: 'no' })
     const keys = (asset.candidates ?? [asset]).map((_, index) => (index === 0 ? key : `${key}-${index + 1}`))
     for (const [index, candidate] of (asset.candidates ?? []).entries()) {
-      const name = `.modelgate/candidates/${keys[index]}/1.bin`
+      const name = `.modelgate/results/${keys[index]}/1.bin`
       writeFiles(folder, { [name]: candidate.bytes })
       const made = resultOf(asset, candidate, '1.bin')
       const rejected = candidate.rejected ?? null
@@ -75,16 +72,15 @@ export function sampleProject(folder: string, assets: readonly SampleAsset[]): R
         instance: asset.id,
         key: keys[index]!,
         variant: index + 1,
-        state: rejected === null ? 'candidate' : 'rejected',
-        reasons: rejected ?? [],
         result: made,
+        cost: null,
+        warnings: [],
         files: [join(folder, name)],
       })
       past.results.set(keys[index]!, {
         instance: asset.id,
-        key: keys[index],
+        key: keys[index]!,
         variant: index + 1,
-        result: made,
         rejected,
       })
       if (asset.cost !== undefined) past.costs.set(keys[index]!, asset.cost)
@@ -123,15 +119,18 @@ export function sampleProject(folder: string, assets: readonly SampleAsset[]): R
     assessments,
     creates: assets.filter(({ state }) => state === 'new' || state === 'stale').length,
     past,
-    candidates: { get: async (key) => candidates.get(key) },
-    store: { open: async (sha256) => blobs.get(sha256) },
+    results: { get: async (key) => candidates.get(key) },
+    async find(_, outputs) {
+      const paths = outputs.flatMap(({ sha256 }) => blobs.get(sha256) ?? [])
+      return paths.length === outputs.length ? paths : undefined
+    },
     currency: 'EUR',
     now: Date.UTC(2026, 10, 22, 12, 30),
     next: (...words) => ['modelgate', 'run', ...words],
   }
 
   function keep(file: SampleFile, { outputs }: Result): void {
-    const name = `.modelgate/store/${outputs[0]!.sha256}`
+    const name = `.modelgate/replaced/${outputs[0]!.sha256}`
     writeFiles(folder, { [name]: file.bytes })
     blobs.set(outputs[0]!.sha256, join(folder, name))
   }

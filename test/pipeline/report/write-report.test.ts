@@ -70,7 +70,9 @@ test('a run is shown as it stands, with what was there before', async () => {
     alt: 'Harbour at dawn',
     model: 'image-model-a',
     files: [{ path: 'assets/hero.png', stored: 'assets/hero.png', media_type: 'image/png' }],
-    before: [{ stored: expect.stringMatching(/^\.modelgate\/store\//), media_type: 'image/png' }],
+    before: [
+      { stored: expect.stringMatching(/^\.modelgate\/results\/\w+\/1\.png$/), media_type: 'image/png' },
+    ],
   })
   expect(hero!.before[0]!.sha256).not.toBe(hero!.files[0]!.sha256)
   expect(note).toMatchObject({ prompt: '@hero-text', before: [] })

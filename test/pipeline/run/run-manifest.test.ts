@@ -150,7 +150,7 @@ test('a locked file that is gone everywhere is never made again by itself', asyn
   const bench = await runBench({ 'modelgate.yaml': two })
   await bench.run()
   rmSync(bench.path('assets/hero.png'))
-  rmSync(bench.path('.modelgate/store'), { recursive: true })
+  rmSync(bench.path('.modelgate/results'), { recursive: true })
   const lost = await bench.run()
   expect(lost.told[0]).toBe('hero: lost')
   expect(lost.exit).toBe('outdated')
@@ -171,7 +171,7 @@ jobs:
   })
   const made = await bench.run()
   expect([made.told, made.exit]).toEqual([['hero: awaiting (awaiting)'], 'outdated'])
-  expect(bench.list('.modelgate/candidates')).toHaveLength(3)
+  expect(bench.list('.modelgate/results')).toHaveLength(3)
   expect(bench.exists('hero.png')).toBe(false)
   expect((await bench.run()).told).toEqual(['hero: awaiting'])
   expect(bench.sandbox.created()).toBe(3)
@@ -537,17 +537,15 @@ describe('what a killed run has left', () => {
   const leftBy = async (owner: object) => {
     const bench = await runBench({ 'modelgate.yaml': two })
     await bench.run()
-    const { key } = bench.lock()['hero']!
     const part = '0123456789abcdef.mgpart'
     for (const path of [
       `.modelgate.lock.${part}`,
       `copy/.note.txt.${part}`,
       `copy/.other.txt.${part}`,
-      `.modelgate/store/.blob.${part}`,
+      `.modelgate/replaced/.blob.${part}`,
       `.modelgate/jobs/20261122T120000000-0123456789abcdef/.record.${part}`,
-      `.modelgate/work/${key}/1.png`,
-      `.modelgate/work/${'0'.repeat(64)}/1.png`,
-      `.modelgate/work/${'0'.repeat(64)}/.1.png.${part}`,
+      `.modelgate/results/${'0'.repeat(64)}/1.png`,
+      `.modelgate/results/${'0'.repeat(64)}/.1.png.${part}`,
     ]) {
       bench.write(path, '')
     }
@@ -555,16 +553,16 @@ describe('what a killed run has left', () => {
     return bench
   }
 
-  test('goes: temporary files, and the folders of results that are safe; what is of others stays', async () => {
+  test('goes: temporary files; what is of others stays', async () => {
     const bench = await leftBy({ process: spawnSync(process.execPath, ['-e', '']).pid, host: hostname() })
     // Long without a heartbeat, for systems that do not tell of their processes.
     utimesSync(bench.path('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner'), 1, 1)
     expect((await bench.run()).exit).toBe('ok')
     expect(bench.list('copy').toSorted()).toEqual(['.other.txt.0123456789abcdef.mgpart', 'note.txt'])
     expect(bench.list('.').filter((name) => name.endsWith('.mgpart'))).toEqual([])
-    expect(bench.list('.modelgate/store').filter((name) => name.endsWith('.mgpart'))).toEqual([])
-    expect([bench.list('.modelgate/jobs'), bench.list('.modelgate/work')]).toEqual([[], ['0'.repeat(64)]])
-    expect(bench.list(`.modelgate/work/${'0'.repeat(64)}`)).toEqual(['1.png'])
+    expect(bench.list('.modelgate/replaced').filter((name) => name.endsWith('.mgpart'))).toEqual([])
+    expect(bench.list('.modelgate/jobs')).toEqual([])
+    expect(bench.list(`.modelgate/results/${'0'.repeat(64)}`)).toEqual(['1.png'])
   })
 
   test('stays while another manifest of the folder is being run', async () => {
@@ -573,7 +571,7 @@ describe('what a killed run has left', () => {
     bench.write('.modelgate/runs/canon.yaml.0123456789abcdef.owner', '{}')
     expect((await bench.run()).exit).toBe('ok')
     expect(bench.list('copy')).toContain('.note.txt.0123456789abcdef.mgpart')
-    expect(bench.list('.modelgate/work')).toHaveLength(2)
+    expect(bench.list(`.modelgate/results/${'0'.repeat(64)}`)).toHaveLength(2)
   })
 })
 

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openStore } from '../../../src/pipeline/store/blob-store.ts'
+import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
@@ -29,8 +29,8 @@ function setUp({ isSandbox = false } = {}) {
   const folder = temporaryFolder()
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   const context = testContext({ cwd: folder })
-  const pathOf = (sha256: string) => join(project.stateFolder, 'store', sha256.slice(0, 2), sha256)
-  return { folder, project, context, store: openStore(context, project), pathOf }
+  const pathOf = (sha256: string) => join(project.stateFolder, 'replaced', sha256.slice(0, 2), sha256)
+  return { folder, project, context, store: openReplaced(context, project), pathOf }
 }
 
 test('bytes lie under their digest, once', async () => {
@@ -44,7 +44,7 @@ test('bytes lie under their digest, once', async () => {
   expect(await store.open(twoLines)).toBe(pathOf(twoLines))
   expect(await store.has(twoLines)).toBe(true)
   expect(await store.list()).toEqual([{ sha256: twoLines, bytes: 8 }])
-  expect(readdirSync(join(folder, '.modelgate/store'))).toEqual(['2f'])
+  expect(readdirSync(join(folder, '.modelgate/replaced'))).toEqual(['2f'])
 })
 
 test('nothing is made by looking', async () => {
@@ -98,7 +98,7 @@ test('a file that is removed soon is stored without a copy, unless it has to cha
     expect(statSync(pathOf(twoLines)).ino).toBe(ino)
   }
   expect(readdirSync(join(folder, 'work'))).toEqual(['a', 'b', 'c'])
-  expect(readdirSync(join(folder, '.modelgate/store'))).toEqual(['2f'])
+  expect(readdirSync(join(folder, '.modelgate/replaced'))).toEqual(['2f'])
   rmSync(join(folder, 'work'), { recursive: true })
   expect(await store.has(twoLines)).toBe(true)
 })
@@ -196,7 +196,10 @@ describe('a blob that is not what its name says counts as absent, and is replace
     const { folder, store } = setUp()
     await store.add(Buffer.from('x'), false)
     const planted = 'ab'.repeat(32)
-    writeFiles(folder, { [`.modelgate/store/ab/${planted}`]: 'x', '.modelgate/store/ab/notes.txt': 'x' })
+    writeFiles(folder, {
+      [`.modelgate/replaced/ab/${planted}`]: 'x',
+      '.modelgate/replaced/ab/notes.txt': 'x',
+    })
     expect(await store.has(planted)).toBe(false)
     expect((await store.list()).map(({ sha256 }) => sha256)).toEqual([digestOf('x'), planted])
     await store.remove(planted)
@@ -224,7 +227,10 @@ test('many that add the same bytes at once leave one blob and nothing else', asy
   const { folder, store } = setUp()
   writeFiles(folder, { a: 'One\nTwo\n' })
   await Promise.all(Array.from({ length: 20 }, () => store.add(join(folder, 'a'), false)))
-  expect(readdirSync(join(folder, '.modelgate/store'), { recursive: true })).toEqual(['2f', `2f/${twoLines}`])
+  expect(readdirSync(join(folder, '.modelgate/replaced'), { recursive: true })).toEqual([
+    '2f',
+    `2f/${twoLines}`,
+  ])
   expect(await store.has(twoLines)).toBe(true)
 })
 
@@ -245,8 +251,8 @@ test.each([
 
 test('what a killed process left is removed after a day', async () => {
   const { folder, store } = setUp()
-  const left = join(folder, '.modelgate/store/.blob.0123456789abcdef.mgpart')
-  writeFiles(folder, { '.modelgate/store/.blob.0123456789abcdef.mgpart': 'x' })
+  const left = join(folder, '.modelgate/replaced/.blob.0123456789abcdef.mgpart')
+  writeFiles(folder, { '.modelgate/replaced/.blob.0123456789abcdef.mgpart': 'x' })
   utimesSync(left, 1, 1)
   await store.add(Buffer.from('x'), false)
   expect(readdirSync(dirname(left))).toEqual([digestOf('x').slice(0, 2)])

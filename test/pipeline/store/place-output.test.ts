@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openStore } from '../../../src/pipeline/store/blob-store.ts'
+import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
 import {
   moveOutput,
   removeOutput,
@@ -48,7 +48,7 @@ function setUp({ isSandbox = false } = {}) {
     remove: (path: string) => {
       const facts = { bytes: 3, width: null, height: null, seconds: null, credentials: false }
       const output = { path, sha256: digestOf('new'), media_type: 'image/png', ...facts }
-      return removeOutput(project, openStore(context, project), output)
+      return removeOutput(project, openReplaced(context, project), output)
     },
     move: (from: string, changes: Partial<Placing> = {}) =>
       moveOutput(context, project, { ...usual, from, ...changes }),
@@ -197,9 +197,9 @@ describe('links', () => {
   test('into the folders of Git and of the program are refused', async () => {
     const { folder, place } = setUp()
     mkdirSync(join(folder, '.git/hooks'), { recursive: true })
-    mkdirSync(join(folder, '.modelgate/store'), { recursive: true })
+    mkdirSync(join(folder, '.modelgate/replaced'), { recursive: true })
     symlinkSync('.git/hooks', join(folder, 'hooks'))
-    symlinkSync('.modelgate/store', join(folder, 'art'))
+    symlinkSync('.modelgate/replaced', join(folder, 'art'))
     await expect(place({ path: 'hooks/post-checkout' })).rejects.toMatchObject({ code: 'outside_folder' })
     await expect(place()).rejects.toMatchObject({ code: 'outside_folder' })
   })

@@ -1,14 +1,14 @@
 import { hasBlob } from './has-blob.ts'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import type { LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openStore } from '../../../src/pipeline/store/blob-store.ts'
-import { openCandidates, type CandidateRecord } from '../../../src/pipeline/store/candidate-store.ts'
+import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Results, type StoredResult } from '../../../src/pipeline/store/results.ts'
 import { openFolderStore } from '../../../src/pipeline/store/folder-store.ts'
 import { placeOutput } from '../../../src/pipeline/store/place-output.ts'
 import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
@@ -18,9 +18,10 @@ import { sample } from '../../support/sample.ts'
 
 const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
 const [old, fresh] = [digestOf('old'), digestOf('new')]
+const key = 'a'.repeat(64)
 
 const block = (sha256: string): LockBlock => ({
-  key: 'a'.repeat(64),
+  key,
   outputs: [
     {
       path: 'hero.png',
@@ -45,10 +46,11 @@ const block = (sha256: string): LockBlock => ({
   prompt: null,
 })
 
-const recordOf = (sha256: string): CandidateRecord => {
-  const { key, outputs, model, origin, request_id, job_id, usage, took_s } = block(sha256)
-  const result = { outputs, model, origin, request_id, job_id, usage, took_s }
-  return { instance: 'hero', key, variant: 1, state: 'candidate', reasons: [], result }
+const resultOf = (sha256: string, path: string): StoredResult => {
+  const { outputs, model, origin, request_id, job_id, usage, took_s } = block(sha256)
+  const named = outputs.map((output) => ({ ...output, path: '1.png' }))
+  const result = { outputs: named, model, origin, request_id, job_id, usage, took_s }
+  return { instance: 'hero', key, variant: 1, result, cost: null, warnings: [], files: [path] }
 }
 
 /** A project with an older output, lock and candidate, and a file with a new result. */
@@ -58,12 +60,12 @@ async function setUp() {
   const context = testContext({ cwd: folder })
   writeFiles(folder, { 'work/new': 'new', 'work/old': 'old', 'art/hero.png': 'old' })
   const work = join(folder, 'work/new')
-  const store = () => openStore(context, project)
+  const store = () => openReplaced(context, project)
   mkdirSync(join(folder, 'share'))
   const shared = () => openFolderStore(context, join(folder, 'share'))
   await (await shared()).put(join(folder, 'work/old'), old)
-  const candidates = () => openCandidates(context, project)
-  await candidates().add(recordOf(old), [join(folder, 'work/old')])
+  const results = () => new Results(context, project, store())
+  await results().take(resultOf(old, join(folder, 'work/old')))
   await writeLock(context, project, new Map([['hero', block(old)]]))
   const placing = { source: work, sha256: fresh, isText: false, path: 'art/hero.png', mayReplace: [old] }
   return {
@@ -71,10 +73,10 @@ async function setUp() {
     work,
     store,
     shared,
-    candidates,
+    results,
     add: () => store().add(work, false),
     share: () => store().share(work, false),
-    keep: () => candidates().add(recordOf(fresh), [work]),
+    keep: () => results().take(resultOf(fresh, work)),
     place: () => placeOutput(context, project, placing),
     lock: () => writeLock(context, project, new Map([['hero', block(fresh)]])),
     locked: async () => (await readLock(context, project)).get('hero')?.outputs[0]?.sha256,
@@ -126,19 +128,14 @@ const actions: Readonly<
     },
     done: async ({ folder }) => expect(readFileSync(join(folder, 'art/hero.png'), 'utf8')).toBe('new'),
   },
-  'a candidate is kept in place of another': {
+  'a result is taken in place of another': {
     run: ({ keep }) => keep(),
-    check: async ({ folder, candidates }) => {
-      expect([undefined, old, fresh]).toContain(
-        (await candidates().get(recordOf(old).key))?.result.outputs[0]?.sha256,
-      )
-      const root = join(folder, '.modelgate/candidates')
-      const kept = readdirSync(root).map((name) => join(root, name, '1-hero.png'))
-      expect(kept.filter(existsSync).map((path) => readFileSync(path, 'utf8'))).toContain('old')
+    check: async ({ results, store }) => {
+      const there = (await results().get(key))?.result.outputs[0]?.sha256
+      expect([undefined, old, fresh]).toContain(there)
+      expect(there === old || (await store().has(old))).toBe(true)
     },
-    done: async ({ candidates }) => {
-      expect((await candidates().get(recordOf(old).key))?.result.outputs[0]?.sha256).toBe(fresh)
-    },
+    done: async ({ results }) => expect((await results().get(key))?.result.outputs[0]?.sha256).toBe(fresh),
   },
   'the lock is written': {
     run: ({ lock }) => lock(),

@@ -16,13 +16,13 @@ const names = [
 ] as const
 const jobs = names.map((name) => `  ${name}: { respond: { model: m, input: ${name} }, out: ${name}.txt }`)
 
-test('a store that lies is noticed, whatever it says: a run restores nothing wrong, and pays for nothing again', async () => {
+test('results that lie are noticed, whatever it says: a run restores nothing wrong, and pays for nothing again', async () => {
   const bench = await runBench({ 'modelgate.yaml': `version: 1\njobs:\n${jobs.join('\n')}\n` })
   await bench.run()
   const lock = bench.lock()
   const blobOf = (name: (typeof names)[number]) => {
-    const { sha256 } = lock[name]!.outputs[0]!
-    return bench.path(`.modelgate/store/${sha256.slice(0, 2)}/${sha256}`)
+    const { key } = lock[name]!
+    return bench.path(`.modelgate/results/${key}/1.txt`)
   }
   const texts = new Map(names.map((name) => [name, bench.read(`${name}.txt`)]))
   expect(new Set(texts.values()).size).toBe(names.length)

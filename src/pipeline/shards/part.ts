@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import * as v from 'valibot'
+import type { FileContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { writeError } from '../../files/file-error.ts'
+import { parseJson } from '../../files/parse-json.ts'
+import { isObject } from '../../json.ts'
+import { digestPattern, type Lock } from '../lock/lock-block.ts'
+import { formatLock, parseLock } from '../lock/lock-text.ts'
+import type { Project } from '../project.ts'
+import { runExits } from '../run-exit.ts'
+import { maxStateText, readStateFile } from '../state-folder.ts'
+import type { Shard } from './partition.ts'
+
+/**
+ * What became of an instance in its part. `outdated`: it stands still, waits for a choice, or was not allowed to be
+ * generated. `left`: the run was stopped before its turn.
+ */
+const outcomes = ['done', 'failed', 'unknown', 'outdated', 'left'] as const
+
+/** The form of a part. A program refuses one of a higher number. */
+const version = 2
+const partName = 'part.json'
+const lockName = 'lock.json'
+
+const digest = v.pipe(v.string(), v.regex(digestPattern, 'is not a SHA-256'))
+const ordinal = v.pipe(v.number(), v.integer(), v.minValue(1))
+
+const partSchema = v.object({
+  version: v.literal(version),
+  /** SHA-256 of the manifest. */
+  manifest: digest,
+  /** SHA-256 of the committed lock, and of what the part has changed of it: `lock.json`. */
+  locks: v.object({ before: digest, changed: digest }),
+  shard: v.pipe(
+    v.object({ index: ordinal, total: ordinal }),
+    v.check(({ index, total }) => index <= total, 'is not a part of a whole'),
+  ),
+  /** The jobs that the call named; empty for all. */
+  jobs: v.array(v.string()),
+  exit: v.picklist(runExits),
+  instances: v.array(
+    v.object({
+      id: v.string(),
+      outcome: v.picklist(outcomes),
+      /** The error that it failed with. */
+      error: v.optional(
+        v.object({
+          exit: v.picklist(runExits),
+          code: v.string(),
+          message: v.string(),
+          billed: v.picklist(['no', 'maybe', 'yes']),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** What a part of a run says of itself, when its run has come to its end. */
+export type PartReport = Readonly<Omit<v.InferOutput<typeof partSchema>, 'version'>>
+export type PartInstance = Readonly<PartReport['instances'][number]>
+
+/** A part that has been read. Its results and journals lie where a run has them. */
+export interface Part {
+  /** As it was named. */
+  readonly folder: string
+  /** Its folder is the state folder. */
+  readonly project: Project
+  readonly report: PartReport
+  /** The blocks that its run has changed or added. */
+  readonly lock: Lock
+}
+
+/** The project of a shard, which has results, journals and a lock of its own in `.modelgate/parts/2-of-5/`. */
+export function projectOfShard(project: Project, { index, total }: Shard): Project {
+  return inPart(project, join(project.stateFolder, 'parts', `${index}-of-${total}`))
+}
+
+function inPart(project: Project, stateFolder: string): Project {
+  return { ...project, stateFolder, lockPath: join(stateFolder, lockName) }
+}
+
+/** A digest of what a lock says, whatever its line breaks. */
+export function digestOfLock(lock: Lock): string {
+  return hash('sha256', formatLock(lock))
+}
+
+/**
+ * Writes down how a shard has ended, for `run merge`.
+ * @param project of the shard
+ * @throws FileError
+ */
+export async function writePart(
+  { stateFolder, lockPath }: Project,
+  report: Omit<PartReport, 'locks'>,
+  locks: {
+    readonly before: Lock
+    readonly changed: Lock
+  },
+): Promise<void> {
+  const path = join(stateFolder, partName)
+  const digests = { before: digestOfLock(locks.before), changed: digestOfLock(locks.changed) }
+  try {
+    await writeFile(lockPath, formatLock(locks.changed))
+    await writeFile(path, `${JSON.stringify({ version, ...report, locks: digests }, null, 2)}\n`)
+  } catch (error) {
+    throw writeError(error, path)
+  }
+}
+
+/** Makes sure that a part is not taken for whole while its run goes on. @throws FileError */
+export async function reopenPart({ stateFolder }: Project): Promise<void> {
+  const path = join(stateFolder, partName)
+  await rm(path, { force: true }).catch((error: unknown) => {
+    throw writeError(error, path)
+  })
+}
+
+/**
+ * Reads a part that `writePart` has left.
+ * @param folder as it was named; relative to the working directory
+ * @param project of the whole
+ * @throws UsageError `part_damaged`, `part_version`, `lock_invalid`, `lock_newer`; FileError
+ */
+export async function readPart(
+  { cwd }: Pick<FileContext, 'cwd'>,
+  folder: string,
+  project: Project,
+): Promise<Part> {
+  const own = inPart(project, resolve(cwd, folder))
+  const read = async (path: string) => {
+    const bytes = await readStateFile(path, join(folder, basename(path)), maxStateText)
+    return bytes?.toString()
+  }
+  const text = await read(join(own.stateFolder, partName))
+  if (text === undefined) {
+    if ((await read(join(own.stateFolder, 'report.json'))) !== undefined) throw otherVersion(folder, 1)
+    throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
+  }
+  const report = parseReport(text, join(folder, partName), folder)
+  const lockText = await read(own.lockPath)
+  if (lockText === undefined) throw partDamaged(`${folder} has no ${lockName}.`)
+  const lock = parseLock(lockText, join(folder, lockName))
+  if (digestOfLock(lock) !== report.locks.changed)
+    throw partDamaged(
+      `${join(folder, lockName)} is not what it was: its bytes do not have the digest that the part names.`,
+    )
+  return { folder, project: own, report, lock }
+}
+
+function parseReport(text: string, file: string, folder: string): PartReport {
+  const { value, problem } = parseJson(text)
+  if (problem !== undefined) throw partDamaged(`${file} ${problem}.`)
+  const found = isObject(value) ? value['version'] : undefined
+  if (typeof found === 'number' && found !== version) throw otherVersion(folder, found)
+  const { success, output, issues } = v.safeParse(partSchema, value)
+  if (success) return output
+  const place = v.getDotPath(issues[0])
+  throw partDamaged(
+    `${file} is not the report of a part: ${place === null ? '' : `${place}: `}${issues[0].message}.`,
+  )
+}
+
+function otherVersion(folder: string, found: number): UsageError {
+  const by = found < version ? 'an older' : 'a newer'
+  return new UsageError(`${folder} was left by ${by} version of modelgate.`, {
+    code: 'part_version',
+    hint: 'Merge it with the version that has made it, or run the shard again with this one.',
+  })
+}
+
+/** A part of which something is missing, or not what it was. */
+export function partDamaged(message: string): UsageError {
+  return new UsageError(message, {
+    code: 'part_damaged',
+    hint: 'Fetch the part again from where it was made, or run it again; nothing was written.',
+  })
+}

@@ -1,0 +1,215 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { amountFrom, amountText, type Money } from '../../cost/amount.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
+import { shownPath, writeError } from '../../files/file-error.ts'
+import { readInputFile } from '../../files/input-file.ts'
+import { parseJson } from '../../files/parse-json.ts'
+import { makeFolder, syncFolder } from '../../files/write-target.ts'
+import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
+import { resultOf } from '../lock/block-shape.ts'
+import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block.ts'
+import type { Project } from '../project.ts'
+import { makeStateFolder, namesIn } from '../state-folder.ts'
+import type { BlobStore } from './blob-store.ts'
+import { digestOfBytes, isTextType } from './file-digest.ts'
+import { copyWhole, syncFile } from './safe-copy.ts'
+
+/** What a request has made, apart from its files. */
+export interface ResultParts {
+  readonly result: Result
+  readonly cost: Money | null
+  readonly warnings: readonly string[]
+}
+
+/** What `result.json` says of a result, the paths of whose outputs are names in its folder: `1.png`. */
+export interface ResultRecord extends ResultParts {
+  readonly key: string
+  /** The id of the instance that it was made for. */
+  readonly instance: string
+  /** From 1. */
+  readonly variant: number
+}
+
+/** A result that is there, and whole. The paths of its outputs are where they lie, which is where no output belongs. */
+export interface StoredResult extends ResultRecord {
+  /** Absolute paths, in the order of the outputs. */
+  readonly files: readonly string[]
+}
+
+export const recordName = 'result.json'
+/** What an earlier attempt has left is moved into such a folder. */
+export const asideName = 'earlier-'
+const maxRecordBytes = 1024 * 1024
+
+/**
+ * Results in `.modelgate/results/KEY/`: their files and one record, from the last byte on. They have been paid for, and are
+ * trusted as far as their files hash to what the record says; anything else counts as absent.
+ */
+export class Results {
+  readonly #context: FileContext
+  readonly #project: Project
+  readonly #replaced: Pick<BlobStore, 'share'>
+  readonly #root: string
+  readonly #whole: Results | undefined
+  #isMade = false
+
+  /**
+   * Nothing is made before something is kept.
+   * @param replaced where files go that are put aside
+   * @param whole of a shard, the results of its project, which are looked for there, too
+   */
+  constructor(context: FileContext, project: Project, replaced: Pick<BlobStore, 'share'>, whole?: Results) {
+    this.#context = context
+    this.#project = project
+    this.#replaced = replaced
+    this.#root = join(project.stateFolder, 'results')
+    this.#whole = whole
+  }
+
+  /** The folder of a key, whether it is there or not. */
+  folder(key: string): string {
+    return join(this.#root, key)
+  }
+
+  async get(key: string): Promise<StoredResult | undefined> {
+    return (await this.#own(key)) ?? (await this.#whole?.get(key))
+  }
+
+  async #own(key: string): Promise<StoredResult | undefined> {
+    if (!digestPattern.test(key)) return undefined
+    const folder = this.folder(key)
+    const record = await readRecord(this.#context, folder)
+    if (record?.key !== key) return undefined
+    const { outputs } = record.result
+    const files = outputs.map(({ path }) => join(folder, path))
+    for (const [at, output] of outputs.entries()) if (!(await isWhole(files[at]!, output))) return undefined
+    return { ...record, result: this.located(key, record.result), files }
+  }
+
+  /** A result of which the paths of the outputs are where they lie. */
+  located(key: string, result: Result): Result {
+    const place = relative(this.#project.outputFolder, this.folder(key)).replaceAll(sep, '/')
+    const outputs = result.outputs.map((output) => ({ ...output, path: `${place}/${output.path}` }))
+    return { ...result, outputs }
+  }
+
+  /** The keys of all folders, sorted. @throws FileError */
+  async keys(): Promise<readonly string[]> {
+    return (await namesIn(this.#root)).filter((name) => digestPattern.test(name)).sort()
+  }
+
+  /**
+   * Has a result on the disk that lies in the folder of its key, with its record. What an earlier attempt has left there goes.
+   * @throws FileError
+   */
+  async keep(record: ResultRecord): Promise<void> {
+    const folder = this.folder(record.key)
+    try {
+      if (!this.#isMade) await makeStateFolder(this.#project, 'results')
+      this.#isMade = true
+      if (!existsSync(join(folder, recordName))) writeRecord(folder, record)
+      await syncFile(join(folder, recordName))
+      await syncFolder(folder)
+      await syncFolder(this.#root)
+      const left = (await namesIn(folder)).filter((name) => name.startsWith(asideName))
+      await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true })))
+    } catch (error) {
+      throw error instanceof ModelgateError ? error : writeError(error, folder)
+    }
+  }
+
+  /**
+   * Takes over a result from elsewhere, unless it is there already. Another one of its key is put aside.
+   * @throws FileError, also for a file that has not the digest of its output
+   */
+  async take({ files, ...record }: StoredResult): Promise<void> {
+    const { key, result } = record
+    const outputs = result.outputs.map((output) => ({ ...output, path: basename(output.path) }))
+    const found = await this.get(key)
+    if (found?.result.outputs.every(({ sha256 }, at) => sha256 === outputs[at]?.sha256)) return
+    const folder = this.folder(key)
+    try {
+      await makeStateFolder(this.#project, 'results')
+      await this.putAside(key)
+      await rm(folder, { recursive: true, force: true })
+      await makeFolder(folder)
+      for (const [at, output] of outputs.entries()) {
+        const path = join(folder, output.path)
+        await copyWhole(files[at]!, path)
+        if (!(await isWhole(path, output))) throw notWhole(files[at]!)
+      }
+    } catch (error) {
+      throw error instanceof ModelgateError ? error : writeError(error, folder)
+    }
+    await this.keep({ ...record, result: { ...result, outputs } })
+  }
+
+  /** Puts the files of a result that is to be made again among those that were put aside. @throws FileError */
+  async putAside(key: string): Promise<void> {
+    if (!existsSync(join(this.folder(key), recordName))) return
+    const found = await this.get(key)
+    for (const [at, { media_type }] of (found?.result.outputs ?? []).entries()) {
+      await this.#replaced.share(found!.files[at]!, isTextType(media_type))
+    }
+    await this.remove(key)
+  }
+
+  /** @throws FileError */
+  async remove(key: string): Promise<void> {
+    const folder = this.folder(key)
+    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+      throw writeError(error, folder)
+    })
+  }
+}
+
+/** Writes the record of a result into its folder. @throws the error of the system */
+export function writeRecord(folder: string, record: ResultRecord, hide = (text: string) => text): void {
+  const { key, instance, variant } = record
+  const json = JSON.stringify({ key, instance, variant, ...partsOf(record) }, null, 2)
+  writeFileSync(join(folder, recordName), hide(`${json}\n`), { mode: 0o600 })
+}
+
+/** The record in a folder; undefined unless it is one: a power failure may have left half of it. */
+export async function readRecord(context: FileContext, folder: string): Promise<ResultRecord | undefined> {
+  const path = join(folder, recordName)
+  const bytes = await readInputFile(context, path, { pipes: false, maxBytes: maxRecordBytes })
+  if (bytes instanceof ModelgateError) return undefined
+  const value = objectOf(parseJson(bytes.toString()).value)
+  const { key, instance, variant } = value
+  const parts = readParts(value)
+  if (parts === undefined || typeof key !== 'string') return undefined
+  return { key, instance: stringOf(instance) ?? '', variant: countOf(variant) || 1, ...parts }
+}
+
+/** What a task has made, as JSON: its files lie elsewhere, under plain names. */
+export function partsOf({ result, cost, warnings }: ResultParts) {
+  const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
+  return { result, cost: known, warnings }
+}
+
+/** Reads what `partsOf` gives; undefined for a result that locks would not take, or names that lead elsewhere. */
+export function readParts({ result, cost, warnings }: JsonObject): ResultParts | undefined {
+  let isValid = true
+  const known = resultOf(result, () => (isValid = false))
+  const isPlain = known?.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))
+  if (known === undefined || !isValid || !isPlain) return undefined
+  const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')
+  const currency = stringOf(objectOf(cost)['currency'])
+  return {
+    result: known,
+    cost: amount === undefined || currency === undefined ? null : { amount, currency },
+    warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
+  }
+}
+
+async function isWhole(path: string, { sha256, media_type }: OutputFacts): Promise<boolean> {
+  return (await digestOfBytes(path, isTextType(media_type)))?.sha256 === sha256
+}
+
+function notWhole(path: string): FileError {
+  return new FileError('damaged_copy', `${shownPath(path)} is not the file that was made; it is not kept.`)
+}
