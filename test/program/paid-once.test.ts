@@ -293,7 +293,7 @@ test.each([
   ],
 ])('what run rescued is taken by the next one: %s', async (manifest, reply, file, bytes) => {
   const cwd = temporaryFolder()
-  const work = join(cwd, '.modelgate/work')
+  const work = join(cwd, '.modelgate/results')
   const server = await localServer(() => {
     // The place of the result is lost while it is made.
     const [key] = readdirSync(work)

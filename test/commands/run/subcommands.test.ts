@@ -86,9 +86,12 @@ test('where there is nothing to change, that is told', async () => {
 
 test('what could be removed is listed, for scripts with tabs', async () => {
   const { out, err } = await runCall(['clean'])
-  expect([out, err]).toEqual(['.modelgate/store/00/0000\tblob\t99\t\n', '1 file, 99 B: --yes removes it.\n'])
+  expect([out, err]).toEqual([
+    '.modelgate/replaced/00/0000\treplaced\t99\t\n',
+    '1 file, 99 B: --yes removes it.\n',
+  ])
   const terminal = await runCall(['clean'], { terminal: true, env: { NO_COLOR: '1' } })
-  expect(terminal.out).toBe('blob           99 B  .modelgate/store/00/0000\n')
+  expect(terminal.out).toBe('replaced       99 B  .modelgate/replaced/00/0000\n')
 })
 
 test.each(['adopt hero', 'pick hero 2', 'report', 'clean', 'merge a'])(
