@@ -51,7 +51,7 @@ export async function scene(options: Partial<SandboxOptions> = {}) {
   /** The paths of all pictures of the checkout. */
   const pictures = () =>
     readdirSync(machine.workspace, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.png') && !path.startsWith('.modelgate'))
+      .filter((path) => path.endsWith('.png') && !path.includes('.modelgate'))
       .toSorted()
   return { services, sandbox, machine, key, start, job, pictures }
 }

@@ -138,7 +138,7 @@ async function checkResults(project: OpenProject, part: Part): Promise<void> {
   const world = project.world({ results: resultsOf(project, part) })
   for (const [id, block] of part.lock) {
     if ((await findResult(block.key, block, world)) !== undefined) continue
-    throw partDamaged(`${part.folder} has not the files of ${id}, which its lock names, or they are damaged.`)
+    throw partDamaged(`A file of ${id} in ${part.folder} is missing, or not what it was.`)
   }
 }
 

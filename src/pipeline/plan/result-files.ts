@@ -111,14 +111,16 @@ export async function findResult(
   return files
 }
 
-async function findBytes({ sha256 }: OutputFacts, world: World): Promise<string | undefined> {
+async function findBytes(facts: OutputFacts, world: World): Promise<string | undefined> {
+  const { sha256 } = facts
   const stored = await world.replaced.open(sha256)
   if (stored !== undefined) return stored
-  for (const id of world.lockedByDigest.get(sha256) ?? []) {
-    for (const { path, media_type, sha256: locked } of world.lock.get(id)?.outputs ?? []) {
-      if (locked !== sha256 || (await digestAt(path, isTextType(media_type), world)) !== sha256) continue
-      return join(world.manifest.project.outputFolder, path)
-    }
+  const lockedFor = (world.lockedByDigest.get(sha256) ?? []).flatMap(
+    (id) => world.lock.get(id)?.outputs ?? [],
+  )
+  for (const { path, media_type, sha256: locked } of [facts, ...lockedFor]) {
+    if (locked !== sha256 || (await digestAt(path, isTextType(media_type), world)) !== sha256) continue
+    return join(world.manifest.project.outputFolder, path)
   }
   return undefined
 }

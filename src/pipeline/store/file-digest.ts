@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { constants, fstatSync, openSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { FileError } from '../../errors.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
 import { closeAfterReading, readError, systemCode } from '../../files/file-error.ts'
 import { notRegular } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
@@ -59,9 +59,33 @@ export function createInputDigests(folder: string): (path: string) => Promise<st
  * @returns undefined for all but a regular file: for a link, a folder, a pipe, and for what cannot be read
  */
 export async function digestOfBytes(path: string, isText = false): Promise<FileDigest | undefined> {
-  const normalisation = isText ? linesOnly : verbatim
-  return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(() => undefined)
+  return await digestOfOwn(path, isText).catch(() => undefined)
 }
+
+/**
+ * The digest of a file of `.modelgate`; of a text as it is with LF.
+ * @param path absolute
+ * @returns undefined for all but a regular file
+ * @throws FileError for one that cannot be read now: it may be whole
+ */
+export async function digestOfOwn(path: string, isText: boolean): Promise<FileDigest | undefined> {
+  const normalisation = isText ? linesOnly : verbatim
+  return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(unlessOther)
+}
+
+/** Something else than a regular file counts as absent. */
+export function unlessOther(error: unknown): undefined {
+  if (!(error instanceof ModelgateError) || !otherCodes.has(error.code)) throw error
+}
+
+const otherCodes: ReadonlySet<string> = new Set([
+  'not_found',
+  'is_folder',
+  'not_a_file',
+  'not_a_folder',
+  'link_loop',
+  'file_too_large',
+])
 
 /** What is left out before hashing. */
 interface Normalisation {

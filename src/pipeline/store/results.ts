@@ -14,7 +14,7 @@ import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn } from '../state-folder.ts'
 import type { BlobStore } from './blob-store.ts'
-import { digestOfBytes, isTextType } from './file-digest.ts'
+import { digestOfOwn, isTextType, unlessOther } from './file-digest.ts'
 import { copyWhole, syncFile } from './safe-copy.ts'
 
 /** What a request has made, apart from its files. */
@@ -74,6 +74,7 @@ export class Results {
     return join(this.#root, key)
   }
 
+  /** @throws FileError for one that cannot be read now */
   async get(key: string): Promise<StoredResult | undefined> {
     return (await this.#own(key)) ?? (await this.#whole?.get(key))
   }
@@ -173,11 +174,14 @@ export function writeRecord(folder: string, record: ResultRecord, hide = (text: 
   writeFileSync(join(folder, recordName), hide(`${json}\n`), { mode: 0o600 })
 }
 
-/** The record in a folder; undefined unless it is one: a power failure may have left half of it. */
+/**
+ * The record in a folder; undefined unless it is one: a power failure may have left half of it.
+ * @throws FileError for one that cannot be read now
+ */
 export async function readRecord(context: FileContext, folder: string): Promise<ResultRecord | undefined> {
   const path = join(folder, recordName)
   const bytes = await readInputFile(context, path, { pipes: false, maxBytes: maxRecordBytes })
-  if (bytes instanceof ModelgateError) return undefined
+  if (bytes instanceof ModelgateError) return unlessOther(bytes)
   const value = objectOf(parseJson(bytes.toString()).value)
   const { key, instance, variant } = value
   const parts = readParts(value)
@@ -207,7 +211,7 @@ export function readParts({ result, cost, warnings }: JsonObject): ResultParts |
 }
 
 async function isWhole(path: string, { sha256, media_type }: OutputFacts): Promise<boolean> {
-  return (await digestOfBytes(path, isTextType(media_type)))?.sha256 === sha256
+  return (await digestOfOwn(path, isTextType(media_type)))?.sha256 === sha256
 }
 
 function notWhole(path: string): FileError {

@@ -47,7 +47,8 @@ function problemsOfEnd(
       /modelgate\.yaml$|\.config\/modelgate|\/parts\//.test(failed!.path) && requests.length === 0
     const isNamed = exit === 2 && isInput && /cannot be (?:read|looked at)|or not what it was/.test(stderr)
     // What the store cannot read back is missing there, and the next run restores it.
-    const isLost = exit === 13 && /\.modelgate\/store\//.test(failed!.path) && /bytes are gone/.test(stderr)
+    const isLost =
+      exit === 13 && /\.modelgate\/replaced\//.test(failed!.path) && /bytes are gone/.test(stderr)
     found(exit !== 0 && exit !== 10 && !isNamed && !isLost, `exit ${exit}`)
     found(/outcome|unknown/i.test(stderr), 'an unknown outcome')
   }
