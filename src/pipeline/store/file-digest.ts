@@ -73,9 +73,10 @@ export async function digestOfOwn(path: string, isText: boolean): Promise<FileDi
   return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(unlessOther)
 }
 
-/** Something else than a regular file counts as absent. */
+/** What is no file that can be used counts as absent; one that cannot be read now may be whole. */
 export function unlessOther(error: unknown): undefined {
-  if (!(error instanceof ModelgateError) || !otherCodes.has(error.code)) throw error
+  const isOther = error instanceof ModelgateError && (error.exit !== 'io' || otherCodes.has(error.code))
+  if (!isOther) throw error
 }
 
 const otherCodes: ReadonlySet<string> = new Set([
@@ -84,7 +85,6 @@ const otherCodes: ReadonlySet<string> = new Set([
   'not_a_file',
   'not_a_folder',
   'link_loop',
-  'file_too_large',
 ])
 
 /** What is left out before hashing. */

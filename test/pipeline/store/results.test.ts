@@ -158,6 +158,9 @@ describe('a result that is not as it was written counts as absent:', () => {
       replace(path, () => execFileSync('mkfifo', [path]))
     },
     'no record': (folder) => rmSync(join(folder, 'result.json')),
+    'an empty record': (folder) => writeFileSync(join(folder, 'result.json'), ''),
+    'a record that is too large': (folder) =>
+      writeFileSync(join(folder, 'result.json'), ' '.repeat(1024 * 1024 + 1)),
     'a cut record'(folder) {
       const path = join(folder, 'result.json')
       writeFileSync(path, readFileSync(path, 'utf8').slice(0, 100))
