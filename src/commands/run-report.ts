@@ -59,6 +59,7 @@ async function showReports(
   const document = await write(manifestCall(context, options, settings!, gate), {
     jobs,
     files: files!,
+    isPlaced: options.output !== undefined,
     isForced: force === true,
     embeds: options.embed === true,
     currency,

@@ -174,8 +174,8 @@ test('a manifest runs, once, and its assets are shown on a page', async () => {
   const second = await call(cwd, ['run', '--sandbox']).ended
   expect([second.exit, second.stderr]).toEqual([0, '8 instances: 8 fresh\n'])
   const report = await call(cwd, ['run', 'report', '--embed', '--sandbox']).ended
-  expect([report.exit, report.stdout.toString()]).toEqual([0, 'report.html\n'])
-  const page = readFileSync(join(cwd, 'report.html'), 'utf8')
+  expect([report.exit, report.stdout.toString()]).toEqual([0, '.modelgate/sandbox/report.html\n'])
+  const page = readFileSync(join(cwd, '.modelgate/sandbox/report.html'), 'utf8')
   expect(page).toMatch(/^<!doctype html>/i)
   expect(page).toContain(
     readFileSync(join(cwd, '.modelgate/sandbox/assets/lamp-arc.webp')).toString('base64'),

@@ -69,7 +69,10 @@ describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'
       const { exit, out, stderr } = await run(script)
       expect([exit, complaintsIn(stderr)]).toEqual([0, []])
       const outputs = out.split('\n').filter((line) => line.endsWith('.webp'))
-      expect([outputs.length, out.trimEnd().split('\n').at(-1)]).toEqual([8, 'report.html'])
+      expect([outputs.length, out.trimEnd().split('\n').at(-1)]).toEqual([
+        8,
+        '.modelgate/sandbox/report.html',
+      ])
     })
 
     test('the address, the key and the models of the first minute', async () => {

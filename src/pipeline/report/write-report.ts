@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import type { RunReportDocument } from '../../events/run-document.ts'
 import type { AssetReport } from '../../events/asset-report.ts'
 import { outputVersion } from '../../events/output-schema.ts'
@@ -21,8 +21,9 @@ import type { SheetPlace } from './sheet-files.ts'
 export interface ReportOptions {
   /** Names of jobs or ids of instances, with wildcards; none for all. */
   readonly jobs: readonly string[]
-  /** Paths relative to the working directory. */
+  /** Paths relative to the working directory; those of the sandbox to its folder, unless the user has named a place. */
   readonly files: readonly { readonly path: string; readonly format: 'html' | 'markdown' | 'json' }[]
+  readonly isPlaced: boolean
   /** Files that are there are replaced. */
   readonly isForced: boolean
   /** Whole pictures and videos are in the page. */
@@ -43,7 +44,10 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
     // Prompts and messages may hold what the program knows as a secret.
     const report = withoutSecrets(await reportOf(call, project, options), call.redactor)
     const files: RunReportDocument['files'][number][] = []
-    for (const { path, format } of options.files) {
+    const { isSandbox, outputFolder } = project.manifest.project
+    const usual = isSandbox && !options.isPlaced ? relative(context.cwd, outputFolder) : ''
+    for (const { path: name, format } of options.files) {
+      const path = join(usual, name)
       const file = await openTextFile(context, path, {
         force: options.isForced || (await isReport(resolve(context.cwd, path), format)),
       })

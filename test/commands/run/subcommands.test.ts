@@ -8,6 +8,7 @@ import { testContext } from '../../support/test-context.ts'
 const report = {
   jobs: [],
   files: [{ path: 'report.html', format: 'html' }],
+  isPlaced: false,
   isForced: false,
   embeds: false,
   currency: null,
@@ -31,12 +32,17 @@ test.each<[string, string, unknown]>([
           { path: 'out/report.md', format: 'markdown' },
           { path: 'out/report.html', format: 'html' },
         ],
+        isPlaced: true,
         isForced: true,
         embeds: true,
       },
     ],
   ],
-  ['report --format json -o a.json', 'report', [{ ...report, files: [{ path: 'a.json', format: 'json' }] }]],
+  [
+    'report --format json -o a.json',
+    'report',
+    [{ ...report, isPlaced: true, files: [{ path: 'a.json', format: 'json' }] }],
+  ],
   ['merge parts/1-of-2 parts/2-of-2', 'merge', [['parts/1-of-2', 'parts/2-of-2']]],
   ['merge --resolve', 'resolve', []],
 ])('run %s', async (words, what, options) => {

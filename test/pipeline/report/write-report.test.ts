@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { writeReports, type ReportOptions } from '../../../src/pipeline/report/write-report.ts'
@@ -42,7 +43,15 @@ async function report(
     ...changes,
   }
   const files = [{ path: 'report.json', format: 'json' }] as const
-  return writeReports(call, { jobs: [], files, isForced: true, embeds: false, currency: null, ...options })
+  return writeReports(call, {
+    jobs: [],
+    files,
+    isPlaced: false,
+    isForced: true,
+    embeds: false,
+    currency: null,
+    ...options,
+  })
 }
 
 function reportIn(bench: Bench): AssetReport {
@@ -80,6 +89,15 @@ test('a run is shown as it stands, with what was there before', async () => {
     ['awaiting', 'modelgate run pick cover 1'],
     ['awaiting', 'modelgate run pick cover 2'],
   ])
+})
+
+test('that of the sandbox lies in its folder, unless a place is named', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest })
+  expect((await report(bench, {}, { isSandbox: true })).files[0]?.path).toBe(
+    join('.modelgate', 'sandbox', 'report.json'),
+  )
+  await report(bench, { isPlaced: true }, { isSandbox: true })
+  expect(bench.exists('report.json')).toBe(true)
 })
 
 test('every format, into files that are not there, and only of the jobs that are named', async () => {
