@@ -9,7 +9,7 @@ import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { UsageError, type ModelgateError } from '../../errors.ts'
 import type { Backend } from './redis-server.ts'
-import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+import { loss, reasonOf, refused, refuseServer, unreachable, type QueueUrl } from './queue-url.ts'
 
 /**
  * Connects to PostgreSQL, whose settings are checked, and makes BullMQ's tables ready: a worker that starts before they are
@@ -117,58 +117,39 @@ interface Settings {
 
 /** @throws UsageError `queue_unsafe` for a server that may lose what it has answered, or cannot be written */
 async function checkSettings(client: PoolClient, url: QueueUrl): Promise<void> {
-  const refuse = (problem: string, hint: string) => {
-    throw new UsageError(`The queue at ${url.shown} cannot be used: ${problem}`, {
-      code: 'queue_unsafe',
-      hint,
-    })
-  }
   const { rows } = await client.query<Settings>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
       current_setting('synchronous_commit') AS commit, pg_is_in_recovery() AS is_standby,
       current_setting('default_transaction_read_only') AS read_only`,
   )
   const { version, fsync, commit, is_standby: isStandby, read_only: readOnly } = rows[0]!
+  const refuse = (problem: string, hint: string) => refuseServer(url, problem, hint)
   if (version < 130_000) refuse('its PostgreSQL is older than 13.', 'Use PostgreSQL 13 or newer.')
   if (isStandby)
     refuse('it is a standby, which cannot be written.', 'Give the address of the primary server.')
   if (readOnly === 'on')
     refuse('it cannot be written.', 'Set default_transaction_read_only = off for its user.')
-  if (fsync !== 'on') {
-    refuse(
-      'fsync is off, so that a crash may lose what has been sent and paid for.',
-      'Set fsync = on in its configuration.',
-    )
-  }
-  if (commit !== 'on' && commit !== 'remote_apply') {
-    refuse(
-      `synchronous_commit is ${commit}, so that a crash may lose what has been sent and paid for.`,
-      'Allow connections to set synchronous_commit = on.',
-    )
-  }
+  if (fsync !== 'on') refuse(`fsync is off, ${loss}`, 'Set fsync = on in its configuration.')
+  if (commit !== 'on' && commit !== 'remote_apply')
+    refuse(`synchronous_commit is ${commit}, ${loss}`, 'Allow connections to set synchronous_commit = on.')
 }
 
 /** What only another address or another right can mend is wrong usage. */
 function openingError(error: unknown, url: QueueUrl): ModelgateError {
   if (error instanceof UsageError) return error
   const code = error instanceof DatabaseError ? (error.code ?? '') : ''
-  if (code.startsWith('28')) {
-    return new UsageError(`The queue at ${url.shown} refuses the user or the password.`, {
-      code: 'queue_refused',
-      hint: 'They are part of the URL, or in PGUSER and PGPASSWORD.',
-    })
-  }
-  if (code === '3D000') {
-    return new UsageError(`The queue at ${url.shown} has no such database.`, {
-      code: 'queue_refused',
-      hint: 'Create it, or correct the end of the URL.',
-    })
-  }
+  if (code.startsWith('28'))
+    return refused(
+      url,
+      'refuses the user or the password.',
+      'They are part of the URL, or in PGUSER and PGPASSWORD.',
+    )
+  if (code === '3D000')
+    return refused(url, 'has no such database.', 'Create it, or correct the end of the URL.')
   if (code === '42501') {
-    return new UsageError(`The queue at ${url.shown} cannot be set up: ${reasonOf(error, url)}`, {
-      code: 'queue_refused',
-      hint: 'Its user needs the right CREATE on the database at the first start: GRANT CREATE ON DATABASE … TO …',
-    })
+    const hint =
+      'Its user needs the right CREATE on the database at the first start: GRANT CREATE ON DATABASE … TO …'
+    return refused(url, `cannot be set up: ${reasonOf(error, url)}`, hint)
   }
-  return unreachable(url, reasonOf(error, url))
+  return unreachable(url, error)
 }

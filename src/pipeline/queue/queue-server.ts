@@ -8,7 +8,7 @@ import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
 import type { Backend } from './redis-server.ts'
 import type { Outcome } from './outcome.ts'
-import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+import { unreachable, type QueueUrl } from './queue-url.ts'
 
 /** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
 export interface TaskData {
@@ -214,7 +214,7 @@ export class QueueServer {
     worker.on('error', (error) => {
       // A lock that was lost is no failure of the server.
       if (!/lock|missing job|not in the active state/i.test(error.message))
-        onError(unreachable(this.url, reasonOf(error, this.url)))
+        onError(unreachable(this.url, error))
     })
     return async () => {
       const closed = worker.close().catch(() => {})
@@ -282,7 +282,7 @@ export class QueueServer {
       try {
         return await this.#within(work())
       } catch (thrown) {
-        const error = unreachable(this.url, reasonOf(thrown, this.url))
+        const error = unreachable(this.url, thrown)
         if (this.#clock.monotonic() - began >= forMs) throw error
         signal?.throwIfAborted()
         onFailure(error)

@@ -27,16 +27,7 @@ const hint =
  * @throws UsageError
  */
 export function readQueueUrl(text: string): QueueUrl {
-  if (!URL.canParse(text.trim())) {
-    const port = /:(\d{1,9})(?:\/[^@]*)?$/.exec(text.trim())?.[1]
-    const isPort = Number(port) > 65_535
-    throw new UsageError(
-      isPort
-        ? 'The port in the address of the queue is higher than 65535.'
-        : 'The address of the queue is not a URL.',
-      { hint },
-    )
-  }
+  if (!URL.canParse(text.trim())) throw new UsageError('The address of the queue is not a URL.', { hint })
   const url = new URL(text.trim())
   const [kind, scheme] = protocols.get(url.protocol) ?? []
   if (kind === undefined || scheme === undefined) {
@@ -63,41 +54,37 @@ function checkRedis(url: URL): void {
 
 /**
  * The server of the queue is not there, or has not answered: it is not known whether what was under way has been written.
- * @param reason of what was thrown, as `reasonOf` has it
+ * @param thrown by a client of the server
  */
-export function unreachable(url: QueueUrl, reason: string): ModelgateError {
-  return new ModelgateError(
-    'notSent',
-    'queue_unreachable',
-    `The queue at ${url.shown} cannot be reached: ${reason}`,
-    {
-      phase: 'connect',
-    },
-  )
+export function unreachable(url: QueueUrl, thrown: unknown): ModelgateError {
+  const message = `The queue at ${url.shown} cannot be reached: ${reasonOf(thrown, url)}`
+  return new ModelgateError('notSent', 'queue_unreachable', message, { phase: 'connect' })
+}
+
+/** What is wrong with settings of a server, as the end of a clause. */
+export const loss = 'so that a crash may lose what has been sent and paid for.'
+
+/** @throws UsageError `queue_unsafe`: the server may lose what it has answered, or cannot be written */
+export function refuseServer({ shown }: QueueUrl, problem: string, hint: string): never {
+  const message = `The queue at ${shown} cannot be used: ${problem}`
+  throw new UsageError(message, { code: 'queue_unsafe', hint })
+}
+
+/** What only another address, or another right, can mend. @param clause of a sentence that begins with the queue */
+export function refused({ shown }: QueueUrl, clause: string, hint: string): UsageError {
+  return new UsageError(`The queue at ${shown} ${clause}`, { code: 'queue_refused', hint })
 }
 
 /**
- * Why a client of the server failed, as a sentence without secrets. What was thrown must not be kept as a cause: clients
+ * Why a client of the server failed, as a sentence without passwords. What was thrown must not be kept as a cause: clients
  * put commands and their arguments into their errors.
  */
-export function reasonOf(error: unknown, { href }: QueueUrl): string {
+export function reasonOf(error: unknown, url: Pick<QueueUrl, 'href'>): string {
   // Where a name has several addresses, the error of all of them has no words of its own.
-  if (error instanceof AggregateError && error.errors.length > 0)
-    return reasonOf(error.errors[0], { href } as QueueUrl)
-  const message = error instanceof Error ? error.message : String(error)
-  const { username, password, search } = new URL(href)
-  const secrets = [password, search.slice(1), ...new URLSearchParams(search).values()]
-  const forms = secrets.flatMap((secret) => [secret, decoded(secret)]).filter((form) => form.length > 0)
-  const shown = forms.reduce((text, form) => text.replaceAll(form, '***'), message.split('\n')[0]!.trim())
-  // A user is often called as something else is: only the word is theirs.
-  const clean = [username, decoded(username)].reduce((text, name) => withoutWord(text, name), shown)
-  return clean === '' ? 'the connection was lost.' : clean.replace(/[.!?]?$/, '.')
-}
-
-function withoutWord(text: string, word: string): string {
-  if (word === '') return text
-  const literal = word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  return text.replaceAll(new RegExp(`(?<![\\w-])${literal}(?![\\w-])`, 'g'), '***')
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], url)
+  const message = (error instanceof Error ? error.message : String(error)).split('\n')[0]!.trim()
+  const shown = passwordsOf(url).reduce((text, password) => text.replaceAll(password, '***'), message)
+  return shown === '' ? 'the connection was lost.' : shown.replace(/[.!?]?$/, '.')
 }
 
 /** The passwords in the address of a queue, as they are written there and without percent signs. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { createRedisBackend, type ConnectionOptions } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { UsageError, type ModelgateError } from '../../errors.ts'
-import { reasonOf, unreachable, type QueueUrl } from './queue-url.ts'
+import { loss, reasonOf, refused, refuseServer, unreachable, type QueueUrl } from './queue-url.ts'
 
 /** The connections that BullMQ works over. */
 export interface Backend {
@@ -94,20 +94,13 @@ export function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMappi
   }
 }
 
-const loss = 'so that a crash may lose what has been sent and paid for.'
-
 /**
  * Whether the server keeps what it has answered: an append-only file that is on the disk before the answer, and no key that
  * it may drop. What CONFIG GET may not tell is taken from INFO.
  * @throws UsageError `queue_unsafe`: it does not, or will not say so
  */
 async function checkSettings(client: Redis, url: QueueUrl): Promise<void> {
-  const refuse = (problem: string, hint: string): never => {
-    throw new UsageError(`The queue at ${url.shown} cannot be used: ${problem}`, {
-      code: 'queue_unsafe',
-      hint,
-    })
-  }
+  const refuse = (problem: string, hint: string) => refuseServer(url, problem, hint)
   const info = infoOf(await client.info().catch(() => ''))
   const setting = async (name: string) => ((await client.config('GET', name).catch(() => [])) as string[])[1]
   const unknown = (what: string) =>
@@ -154,16 +147,11 @@ function openingError(error: unknown, url: QueueUrl): ModelgateError {
   if (error instanceof UsageError) return error
   const reason = reasonOf(error, url)
   if (/^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR AUTH)/.test(reason)) {
-    return new UsageError(`The queue at ${url.shown} refuses the user or the password: ${reason}`, {
-      code: 'queue_refused',
-      hint: 'They are part of the URL: redis://USER:PASSWORD@HOST. The user needs the keys and channels of modelgate, and all commands but dangerous ones.',
-    })
+    const hint =
+      'They are part of the URL: redis://USER:PASSWORD@HOST. The user needs the keys and channels of modelgate, and all commands but dangerous ones.'
+    return refused(url, `refuses the user or the password: ${reason}`, hint)
   }
-  if (/^ERR .*\bDB index\b/.test(reason)) {
-    return new UsageError(`The queue at ${url.shown} has no such database.`, {
-      code: 'queue_refused',
-      hint: 'Correct the number at the end of the URL, or leave it out.',
-    })
-  }
-  return unreachable(url, reason)
+  if (/^ERR .*\bDB index\b/.test(reason))
+    return refused(url, 'has no such database.', 'Correct the number at the end of the URL, or leave it out.')
+  return unreachable(url, error)
 }
