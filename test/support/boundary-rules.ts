@@ -113,6 +113,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['pipeline'],
   commander: ['program', 'command-entries', 'commands'],
   cosmiconfig: ['config'],
+  'csv-parse': ['pipeline'],
   'eventsource-parser': ['gateway'],
   ioredis: ['pipeline'],
   'js-yaml': ['config', 'pipeline'],

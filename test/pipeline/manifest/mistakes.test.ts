@@ -271,7 +271,7 @@ test('mistakes in other files have their place there', async () => {
   })
   expect(found).toEqual([
     'modelgate.yaml:5:44: "system" is not a field of respond.',
-    'data.csv:2:5: The row has 3 values, but the header 2 columns; a value with a comma needs quotes.',
+    'data.csv:2:1: The row has 3 values, but the header 2 columns; a value with a comma needs quotes.',
   ])
 })
 
