@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 14_170,
+    commands: 14_171,
     config: 3064,
     context: 409,
     contract: 1804,
@@ -61,15 +61,15 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     gateway: 8941,
     operations: 7834,
     output: 7934,
-    pipeline: 17_338,
+    pipeline: 17_241,
     redact: 534,
     sandbox: 10_570,
   },
   test: {
     action: 1252,
     bench: 2015,
-    'black-box': 2532,
-    commands: 9376,
+    'black-box': 2535,
+    commands: 9385,
     config: 2539,
     context: 252,
     contract: 770,
@@ -77,7 +77,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     crashes: 1267,
     documentation: 402,
     events: 180,
-    faults: 5353,
+    faults: 5354,
     files: 6187,
     fixtures: 263,
     fuzz: 2287,
@@ -86,14 +86,14 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     operations: 2001,
     output: 5152,
     pictures: 556,
-    pipeline: 15_783,
+    pipeline: 15_797,
     platform: 230,
     program: 8588,
     redact: 588,
     release: 954,
     sandbox: 9659,
     specification: 1927,
-    support: 6361,
+    support: 6362,
   },
 }
 
