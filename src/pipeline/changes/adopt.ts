@@ -13,7 +13,7 @@ import type { Assessment } from '../plan/assessment.ts'
 import { failedAsserts } from '../plan/examine-variant.ts'
 import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
 import { matchInstances } from '../plan/select-instances.ts'
-import type { ManifestCall } from '../run/manifest-call.ts'
+import type { ManifestCall } from '../run/run-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import {
   changeInstances,

@@ -1,8 +1,8 @@
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { outputVersion } from '../../events/output-schema.ts'
-import type { ManifestCall } from '../run/manifest-call.ts'
-import { openProject, type OpenProject } from '../run/open-project.ts'
-import { runFile } from '../run/run-file.ts'
+import type { ManifestCall } from '../run/run-call.ts'
+import { openProject, type OpenProject } from '../run/project.ts'
+import { runFile } from '../run/describe.ts'
 import { lockWithUnfinished } from '../run/resume-run.ts'
 import type { ChangedInstance, ChangeScope } from './change-lock.ts'
 

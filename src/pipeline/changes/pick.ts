@@ -10,7 +10,7 @@ import { placeOutputs } from '../plan/output-places.ts'
 import { findResult, obstaclesOf } from '../plan/result-files.ts'
 import { matchInstances } from '../plan/select-instances.ts'
 import type { World } from '../plan/world.ts'
-import type { ManifestCall } from '../run/manifest-call.ts'
+import type { ManifestCall } from '../run/run-call.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput, removeOutput } from '../store/place-output.ts'
 import {

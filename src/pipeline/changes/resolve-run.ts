@@ -11,7 +11,7 @@ import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
 import type { RunCall } from '../run/run-call.ts'
-import { runManifest } from '../run/run-manifest.ts'
+import { runManifest } from '../run/run.ts'
 
 /** What it gets from its caller: it sends nothing. */
 export type ResolveCall = Omit<RunCall, 'connect' | 'prices' | 'idempotencyHonoured' | 'queue'>

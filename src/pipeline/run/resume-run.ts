@@ -5,8 +5,8 @@ import { recoverResult } from '../execute/task-record.ts'
 import { provenanceOf, type Lock, type LockBlock } from '../lock/lock-block.ts'
 import { placeOutputs } from '../plan/output-places.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { keepResult, type Keeping } from './keep-result.ts'
-import type { OpenProject } from './open-project.ts'
+import { keepResult, type Keeping } from './make.ts'
+import type { OpenProject } from './project.ts'
 import type { RunCall } from './run-call.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunInstance } from '../../../src/events/run-document.ts'
-import { whatIsLeft } from '../../../src/pipeline/run/what-is-left.ts'
+import { whatIsLeft } from '../../../src/pipeline/run/describe.ts'
 import { failedInstance, sampleInstance } from '../../support/run-samples.ts'
 
 const next = (...words: string[]) => ['modelgate', 'run', ...words, '-f', 'canon.yaml']

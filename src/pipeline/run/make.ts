@@ -1,18 +1,62 @@
+import { extname } from 'node:path'
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
-import { asModelgateError, billedOf, ModelgateError, UsageError } from '../../errors.ts'
-import type { Task, TaskResult } from '../execute/task.ts'
+import { FileError, ModelgateError, UsageError, asModelgateError, billedOf } from '../../errors.ts'
+import { mediaTypeOfName } from '../../files/media-type.ts'
+import { mismatchReasons } from '../execute/check-asserts.ts'
+import { buildRequest } from '../execute/task-body.ts'
+import { refuseChanged } from '../execute/task-inputs.ts'
+import type { Task, TaskRequest, TaskResult, UpstreamResult } from '../execute/task.ts'
+import type { Result } from '../lock/lock-block.ts'
 import { creationOf } from '../manifest/instance-body.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import type { Assessment, Variant } from '../plan/assessment.ts'
+import { possiblePaths } from '../plan/output-places.ts'
+import { upstreamFiles } from '../plan/upstream-result.ts'
 import { isAnswered } from '../schedule/attempt-error.ts'
-import { filesOfReferences, recordEnd, requestOf } from './request-records.ts'
-import type { AttemptResult, Request, Run } from './run-call.ts'
+import { checkPlace } from '../store/place-output.ts'
+import type { AttemptResult, MadeResult, MadeVariant, Request, Run } from './run-call.ts'
+
+/** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
+export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {
+  const { variants } = run
+  const known = variants.get(variant.key)
+  // Whoever else wants the same gets it without a request of its own.
+  if (known !== undefined) return known.then((other) => ({ ...other, created: 0, cost: null }))
+  const made = make(run, assessment, variant).catch((error: unknown) => ({
+    ...nothing,
+    error: asModelgateError(error, false),
+  }))
+  variants.set(variant.key, made)
+  return made
+}
+
+const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, took_s: null }
+
+/** Has it made, and stores the result and its record. */
+async function make(run: Run, { instance }: Assessment, { key, number }: Variant): Promise<MadeVariant> {
+  const request = { instance, key, variant: number }
+  const { manifest } = run.project
+  for (const path of possiblePaths(instance, run.world.now).flat()) checkPlace(manifest.project, path)
+  const { task, error, created } = await makeRequest(run, request)
+  if (task === null) return { ...nothing, error, created }
+  const idempotencyKey = run.project.history.intents.get(key)?.idempotencyKey
+  try {
+    const made = await keepResult(run, request, task)
+    if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
+    const names = nameWarnings(instance, task.result.outputs)
+    for (const warning of [...task.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
+    return { ...nothing, made, created, cost: task.cost, took_s: task.result.took_s }
+  } catch (thrown) {
+    return { ...nothing, error: asModelgateError(thrown, false), created }
+  }
+}
 
 /**
  * Makes a request, or goes on with it, here or by a worker: its intent is in the journal before it is sent. Thousands may wait
  * here for their turn: what is needed only then is made only then. Never throws.
  */
-export async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
+async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
   const { lanes } = run
   const { instance, key, variant } = request
   const { history } = run.project
@@ -185,4 +229,108 @@ async function giveUp(run: Run, request: Request, error: ModelgateError, resumed
   }
   if (released > 0 && intent !== undefined) run.budget.giveBack({ creates: released, cost: intent.cost })
   return released
+}
+
+/**
+ * Writes down how a request ended that has no result.
+ * @param resumed whether an earlier attempt may have been accepted: that this one was not says nothing of it
+ * @returns how much it has certainly not created
+ */
+async function recordEnd(
+  run: Run,
+  { instance, key }: Pick<Request, 'instance' | 'key'>,
+  error: ModelgateError,
+  resumed: boolean,
+): Promise<number> {
+  const { history } = run.project
+  const intent = history.intents.get(key)
+  if (intent === undefined) return 0
+  const billed = billedOf(error)
+  const mayBeThere = resumed || history.jobs.has(key) || history.made.has(key)
+  const isOver = isAnswered(error) || (billed === 'no' && !mayBeThere)
+  // Still under way, or unknown: the next run looks at what is left, and goes on with it.
+  if (!isOver) return 0
+  if (billed === 'no') {
+    await run.record({ type: 'release', key, reason: error.message })
+    return intent.creates
+  }
+  const { exitCode: exit_code, code, message } = error
+  await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
+  return 0
+}
+
+/**
+ * What the references of an instance stand for, by their texts.
+ * @throws FileError when the bytes of another instance's result are gone
+ */
+async function filesOfReferences(
+  { assessments, world }: Run,
+  { references }: Instance,
+): Promise<ReadonlyMap<string, UpstreamResult>> {
+  const found = new Map<string, UpstreamResult>()
+  for (const reference of references) {
+    const files = await upstreamFiles(reference, assessments, world)
+    if (files === undefined) {
+      throw new FileError('upstream_lost', `The bytes of ${reference.text} are gone.`, {
+        phase: 'input',
+        billed: 'no',
+      })
+    }
+    found.set(reference.text, files)
+  }
+  return found
+}
+
+/**
+ * Builds the request of an instance. What is to be sent is of files that still are what its key was computed of.
+ * @param upstream what its references stand for
+ * @throws UsageError, FileError with everything that is wrong with its files
+ */
+async function requestOf(
+  { project: { manifest, files }, world, stop }: Run,
+  instance: Instance,
+  upstream: ReadonlyMap<string, UpstreamResult>,
+  { isSent }: { readonly isSent: boolean },
+): Promise<TaskRequest> {
+  const { folder } = manifest.project
+  if (!isSent) await refuseChanged(instance, folder, world.inputDigest)
+  return await buildRequest({ ...files, signal: stop.signal }, instance, { folder, upstream })
+}
+
+export type Keeping = Pick<Run, 'project' | 'world' | 'lock' | 'record'>
+
+/**
+ * Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing.
+ * @throws FileError
+ */
+export async function keepResult(
+  run: Keeping,
+  { instance, key, variant }: Request,
+  task: TaskResult,
+): Promise<MadeResult> {
+  const { project } = run
+  const outputs = task.result.outputs.map((facts, at) => ({ path: task.files[at]!, facts }))
+  const reasons = [
+    ...(await mismatchReasons(instance, outputs)),
+    ...(await project.checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))),
+  ]
+  await project.results.keep({ ...task, key, variant, instance: instance.id })
+  const recorded = { instance: instance.id, key, variant, rejected: reasons.length === 0 ? null : reasons }
+  await run.record({ type: 'result', ...recorded })
+  return { ...recorded, result: project.results.located(key, task.result) }
+}
+
+/** Another instance that has an output of the same bytes. */
+function ownerOf({ lock, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
+  return lock.holders(sha256).find((other) => other !== id && project.manifest.instances.has(other))
+}
+
+/** What the name of an output promises, and the result is not, each a sentence. */
+export function nameWarnings({ lane, output, fields }: Instance, outputs: Result['outputs']): string[] {
+  // The words of a model can be called anything, and a format that was asked for is compared anyway.
+  const promised =
+    lane === 'text' || fields['output_format'] !== undefined ? undefined : mediaTypeOfName(extname(output))
+  const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
+  if (promised === undefined || other === undefined) return []
+  return [`${output} is ${other.media_type}, although its name says ${promised}.`]
 }

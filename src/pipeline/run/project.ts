@@ -1,0 +1,303 @@
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import type { Clock, FileContext } from '../../context.ts'
+import { Interrupted } from '../../errors.ts'
+import { openJobs } from '../../operations/jobs.ts'
+import { openAsserts } from '../execute/check-asserts.ts'
+import { type History, readHistory, runsFolder } from '../journal/history.ts'
+import { type Ownership, takeOwnership } from '../journal/owner.ts'
+import type { Lock, LockBlock } from '../lock/lock-block.ts'
+import { readLock, writeLock } from '../lock/project-lock.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import { findManifest, readManifest } from '../manifest/read-manifest.ts'
+import { type World, type WorldParts, createWorld } from '../plan/world.ts'
+import type { Project } from '../project.ts'
+import { projectOfShard } from '../shards/part.ts'
+import type { Shard } from '../shards/partition.ts'
+import { checkStateVersion, namesIn } from '../state-folder.ts'
+import { type BlobStore, openReplaced } from '../store/blob-store.ts'
+import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
+import { Results } from '../store/results.ts'
+import type { ManifestCall } from './run-call.ts'
+import { takeOverState } from './take-over.ts'
+
+/** A manifest with all that is kept of it. */
+export interface OpenProject {
+  readonly manifest: Manifest
+  /** The path of the manifest as it was given; else from the working directory. */
+  readonly shownManifest: string
+  /** As it is on the disk. */
+  readonly lock: Lock
+  readonly history: History
+  /** For its own files: after a signal, too, what has come is stored, placed and locked. */
+  readonly files: FileContext
+  readonly results: Results
+  /** Files that were put aside, or adopted, by their digests. */
+  readonly replaced: BlobStore
+  readonly checkAsserts: WorldParts['checkAsserts']
+  /** Aborted when another process has taken the manifest over; undefined without ownership. */
+  readonly lost: AbortSignal | undefined
+  /** What the states of the instances depend on: by default the lock on the disk, and nothing that the user forces. */
+  world(
+    parts?: Partial<Pick<WorldParts, 'lock' | 'results' | 'forced' | 'isSentAgain' | 'inQueue' | 'queue'>>,
+  ): World
+  /** Gives back the ownership, and ends what checks asserts. */
+  close(): Promise<void>
+}
+
+/**
+ * Reads a manifest, its lock and its journals.
+ * @param isOwned whether something is going to be changed: then no other process may do so at the same time
+ * @param shard which part of the run it is, if it is one: it has a lock, results and journals of its own
+ * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another
+ * process is running; FileError
+ */
+export async function openProject(
+  call: ManifestCall,
+  isOwned: boolean,
+  shard: Shard | null = null,
+): Promise<OpenProject> {
+  const { context, env, families, file, isSandbox } = call
+  const path = await findManifest(context, file)
+  const read = await readManifest(context, path, { isSandbox, env, families })
+  const { project: whole } = read
+  const project = shard === null ? whole : projectOfShard(whole, shard)
+  const manifest = { ...read, project }
+  await checkStateVersion(whole)
+  await takeOverState(context, whole, isOwned)
+  // Before lock and journals are read: what another process writes into them is known then.
+  const ownership: Ownership | undefined = isOwned ? await takeOwnership(project, context) : undefined
+  try {
+    // The committed one, also for a shard.
+    const lock = await readLock(context, whole)
+    const history = await readHistory(project, shard === null ? undefined : whole)
+    const files = { ...context, signal: new AbortController().signal }
+    const replaced = openReplaced(files, whole)
+    const resultsOfWhole = new Results(files, whole, replaced)
+    const results = shard === null ? resultsOfWhole : new Results(files, project, replaced, resultsOfWhole)
+    const asserts = openAsserts(files)
+    const inputDigest = createInputDigests(project.folder)
+    return {
+      manifest,
+      shownManifest: file ?? relative(context.cwd, path),
+      lock,
+      history,
+      files,
+      results,
+      replaced,
+      checkAsserts: asserts.check,
+      lost: ownership?.lost,
+      world: (parts = {}) =>
+        createWorld({
+          manifest,
+          lock,
+          history,
+          results,
+          replaced,
+          async outputDigest(output, isText) {
+            return (await digestOfFile(join(project.outputFolder, output), isText))?.sha256
+          },
+          inputDigest,
+          checkAsserts: asserts.check,
+          forced: { regenerate: new Set(), force: false },
+          isSentAgain: false,
+          inQueue: new Set(),
+          queue: null,
+          now: context.clock.now(),
+          ...parts,
+        }),
+      async close() {
+        asserts.close()
+        if (ownership?.lost.aborted === false) {
+          await tidyUp(call, { project, history }, ownership.followsDeath)
+        }
+        await ownership?.release()
+      },
+    }
+  } catch (error) {
+    await ownership?.release()
+    throw error
+  }
+}
+
+/** The lock of a run, while results come. */
+export interface LockKeeper {
+  /** As it stands now. */
+  readonly lock: Lock
+  /** The instances that have an output of these bytes. */
+  holders(sha256: string): readonly string[]
+  /** @param before the name under which the block stood until now, if it is another */
+  set(id: string, block: LockBlock, before?: string): void
+  /** Writes what is not written yet. */
+  save(): Promise<void>
+}
+
+/**
+ * Between two writes, in milliseconds. The journal has each result anyway; the file is written now and then only for those
+ * who look at it during a long run.
+ */
+const checkpointMs = 10_000
+
+/** @param isKept whether the lock is written at all; a shard leaves the committed one alone */
+export function keepLock(context: FileContext, project: Project, initial: Lock, isKept: boolean): LockKeeper {
+  const { clock } = context
+  const lock = new Map(initial)
+  /** The instances by the digests of their outputs, as soon as somebody asks for them: few runs do. */
+  let byDigest: Map<string, Set<string>> | undefined
+  const enter = (id: string, { outputs }: LockBlock) => {
+    for (const { sha256 } of outputs) byDigest?.set(sha256, (byDigest.get(sha256) ?? new Set()).add(id))
+  }
+  const leave = (id: string) => {
+    for (const { sha256 } of lock.get(id)?.outputs ?? []) byDigest?.get(sha256)?.delete(id)
+    lock.delete(id)
+  }
+  let isDirty = false
+  let writtenAt = clock.monotonic()
+  let writing: Promise<void> = Promise.resolve()
+  const save = () => {
+    if (!isDirty || !isKept) return writing
+    isDirty = false
+    writtenAt = clock.monotonic()
+    const now = new Map(lock)
+    writing = writing.catch(() => {}).then(() => writeLock(context, project, now))
+    return writing
+  }
+  return {
+    lock,
+    holders(sha256) {
+      if (byDigest === undefined) {
+        byDigest = new Map()
+        for (const [id, block] of lock) enter(id, block)
+      }
+      return [...(byDigest.get(sha256) ?? [])]
+    },
+    set(id, block, before) {
+      leave(before ?? id)
+      leave(id)
+      lock.set(id, block)
+      enter(id, block)
+      isDirty = true
+      // A failure to write shows at the end, when it is tried again.
+      if (clock.monotonic() - writtenAt >= checkpointMs) void save().catch(() => void (isDirty = true))
+    },
+    save,
+  }
+}
+
+export interface Stop {
+  /** For what is in flight: aborted when the time of grace is over. */
+  readonly signal: AbortSignal
+  /** Why nothing new is begun; undefined while the run goes on. */
+  reason(): unknown
+  /** No longer listens to signals. */
+  close(): void
+}
+
+/** What is left, after the requests have been given up, to write down what came of them. */
+const lastWordsMs = 2_000
+
+/**
+ * Obeys a signal in two steps: at once nothing new is begun, and when the time of grace is over, what is in flight is given
+ * up. A second signal ends the process itself (`obeySignals`).
+ * @param lost aborted when another process has taken the manifest over
+ * @param onStop called at the first step
+ */
+export function stopWithGrace(
+  { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
+  graceS: number,
+  lost: AbortSignal | undefined,
+  onStop: (reason: unknown) => void,
+): Stop {
+  const inFlight = new AbortController()
+  const either = lost === undefined ? signal : AbortSignal.any([signal, lost])
+  let timer: { cancel(): void } | undefined
+  const stop = () => {
+    const { reason } = either as { reason: unknown }
+    // Another reason is a closed standard output: nobody is left to write for, but results are kept all the same.
+    if (reason instanceof Interrupted) reason.cleanUpMs = graceS * 1000 + lastWordsMs
+    onStop(reason)
+    timer = clock.timer(graceS * 1000, () => inFlight.abort(reason))
+  }
+  if (either.aborted) stop()
+  else either.addEventListener('abort', stop, { once: true })
+  return {
+    signal: inFlight.signal,
+    reason: () => (either.aborted ? (either.reason as unknown) : undefined),
+    close() {
+      either.removeEventListener('abort', stop)
+      timer?.cancel()
+    },
+  }
+}
+
+interface Known {
+  readonly project: Project
+  readonly history: History
+}
+
+/**
+ * Removes what is left of requests whose results are safe, and, after a process that died, the files that it did not get
+ * to complete. Only for the owner of the manifest. What has not come to its end stays, and so does everything while
+ * another manifest of the folder is being run. Best effort: never throws.
+ */
+async function tidyUp(
+  call: Pick<ManifestCall, 'context' | 'redactor'>,
+  known: Known,
+  followsDeath: boolean,
+): Promise<void> {
+  try {
+    const owners = await namesIn(runsFolder(known.project))
+    if (owners.filter((name) => name.endsWith('.owner')).length > 1) return
+    await forgetJobs(call, known)
+    if (followsDeath) await removeIncomplete(call, known)
+  } catch {
+    // It is in nobody's way, and `run clean` finds it.
+  }
+}
+
+/** The records of remote jobs whose requests have come to an end. */
+async function forgetJobs(
+  { context, redactor }: Pick<ManifestCall, 'context' | 'redactor'>,
+  { project: { stateFolder }, history }: Known,
+): Promise<void> {
+  if ((await namesIn(join(stateFolder, 'jobs'))).length === 0) return
+  const store = openJobs(context, stateFolder, redactor)
+  const { jobs } = await store.list()
+  await store.forget(jobs.filter(({ record }) => history.settled.has(record.idempotency_key)))
+}
+
+/** `.hero.webp.0123456789abcdef.mgpart` */
+const temporaryName = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/
+
+/** Temporary files in every place where a run writes, and records of jobs that were never whole. */
+async function removeIncomplete(
+  { context }: Pick<ManifestCall, 'context'>,
+  { project }: Known,
+): Promise<void> {
+  const { stateFolder, outputFolder, lockPath } = project
+  const removeFrom = async (folder: string, isLeft: (name: string) => boolean) => {
+    for (const name of await namesIn(folder)) {
+      const whole = temporaryName.exec(name)?.[1]
+      if (whole !== undefined && isLeft(whole)) await remove(join(folder, name))
+    }
+  }
+  await removeFrom(dirname(lockPath), (name) => name === basename(lockPath))
+  const lock = await readLock(context, project)
+  const outputs = [...lock.values()].flatMap((block) => block.outputs.map(({ path }) => path))
+  for (const [folder, paths] of Map.groupBy(outputs, (path) => dirname(path))) {
+    const names = new Set(paths.map((path) => basename(path)))
+    await removeFrom(join(outputFolder, folder), (name) => names.has(name))
+  }
+  await removeFrom(join(stateFolder, 'replaced'), () => true)
+  for (const key of await namesIn(join(stateFolder, 'results'))) {
+    await removeFrom(join(stateFolder, 'results', key), () => true)
+  }
+  for (const name of await namesIn(join(stateFolder, 'jobs'))) {
+    const folder = join(stateFolder, 'jobs', name)
+    if ((await namesIn(folder)).every((file) => temporaryName.test(file))) await remove(folder)
+  }
+}
+
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true })
+}

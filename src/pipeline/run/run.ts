@@ -1,0 +1,459 @@
+import { join, relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { amountOf } from '../../cost/amount.ts'
+import { type Cost, costBefore } from '../../cost/estimate.ts'
+import { ModelgateError, UsageError, asModelgateError, billedOf } from '../../errors.ts'
+import type { OutputEvent } from '../../events/documents.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import type { RunDocument } from '../../events/run-document.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import { describeCost } from '../../operations/spending.ts'
+import type { JournalEvent } from '../journal/journal-event.ts'
+import { openJournal } from '../journal/journal.ts'
+import { creationOf } from '../manifest/instance-body.ts'
+import { type Instance, lanes as laneNames } from '../manifest/manifest.ts'
+import { type Assessment, requestsLeft } from '../plan/assessment.ts'
+import { keysByLock } from '../plan/instance-key.ts'
+import { type Plan, planRun } from '../plan/plan-run.ts'
+import { matchInstances, selectInstances } from '../plan/select-instances.ts'
+import { exitOfRun } from '../run-exit.ts'
+import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
+import { type Lanes, createLanes } from '../schedule/lanes.ts'
+import { type RunBudget, createRunBudget } from '../schedule/run-budget.ts'
+import { type PartInstance, reopenPart, writePart } from '../shards/part.ts'
+import { partition } from '../shards/partition.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { type RunFacts, describeEnd, exitsOf, runDocument, runFailure } from './describe.ts'
+import { localExecutor } from './local-executor.ts'
+import { type OpenProject, keepLock, openProject, stopWithGrace } from './project.ts'
+import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
+import type { Executor, InstanceEnd, OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
+import { ended, settleInstance } from './settle.ts'
+
+/**
+ * Brings the outputs of a manifest up to date, or tells how they stand.
+ * @returns the outcome, whose error has the exit code of the run
+ */
+export async function runManifest(call: RunCall, options: RunOptions): Promise<Outcome<RunDocument>> {
+  const isChanging = options.mode === 'run' || options.mode === 'frozen'
+  let project: OpenProject | undefined
+  let describe: (() => RunDocument) | undefined
+  let queue: OpenQueue | undefined
+  try {
+    project = await openProject(call, isChanging, options.shard)
+    call.listener.event({ type: 'start', version: outputVersion, command: 'run', model: null })
+    // Before anything is written, and only where something may be made.
+    if (options.mode === 'run') queue = await call.queue?.open()
+    if (isChanging && options.shard !== null) await reopenPart(project.manifest.project)
+    const run = await beginRun(call, options, project, isChanging, queue)
+    let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map((assessment) =>
+      ended(assessment, null),
+    )
+    // Of many instances it is large, so it is put together only at the end.
+    describe = () => runDocument(call, run.project, ends, factsOf(run))
+    reportPlan(run)
+    if (isChanging) {
+      try {
+        // Nothing is given to workers whose results could not be told: it may be long until one ends.
+        if (queue !== undefined) await call.listener.flush()
+        await prepare(run)
+        ends = await settleAll(run)
+      } finally {
+        run.stop.close()
+        await endRun(run, ends).finally(() => run.executor.close())
+      }
+    }
+    const document = describe()
+    return { kind: 'ended', document, failure: runFailure(options.mode, ends, document.left, run.reason()) }
+  } catch (thrown) {
+    return { kind: 'failed', error: asModelgateError(thrown, false), document: describe?.() }
+  } finally {
+    await queue?.close()
+    await project?.close()
+  }
+}
+
+function reportPlan(run: Run): void {
+  const { plan, project, assessments, options } = run
+  const { lanes, project: places } = project.manifest
+  const toMake = (lane: string) =>
+    [...assessments.values()].filter((one) => one.instance.lane === lane && requestsLeft(one) > 0).length
+  const { creates, estimate, part, run: id } = factsOf(run)
+  run.emit({
+    type: 'plan-make',
+    run: id,
+    folder: places.outputFolder,
+    part,
+    instances: assessments.size,
+    states: { ...plan.states },
+    lanes: laneNames
+      .map((lane) => ({ lane, to_make: toMake(lane), concurrency: lanes[lane] }))
+      .filter(({ to_make }) => to_make > 0 && options.mode !== 'frozen'),
+    creates,
+    estimate,
+  })
+}
+
+/**
+ * Asks whether the run may begin, and opens the gateway, where something is to be sent.
+ * @throws UsageError `not_confirmed`; ModelgateError (exit 2, 3) from the gateway's settings
+ */
+async function prepare(run: Run): Promise<void> {
+  const { options, plan, project, assessments } = run
+  const isSending = options.mode === 'run' && [...assessments.values()].some((one) => requestsLeft(one) > 0)
+  for (const assessment of assessments.values()) await storeMoved(project, assessment)
+  if (!isSending) return
+  const estimate = plan.cost === null ? null : describeCost(plan.cost)
+  if (!(await options.confirm(plan.creates, estimate))) {
+    throw new UsageError('Nothing was sent.', { code: 'not_confirmed' })
+  }
+  await run.executor.open(run)
+}
+
+/** What is to be moved may lie where another output belongs, and be the only copy: it is put aside first. */
+async function storeMoved(
+  { manifest, replaced }: OpenProject,
+  { block, restore }: Assessment,
+): Promise<void> {
+  if (block === null || restore === null) return
+  for (const [at, { path, sha256, media_type }] of block.outputs.entries()) {
+    if (restore.result.outputs[at]?.path === path) continue
+    const file = join(manifest.project.outputFolder, path)
+    if ((await digestOfFile(file, isTextType(media_type)))?.sha256 === sha256) await replaced.putAside(file)
+  }
+}
+
+/** Each instance begins when those that it refers to have come to their end. */
+async function settleAll(run: Run): Promise<InstanceEnd[]> {
+  const { plan, call, project } = run
+  const ends = new Map<string, Promise<InstanceEnd>>()
+  for (const [id, assessment] of plan.assessments) {
+    const { instance } = assessment
+    const upstream = instance.references.flatMap((reference) => ends.get(reference.instance) ?? [])
+    const settle = async () => {
+      await Promise.all(upstream)
+      const end = await settleInstance(run, assessment)
+      if (end.action !== null || end.error !== null) {
+        const told = describeEnd(call, project.manifest.project, end, run.options.shard !== null)
+        run.emit({ type: 'instance-end', ...told })
+        await call.listener.flush()
+      }
+      return end
+    }
+    ends.set(id, settle())
+  }
+  return await Promise.all(ends.values())
+}
+
+/** Writes down what has been reached: the lock, or the part of a shard, and that nothing is left to do. */
+async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
+  const { lock, journal, options, isResumed, assessments, project } = run
+  try {
+    await lock.save()
+    if (options.shard !== null) await leavePart(run, options.shard, ends)
+    const isWhole = assessments.size === project.manifest.instances.size || options.shard !== null
+    // What an earlier process left of other instances keeps its run open, with what that has counted.
+    const mayEnd = isWhole || !isResumed
+    if (mayEnd && run.hasBegun() && ends.every(isOver)) await run.record({ type: 'end', run: journal.run })
+  } finally {
+    await journal.close()
+  }
+}
+
+/** Writes down what a shard has made, for `run merge`. @throws FileError */
+async function leavePart(
+  { call, project, lock, options, reason }: Run,
+  shard: NonNullable<RunOptions['shard']>,
+  ends: readonly InstanceEnd[],
+): Promise<void> {
+  const ids = ends.map(({ assessment }) => assessment.instance.id)
+  const before = project.lock
+  const changed = ids.flatMap((id) => {
+    const block = lock.lock.get(id)
+    return block === undefined || isDeepStrictEqual(block, before.get(id)) ? [] : [[id, block] as const]
+  })
+  const report = {
+    manifest: project.manifest.sha256,
+    shard,
+    jobs: [...options.jobs],
+    exit: exitOfRun(exitsOf(ends, options.mode, reason())),
+    instances: ends.map((end) => reportOf(call, end)),
+  }
+  await writePart(project.manifest.project, report, { before, changed: new Map(changed) })
+}
+
+function reportOf({ redactor }: RunCall, end: InstanceEnd): PartInstance {
+  const { assessment, error } = end
+  const { id } = assessment.instance
+  const outcome = outcomeOf(end)
+  if (error === null || outcome !== 'failed') return { id, outcome }
+  // A code may be the gateway's own word.
+  const told = { code: redactor.text(error.code), message: redactor.text(error.message) }
+  return { id, outcome, error: { exit: exitOfRun([error.exit]), ...told, billed: billedOf(error) } }
+}
+
+function outcomeOf({ assessment: { state }, action, error }: InstanceEnd): PartInstance['outcome'] {
+  if (state === 'unknown') return 'unknown'
+  if (action === 'skipped' && error !== null) return 'left'
+  if (error !== null || state === 'rejected') return 'failed'
+  return state === 'fresh' ? 'done' : 'outdated'
+}
+
+/** Whether there is nothing that another process of the same run would do about it. */
+function isOver({ assessment, error }: InstanceEnd): boolean {
+  return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
+}
+
+function factsOf({ call, project, options, journal, plan, budget, maxCreates, warnings }: Run): RunFacts {
+  const isChanging = options.mode === 'run' || options.mode === 'frozen'
+  const { shard } = options
+  const part = isChanging && shard !== null ? project.manifest.project.stateFolder : null
+  return {
+    mode: options.mode,
+    run: isChanging ? journal.run : null,
+    shard: shard === null ? null : `${shard.index}/${shard.total}`,
+    part: part === null ? null : relative(call.context.cwd, part),
+    creates: { planned: plan.creates, made: budget.used.creates, limit: maxCreates },
+    estimate: plan.cost === null ? null : describeCost(plan.cost),
+    orphans: [...plan.orphans],
+    warnings: [...warnings],
+  }
+}
+
+/**
+ * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
+ * @param isChanging whether anything may be written; otherwise the run only tells how things stand
+ * @param queue what has the requests made; without it this process makes them
+ * @throws UsageError for jobs that there are not, ModelgateError (exit 15) for a shard of a plan beyond the budget; FileError
+ */
+async function beginRun(
+  call: RunCall,
+  options: RunOptions,
+  project: OpenProject,
+  isChanging: boolean,
+  queue: OpenQueue | undefined,
+): Promise<Run> {
+  const { context, listener } = call
+  const { manifest, history } = project
+  const warnings: string[] = []
+  const warn = (message: string) => {
+    warnings.push(message)
+    listener.event({ type: 'warning-add', message })
+  }
+  for (const message of [...manifest.warnings, ...history.problems]) warn(message)
+
+  const regenerate = new Set(
+    options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
+  )
+  const lock = new Map(await lockWithUnfinished(project, context.clock.now()))
+  const inQueue = await takenUp(call, project, queue)
+  const world = project.world({
+    lock,
+    inQueue,
+    queue: queue?.server.identity ?? null,
+    forced: { regenerate, force: options.force },
+    isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
+  })
+  const unfinished = options.newRun ? null : history.unfinished
+  const journal = await openJournal(manifest.project, context.clock, unfinished)
+  let hasBegun = unfinished !== null
+  const record = async (event: JournalEvent) => {
+    hasBegun = true
+    // A gateway may quote the key anywhere, also in the id of a job: this process still knows that as it is.
+    await journal.append(JSON.parse(call.redactor.document(JSON.stringify(event))) as JournalEvent)
+    history.note(event)
+  }
+  const keeper = keepLock(project.files, manifest.project, lock, options.shard === null)
+  if (isChanging) await takeUpReplies({ project, world, lock: keeper, record }, call)
+
+  const costs = costsBy(call)
+  const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
+  const whole = selectInstances(manifest, options.jobs)
+  const planOf = (ids: ReadonlySet<string>) => planRun(world, ids, { estimate, signal: context.signal })
+  const budget = budgetOf(call, options, project, unfinished)
+  let plan = await planOf(whole)
+  if (options.shard !== null) {
+    budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
+    plan = await planOf(await idsOfShard(project, world, whole, options.shard))
+  }
+  if (isChanging) checkPrices(budget, plan, costs, options, project)
+
+  const jobs = [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0)
+  const lanes = lanesOf(call, options, project, jobs)
+  const executor = await executorOf(call, queue, inQueue)
+  const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
+    lanes.stop(reason)
+    void executor.stop(reason).then((inFlight) => {
+      if (inFlight > 0) warn(executor.stopText(inFlight, options.graceS))
+    })
+  })
+  let spent: ModelgateError | undefined
+  return {
+    call,
+    options,
+    project,
+    world,
+    plan,
+    regenerate,
+    assessments: new Map(plan.assessments),
+    lock: keeper,
+    journal,
+    isResumed: unfinished !== null,
+    executor,
+    lanes,
+    budget,
+    maxCreates: limitOf(options, project)?.value ?? null,
+    hasBegun: () => hasBegun,
+    stop,
+    variants: new Map(),
+    priorities: isChanging
+      ? longestPaths(manifest.instances, estimateSeconds(manifest.instances.values(), lock))
+      : new Map(),
+    costs,
+    warnings,
+    reason() {
+      const reason = stop.reason()
+      return reason instanceof ModelgateError ? reason : spent
+    },
+    forgetPick(id) {
+      const block = lock.get(id)
+      if (block === undefined) return
+      lock.set(id, { ...block, picked: null })
+      keeper.set(id, { ...block, picked: null })
+    },
+    endBudget(error) {
+      spent ??= error
+      lanes.stop(error)
+    },
+    emit: (event: OutputEvent) => listener.event(event),
+    warn,
+    record,
+  }
+}
+
+/** @param jobs how many requests the run has */
+function lanesOf(
+  { context: { clock }, listener, redactor }: RunCall,
+  { timeoutS, detach }: RunOptions,
+  { manifest }: OpenProject,
+  jobs: number,
+): Lanes {
+  return createLanes({
+    clock,
+    // What is only handed over has its place for a moment.
+    concurrency: detach ? { text: handedOver, image: handedOver, video: handedOver } : manifest.lanes,
+    jobs,
+    deadline: timeoutS === undefined ? undefined : clock.monotonic() + timeoutS * 1000,
+    // A gateway may quote the key.
+    onChange: (event) => listener.event({ ...event, reason: redactor.text(event.reason) }),
+  })
+}
+
+/** How many requests are handed over to a queue at once. */
+const handedOver = 64
+
+async function executorOf(
+  { context, queue: call }: RunCall,
+  queue: OpenQueue | undefined,
+  inQueue: Set<string>,
+): Promise<Executor> {
+  if (queue === undefined) return localExecutor()
+  const { RemoteExecutor } = await import('./remote-executor.ts')
+  return new RemoteExecutor(queue, context.clock, call!.worker, inQueue)
+}
+
+/** Keys of requests that were given to the queue of this run. What only looks at how things stand does not ask it. */
+async function takenUp(
+  { context, queue }: RunCall,
+  { history: { intents }, manifest }: OpenProject,
+  opened: OpenQueue | undefined,
+): Promise<Set<string>> {
+  if (opened !== undefined) {
+    const { keysInQueue } = await import('./remote-executor.ts')
+    const laneOf = (id: string) => manifest.instances.get(id)?.lane
+    return await keysInQueue(opened, { intents }, laneOf, context.clock.now())
+  }
+  const given = [...intents.values()].filter((intent) => intent.queue !== null)
+  return new Set(queue === undefined ? [] : given.map(({ key }) => key))
+}
+
+/** What one request of an instance costs; null without prices. */
+function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
+  const hasPrices = Object.keys(prices).length > 0
+  return (instance) => (hasPrices ? costBefore(prices, creationOf(instance)) : null)
+}
+
+/** The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone. */
+async function idsOfShard(
+  { manifest, lock }: OpenProject,
+  { inputDigest }: Pick<Run['world'], 'inputDigest'>,
+  chosen: ReadonlySet<string>,
+  { index, total }: NonNullable<RunOptions['shard']>,
+): Promise<ReadonlySet<string>> {
+  const keys = new Map<string, readonly string[]>()
+  for (const id of chosen) {
+    const known = await keysByLock(manifest.instances.get(id)!, manifest.gateway, lock, inputDigest)
+    keys.set(id, known ?? [])
+  }
+  const instances = [...chosen].map((id) => manifest.instances.get(id)!)
+  const shards = partition(instances, (id) => keys.get(id)!, lock, total)
+  return new Set([...chosen].filter((id) => shards.get(id) === index))
+}
+
+/** How many results may be created: of two limits the lower one is reached. */
+function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
+  const limits = [
+    ...(maxCreates === undefined ? [] : [{ value: maxCreates, name: '--max-creates' }]),
+    ...(budget.creates === null ? [] : [{ value: budget.creates, name: 'budget.creates' }]),
+  ]
+  return limits.toSorted((one, other) => one.value - other.value)[0] ?? null
+}
+
+/** The lower one of the limits on costs; null where there is none. The sandbox costs nothing. */
+function costLimitOf({ prices }: RunCall, { maxCost }: RunOptions, { manifest }: OpenProject) {
+  const { budget, project } = manifest
+  if (project.isSandbox) return null
+  const limits = [
+    ...(maxCost === undefined ? [] : [{ value: maxCost, name: '--max-cost' }]),
+    ...(budget.cost === null ? [] : [{ value: amountOf(budget.cost), name: 'budget.cost' }]),
+  ].toSorted((one, other) => (one.value < other.value ? -1 : 1))
+  const currency = Object.values(prices)[0]?.currency ?? ''
+  return limits[0] === undefined ? null : { ...limits[0], currency }
+}
+
+/** What the run may create and spend, those of its earlier processes included. */
+function budgetOf(
+  call: RunCall,
+  options: RunOptions,
+  project: OpenProject,
+  unfinished: OpenProject['history']['unfinished'],
+): RunBudget {
+  return createRunBudget({
+    creates: limitOf(options, project),
+    cost: costLimitOf(call, options, project),
+    used: unfinished?.used ?? nothing,
+  })
+}
+
+/** What has not begun has created nothing. */
+const nothing = { creates: 0, cost: 0n }
+
+/**
+ * A limit on costs that cannot be checked is told before anything is sent.
+ * @throws UsageError `price_unknown`
+ */
+function checkPrices(
+  budget: RunBudget,
+  { assessments }: Plan,
+  costs: Run['costs'],
+  { mode }: RunOptions,
+  { manifest }: OpenProject,
+): void {
+  if (mode !== 'run' || manifest.project.isSandbox) return
+  for (const assessment of assessments.values()) {
+    if (requestsLeft(assessment) === 0) continue
+    const { instance } = assessment
+    const cost = costs(instance)
+    budget.take(instance.id, { creates: 0, cost: cost === null || cost.amount === null ? null : 0n })
+  }
+}
