@@ -9,7 +9,8 @@ import { addCommonOptions } from '../../src/commands/shared/options/common-optio
 import { AlreadyReported, asModelgateError } from '../../src/errors.ts'
 import type { RunDocument } from '../../src/events/run-document.ts'
 import type { Outcome } from '../../src/operations/operation.ts'
-import type { ManifestCall, RunCall, RunOptions } from '../../src/pipeline/run/run-call.ts'
+import type { RunCall, RunOptions } from '../../src/pipeline/run/run-call.ts'
+import type { ManifestCall } from '../../src/pipeline/run/project.ts'
 import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from './run-samples.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 

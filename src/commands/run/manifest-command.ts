@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Redactor } from '../../operations/operation.ts'
-import type { ManifestCall } from '../../pipeline/run/run-call.ts'
+import type { ManifestCall } from '../../pipeline/run/project.ts'
 import { takeOptions, type CommonOptions } from '../shared/options/common-options.ts'
 import { isCiSet } from '../shared/input/questions.ts'
 

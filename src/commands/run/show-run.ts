@@ -7,7 +7,7 @@ import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { runRenderer } from '../../output/run/run-output.ts'
 import { writeStepResults } from '../../output/run/step-results.ts'
-import type { ManifestCall } from '../../pipeline/run/run-call.ts'
+import type { ManifestCall } from '../../pipeline/run/project.ts'
 import { openOutput, reportOutcome } from '../shared/call/run-operation.ts'
 import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 

@@ -1,28 +1,28 @@
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { createProblemList, type ProblemList } from '../../problems.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { readInputFile } from '../../files/input-file.ts'
+import { createProblemList, type ProblemList } from '../../problems.ts'
 import { mediaFacts, textFacts } from '../execute/result-facts.ts'
 import { openJournal } from '../journal/journal.ts'
 import { provenanceOf, unknownProvenance, type LockBlock, type OutputFacts } from '../lock/lock-block.ts'
 import { nouns } from '../manifest/command-fields.ts'
 import { promptOf, type Instance } from '../manifest/manifest.ts'
-import type { Assessment } from '../plan/assessment.ts'
-import { failedAsserts } from '../plan/examine-variant.ts'
+import { failedAsserts } from '../plan/assess.ts'
 import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
-import { matchInstances } from '../plan/select-instances.ts'
-import type { ManifestCall } from '../run/run-call.ts'
+import { matchInstances } from '../plan/plan-run.ts'
+import type { Assessment } from '../plan/world.ts'
+import type { ManifestCall } from '../run/project.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import {
   changeInstances,
+  changeProject,
   keyUnknown,
   saveChanges,
   type ChangedInstance,
   type ChangeScope,
-} from './change-lock.ts'
-import { changeProject } from './change-project.ts'
+} from './change-project.ts'
 
 /**
  * `run adopt`: locks files that are there already.

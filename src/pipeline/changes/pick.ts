@@ -1,26 +1,25 @@
 import { join } from 'node:path'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
-import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts'
 import { promptOf, type Instance } from '../manifest/manifest.ts'
-import type { Assessment } from '../plan/assessment.ts'
-import { examineVariant } from '../plan/examine-variant.ts'
+import { examineVariant } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
+import { matchInstances } from '../plan/plan-run.ts'
 import { findResult, obstaclesOf } from '../plan/result-files.ts'
-import { matchInstances } from '../plan/select-instances.ts'
-import type { World } from '../plan/world.ts'
-import type { ManifestCall } from '../run/run-call.ts'
+import type { Assessment, World } from '../plan/world.ts'
+import type { ManifestCall } from '../run/project.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput, removeOutput } from '../store/place-output.ts'
 import {
   changeInstances,
+  changeProject,
   keyUnknown,
   saveChanges,
   type ChangedInstance,
   type ChangeScope,
-} from './change-lock.ts'
-import { changeProject } from './change-project.ts'
+} from './change-project.ts'
 
 /** `run pick`: makes a candidate the output. @throws as `pick` does, and what reading the project throws */
 export async function pickCandidate(

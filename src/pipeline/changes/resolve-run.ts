@@ -4,14 +4,14 @@ import type { RunDocument } from '../../events/run-document.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { takeOwnership } from '../journal/owner.ts'
-import { keysByLock } from '../plan/instance-key.ts'
 import { resolveLock } from '../lock/merge-lock.ts'
 import { readLockText, writeLock } from '../lock/project-lock.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
-import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
+import { keysByLock } from '../plan/instance-key.ts'
 import type { RunCall } from '../run/run-call.ts'
 import { runManifest } from '../run/run.ts'
+import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
 
 /** What it gets from its caller: it sends nothing. */
 export type ResolveCall = Omit<RunCall, 'connect' | 'prices' | 'idempotencyHonoured' | 'queue'>

@@ -9,7 +9,7 @@ import type { Call, OperationContext, Outcome, Redactor } from '../../operations
 import type { Spending } from '../../operations/spending.ts'
 import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { rescueFolderOf } from './rescued-result.ts'
+import { rescueFolderOf } from './task-record.ts'
 import type { Task } from './task.ts'
 
 export interface ExecuteCall {

@@ -5,8 +5,7 @@ import type { MadeImages } from '../../files/jobs/job-record.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'
-import type { JournalEvent } from './journal-event.ts'
-import { damagedLine, readLines } from './journal-line.ts'
+import { damagedLine, readLines, type JournalEvent } from './journal-line.ts'
 
 /** One request for one candidate. */
 interface Attempt {

@@ -7,8 +7,7 @@ import { writeError } from '../../files/file-error.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import type { Project } from '../project.ts'
 import { listRuns, runsFolder, type History } from './history.ts'
-import type { JournalEvent } from './journal-event.ts'
-import { findTail, writeLine } from './journal-line.ts'
+import { findTail, writeLine, type JournalEvent } from './journal-line.ts'
 
 /** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
 export interface Journal {

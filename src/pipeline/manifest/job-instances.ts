@@ -3,12 +3,18 @@ import { literalTemplate } from '../../files/output-plan.ts'
 import { checkInstance } from './check-instance.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { referencesOf, type Asserts, type FieldValue, type Instance, type Reference } from './manifest.ts'
-import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 import type { Reading } from './reading.ts'
-import { isTemplated, readSchema, resolveField, resolveString, type Place } from './resolve-field.ts'
-import type { Targets } from './resolve-reference.ts'
+import {
+  isTemplated,
+  readSchema,
+  resolveField,
+  resolveString,
+  type Place,
+  type Targets,
+} from './resolve-field.ts'
 import type { Row } from './rows.ts'
 import type { Scope } from './substitute.ts'
+import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 
 /** An instance that holds no mistake by itself. */
 export interface ReadInstance {

@@ -1,7 +1,7 @@
 import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import type { Project } from '../project.ts'
-import type { TextPosition } from './text-position.ts'
+import type { Position } from './mistakes.ts'
 
 /** What can be done at the same time, and how many of it, is counted for each kind of result. */
 export const lanes = ['text', 'image', 'video'] as const
@@ -12,12 +12,6 @@ export const outputExtensions: Readonly<Record<Lane, readonly string[]>> = {
   text: ['txt', 'json'],
   image: ['png', 'jpg', 'webp'],
   video: ['mp4', 'webm'],
-}
-
-/** A place in a file, for messages. */
-export interface Position extends TextPosition {
-  /** As the user knows it: relative to the working directory. */
-  readonly file: string
 }
 
 /** A manifest that holds no mistake: its jobs, with an instance for each row of their `each`. */

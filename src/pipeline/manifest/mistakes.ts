@@ -1,6 +1,11 @@
 import { UsageError } from '../../errors.ts'
 import { throwProblems } from '../../problems.ts'
-import type { Position } from './manifest.ts'
+
+/** A place in a file, for messages. */
+export interface Position extends TextPosition {
+  /** As the user knows it: relative to the working directory. */
+  readonly file: string
+}
 
 /** Collects what is wrong with a manifest and what it names, to tell it all at once, by place. */
 export interface Mistakes {
@@ -83,4 +88,31 @@ const placeKey = ({ file, line, column }: Position) => `${file}\0${line}\0${colu
 function byPlace(a: Position, b: Position, first: string): number {
   if (a.file !== b.file) return a.file === first ? -1 : b.file === first ? 1 : a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column
+}
+
+/** A place in a text. Lines and columns count from 1, columns in characters. */
+export interface TextPosition {
+  readonly line: number
+  readonly column: number
+}
+
+/** Finds lines and columns of offsets in a text, which are in UTF-16 units. */
+export function createLocator(text: string): (offset: number) => TextPosition {
+  let starts: number[] | undefined
+  return (offset) => {
+    starts ??= lineStarts(text)
+    let [low, high] = [0, starts.length - 1]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (starts[middle]! <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: Array.from(text.slice(starts[low], offset)).length + 1 }
+  }
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
 }

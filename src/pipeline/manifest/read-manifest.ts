@@ -11,12 +11,11 @@ import { manifestName, projectOf } from '../project.ts'
 import { assembleInstances } from './assemble-instances.ts'
 import { createInputFiles, createSourceCheck, readText } from './input-files.ts'
 import { readDefaults, readJobs } from './job-definition.ts'
-import type { Manifest } from './manifest.ts'
-import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 import { defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
-import { createMistakes } from './mistakes.ts'
+import type { Manifest } from './manifest.ts'
+import { createLocator, createMistakes } from './mistakes.ts'
 import { readPart, readShape, type Reading } from './reading.ts'
-import { createLocator } from './text-position.ts'
+import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 
 export interface ManifestOptions {
   /** Whether results come from the sandbox, and are kept apart. */

@@ -3,10 +3,10 @@ import type { ModelFamilies } from '../../contract/known-models.ts'
 import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import type { InputFiles } from './input-files.ts'
-import type { Instance, Position } from './manifest.ts'
-import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
-import type { Mistakes } from './mistakes.ts'
+import type { Instance } from './manifest.ts'
+import type { Mistakes, Position } from './mistakes.ts'
 import type { Scope } from './substitute.ts'
+import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
 
 export interface Reading {
   readonly files: InputFiles

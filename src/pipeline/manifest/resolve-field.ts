@@ -1,14 +1,14 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { isObject } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import type { CommandField } from './command-fields.ts'
+import { nouns, type CommandField } from './command-fields.ts'
 import type { FileProblem } from './input-files.ts'
 import type { JobDefinition, WrittenField } from './job-definition.ts'
-import type { FieldValue, InputFile } from './manifest.ts'
-import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
+import type { FieldValue, InputFile, Lane, Reference } from './manifest.ts'
 import type { Reading } from './reading.ts'
-import { resolveReference, type Targets } from './resolve-reference.ts'
 import { substitute, substituteAll, type Scope } from './substitute.ts'
+import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
 
 /** Where a field is resolved: for one row of a job. */
 export interface Place {
@@ -233,3 +233,86 @@ export function isTemplated(node: YamlNode): boolean {
     ? node.items.some(isTemplated)
     : node.entries.some(({ node: inner }) => isTemplated(inner))
 }
+
+/** The parts of `@job[row]#candidate`. */
+interface WrittenReference {
+  readonly job: string
+  /** The id of a row, in Unicode's form NFC. */
+  readonly row?: string
+  /** From 1. */
+  readonly candidate?: number
+}
+
+const reference =
+  /^@(?<job>[a-z0-9][a-z0-9_-]{0,63})(?:\[(?<row>[^[\]]+)\])?(?:#(?<candidate>[1-9]\d{0,3}))?$/u
+
+/** Reads a reference to what another job makes; undefined for anything else, a misspelt one, too. */
+export function parseReference(text: string): WrittenReference | undefined {
+  const parts = reference.exec(text)?.groups
+  if (parts === undefined) return undefined
+  const { job, row, candidate } = parts
+  return {
+    job: job!,
+    ...(row === undefined ? {} : { row: row.normalize('NFC') }),
+    ...(candidate === undefined ? {} : { candidate: Number(candidate) }),
+  }
+}
+
+/** The jobs that references can lead to, by their names. */
+export type Targets = ReadonlyMap<string, TargetJob>
+
+export interface TargetJob {
+  readonly definition: JobDefinition
+  /** The ids of its rows; null for a job without `each`. */
+  readonly rows: ReadonlySet<string> | null
+}
+
+/** What a field takes: results of one kind, and of any for null. */
+type Wanted = Lane | null
+
+/**
+ * What a reference leads to, or what is wrong with it: a sentence.
+ * @param text begins with `@`
+ * @param own the job that it stands in
+ */
+function resolveReference(
+  text: string,
+  jobs: Targets,
+  own: JobDefinition,
+  wanted: Wanted,
+): Reference | string {
+  const written = parseReference(text)
+  const shown = JSON.stringify(text)
+  if (written === undefined) {
+    return `${shown} is not a reference: there are @job, @job#2 and @job[id]. A file of another project is named by its path.`
+  }
+  const { job, row, candidate } = written
+  const target = jobs.get(job)
+  if (target === undefined) {
+    const near = nearestName(job, [...jobs.keys()])
+    return `There is no job ${job} for ${shown}${near === undefined ? '.' : `; did you mean @${near}?`}`
+  }
+  const { rows, definition } = target
+  const makes = creatingCommands[definition.command].creates
+  if (wanted !== null && makes !== wanted)
+    return `${shown} is ${nouns[makes][0]}; expected ${nouns[wanted][0]}.`
+  if (rows === null && row !== undefined)
+    return `${shown}: the job ${job} has no rows, so it is just @${job}.`
+  if (rows !== null && row === undefined) {
+    const form = own.own['each'] === undefined ? `@${job}[ID]` : `@${job}[\${id}]`
+    return `${shown}: the job ${job} has a result a row; name one, such as ${form}.`
+  }
+  if (rows !== null && row !== undefined && !rows.has(row)) {
+    const near = nearestName(row, [...rows].slice(0, maxCompared))
+    return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
+  }
+  const variants = Number(definition.own['variants'] ?? 1)
+  if (candidate !== undefined && candidate > variants) {
+    return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
+  }
+  const instance = row === undefined ? job : `${job}[${row}]`
+  return { text, instance, candidate: candidate ?? null }
+}
+
+/** Finding the nearest of many thousands of rows would take long. */
+const maxCompared = 1000

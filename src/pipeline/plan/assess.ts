@@ -1,14 +1,12 @@
 import { join } from 'node:path'
-import type { LockBlock } from '../lock/lock-block.ts'
-import type { Instance } from '../manifest/manifest.ts'
+import { mismatchReasons } from '../execute/check-asserts.ts'
+import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
+import type { FieldValue, Instance } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
-import { assessVariants } from './assess-variants.ts'
-import type { Assessment } from './assessment.ts'
-import { failedAsserts } from './examine-variant.ts'
-import type { FoundBlock } from './find-block.ts'
+import { keysOf, type InstanceKeys } from './instance-key.ts'
+import { placeOutputs } from './output-places.ts'
 import { checkOutputs, findResult, obstaclesOf, type OutputCheck } from './result-files.ts'
-import { createSubject, inTheWay, type Subject } from './subject.ts'
-import type { UpstreamOf, World } from './world.ts'
+import type { Assessment, Upstream, UpstreamOf, World } from './world.ts'
 
 /**
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
@@ -139,4 +137,326 @@ async function assessHeldUp(subject: Subject): Promise<Assessment> {
   const isBlocked = waiting.some(({ state }) => state === 'blocked')
   const state = isBlocked ? 'blocked' : 'pending'
   return { ...base, state, reasons: waiting.filter((one) => one.state === state).map(({ reason }) => reason) }
+}
+
+interface Examined {
+  /** From 1. */
+  readonly number: number
+  readonly key: string
+  readonly found: VariantState
+}
+
+/** What is locked, if anything, is not what is wanted: what there is of the wanted variants decides. */
+async function assessVariants(subject: Subject, known: InstanceKeys): Promise<Assessment> {
+  const { instance, world } = subject
+  const picked = instance.pick
+  const keys = picked === null ? known.keys.slice(0, instance.variants) : [known.keys[picked - 1]!]
+  const variants: Examined[] = []
+  for (const [at, key] of keys.entries()) {
+    variants.push({ number: picked ?? at + 1, key, found: await examineVariant(instance, key, world) })
+  }
+  const [first] = variants
+  const result = variants.length === 1 && first?.found.kind === 'there' ? first.found.result : null
+  const outputs = result && placeOutputs(instance, result, world.now)
+  const obstacles = world.forced.force ? [] : await obstaclesOf(instance, outputs, world)
+  if (obstacles.length > 0) return inTheWay(subject, obstacles)
+  const base = { ...subject.base, key: keys[0]! }
+  const elsewhere = variants.flatMap(({ found }) => (found.kind === 'elsewhere' ? found : []))[0]
+  if (elsewhere !== undefined) {
+    return { ...base, state: 'unknown', reasons: [givenTo(elsewhere.queueAt)], isElsewhere: true }
+  }
+  const unknown = variants.flatMap(({ found }) => (found.kind === 'unknown' ? found.reason : []))
+  if (unknown.length > 0) return { ...base, state: 'unknown', reasons: [...new Set(unknown)] }
+  const lost = variants.flatMap(({ found }) => (found.kind === 'lost' ? found.reason : []))
+  if (lost.length > 0) return { ...base, state: 'lost', reasons: lost }
+  if (result !== null && outputs !== null) {
+    const wasRejected = Boolean(world.history.of(keys[0]!)?.result?.rejected)
+    const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
+    const restore = { result: { ...result, outputs }, picked }
+    return { ...base, state: 'restorable', reasons: [reason], restore }
+  }
+  return await assessMissing({ ...subject, base }, known, variants)
+}
+
+const givenTo = (queueAt: string | null) =>
+  queueAt === null
+    ? 'A request was sent to another queue: run it with that --queue to learn its outcome.'
+    : `A request was sent to the queue at ${queueAt}: run it with that --queue to learn its outcome.`
+
+/** At least one of the wanted variants is missing, or none can be the output as it is. */
+async function assessMissing(
+  subject: Subject,
+  known: InstanceKeys,
+  variants: readonly Examined[],
+): Promise<Assessment> {
+  const { found, base } = subject
+  const numbered = (one: Examined, reason: string) =>
+    variants.length === 1 ? reason : `Candidate ${one.number}: ${reason}`
+  const reasonsOf = (one: Examined) =>
+    'reasons' in one.found ? one.found.reasons.map((reason) => numbered(one, reason)) : []
+  const missing = variants.flatMap((one) =>
+    one.found.kind === 'missing' ? { ...one, found: one.found } : [],
+  )
+  const there = variants.filter((one) => one.found.kind === 'there')
+  const toMake = missing.map(({ number, key }) => ({ number, key }))
+  if (missing.length > 0) {
+    const hold = await firstHold(subject)
+    if (hold !== null) return { ...base, state: 'blocked', reasons: [hold] }
+  }
+  if (there.length > 0) {
+    const numbers = there.map(({ number }) => number).join(', ')
+    const reasons = [`Candidates to pick from: ${numbers}.`, ...variants.flatMap(reasonsOf)]
+    return { ...base, state: 'awaiting', reasons, toMake }
+  }
+  const details = variants.flatMap(reasonsOf)
+  if (missing.length === 0) return { ...base, state: 'rejected', reasons: details }
+  if (missing.every(({ found: { isMade = false } }) => isMade)) {
+    return { ...base, state: 'unfetched', reasons: details, toMake }
+  }
+  const why = found === null ? [] : whyStale(subject, known)
+  return { ...base, state: found === null ? 'new' : 'stale', reasons: [...why, ...details], toMake }
+}
+
+/** Why nothing can be generated although the upstreams are known. */
+async function firstHold({ upstreams }: Subject): Promise<string | null> {
+  for (const upstream of upstreams) {
+    const hold = upstream.state === 'known' ? await upstream.hold() : upstream.reason
+    if (hold !== null) return hold
+  }
+  return null
+}
+
+function whyStale({ instance, world, found }: Subject, known: InstanceKeys): readonly string[] {
+  if (world.forced.regenerate.has(instance.id)) return ['It is to be generated again.']
+  const changes = explainKey(instance, found!.block.fields, known.fields)
+  if (changes.length > 0) return changes
+  if (found!.variant === null) return ['What is locked is another variant.']
+  return instance.pick === null ? ['It is being generated again.'] : [`\`pick\` is ${instance.pick} now.`]
+}
+
+/** What there is of one variant of an instance whose key is not the locked one. */
+export type VariantState =
+  /** Its bytes are there, and it is what was asked for and asserted: nothing has to be generated. */
+  | { readonly kind: 'there'; readonly result: Result }
+  | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
+  /** A request was sent, or may have been, and its outcome is unknown. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+  /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
+  | { readonly kind: 'elsewhere'; readonly queueAt: string | null }
+  /** It was made and billed, and could not be fetched before its address expired. */
+  | { readonly kind: 'lost'; readonly reason: string }
+  /** To be generated, or gone on with: `isMade` where only its files are to be fetched. */
+  | { readonly kind: 'missing'; readonly reasons: readonly string[]; readonly isMade?: boolean }
+
+/** The exit code of a reply that breaks the contract, among it a result that came whole and is damaged. */
+const damagedExit = 8
+
+const madeNotFetched = 'It was made and billed, and could not be fetched.'
+
+const sent = 'A request was sent, and its outcome is not known.'
+
+/** Looks for the result of a key in its folder, the journals and the lock. */
+export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
+  const { history, forced, isSentAgain, inQueue } = world
+  if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
+  const { result: recorded = null, open = null } = history.of(key) ?? {}
+  if (open !== null) {
+    if (open.made !== null) {
+      const until = new Date(open.made.expires_at * 1000).toISOString().replace('.000Z', 'Z')
+      if (open.made.expires_at * 1000 <= world.now)
+        return { kind: 'lost', reason: `${madeNotFetched} Its address was valid until ${until}.` }
+      return {
+        kind: 'missing',
+        reasons: [`${madeNotFetched} It can be fetched until ${until}.`],
+        isMade: true,
+      }
+    }
+    if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
+    if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
+    if (isSentAgain) return { kind: 'missing', reasons: [] }
+    if (open.queue !== null && open.queue !== world.queue) return { kind: 'elsewhere', queueAt: open.queueAt }
+    return instance.onUnknown === 'retry'
+      ? { kind: 'missing', reasons: [] }
+      : { kind: 'unknown', reason: sent }
+  }
+  for (const result of await knownResults(key, world)) {
+    const files = await findResult(key, result, world)
+    if (files === undefined) continue
+    const isLocked = world.lockedByKey.has(key)
+    const reasons = [
+      ...(isLocked ? [] : await mismatchReasons(instance, foundOutputs(result.outputs, files))),
+      ...(await failedAsserts(instance, result.outputs, files, world)),
+    ]
+    return reasons.length === 0 ? { kind: 'there', result } : { kind: 'rejected', reasons }
+  }
+  if (recorded !== null && recorded.rejected !== null) {
+    return { kind: 'rejected', reasons: [...recorded.rejected, 'Its files are gone.'] }
+  }
+  const failure = history.failures.get(key)
+  // What came in the reply itself, and is damaged, cannot be asked for again either.
+  const isLost =
+    failure?.code === 'result_expired' || (failure?.billed === 'yes' && failure.exit_code === damagedExit)
+  if (isLost) return { kind: 'lost', reason: `It was made and billed. ${failure!.message}` }
+  const [line] = history.damaged
+  const mayBeSent = line !== undefined && failure === undefined && !history.of(key)?.isDiscarded
+  if (mayBeSent && instance.onUnknown === 'stop') {
+    return { kind: 'unknown', reason: `Its request may have been sent: ${line}, and could be its record.` }
+  }
+  return { kind: 'missing', reasons: failure === undefined ? [] : [`It failed before: ${failure.message}`] }
+}
+
+/** Results of the same request, whoever asked for it, the newest first. */
+async function knownResults(
+  key: string,
+  { results, history, lockedByKey, lock }: World,
+): Promise<readonly Result[]> {
+  if (history.of(key)?.isDiscarded) return []
+  const own = (await results.get(key))?.result
+  const locked = (lockedByKey.get(key) ?? []).map((id) => lock.get(id))
+  return [own, ...locked].filter((result) => result !== undefined)
+}
+
+/**
+ * Why outputs do not hold the asserts of their instance, each a sentence.
+ * @param files absolute paths of their bytes
+ */
+export async function failedAsserts(
+  instance: Instance,
+  outputs: readonly OutputFacts[],
+  files: readonly string[],
+  world: World,
+): Promise<readonly string[]> {
+  // An answer that does not match the schema of its request is a result that is rejected, too.
+  if (Object.keys(instance.asserts).length === 0 && instance.fields['schema'] === undefined) return []
+  const { instances } = world.manifest
+  const duplicateOf = (sha256: string) =>
+    world.lockedByDigest.get(sha256)?.find((id) => id !== instance.id && instances.has(id))
+  return await world.checkAsserts(instance, foundOutputs(outputs, files), duplicateOf)
+}
+
+function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[]) {
+  return outputs.map((facts, at) => ({ path: files[at]!, facts }))
+}
+
+/** An instance that is assessed, with what is known of it whatever its state turns out to be. */
+export interface Subject {
+  readonly instance: Instance
+  readonly world: World
+  readonly upstreams: readonly Upstream[]
+  /** Undefined while an upstream is not known. */
+  readonly known: InstanceKeys | undefined
+  readonly found: FoundBlock | null
+  /** The assessment, as far as it is the same for all states. */
+  readonly base: Omit<Assessment, 'state'>
+}
+
+/** Finds the keys of an instance, as far as its upstreams are known, and its locked block. */
+async function createSubject(instance: Instance, world: World, upstreamOf: UpstreamOf): Promise<Subject> {
+  const byText = new Map<string, Upstream>()
+  for (const reference of instance.references) {
+    if (!byText.has(reference.text)) byText.set(reference.text, await upstreamOf(reference))
+  }
+  const upstreams = [...byText.values()]
+  const isKnown = upstreams.every(({ state }) => state === 'known')
+  const known = isKnown ? await findKeys(instance, byText, world) : undefined
+  const found = findBlock(instance, known?.keys ?? [], world)
+  const base = {
+    instance,
+    key: known?.keys[(found?.variant ?? instance.pick ?? 1) - 1] ?? null,
+    keys: known?.keys.slice(0, instance.variants) ?? [],
+    fields: known?.fields ?? null,
+    reasons: [],
+    toMake: [],
+    block: found?.block ?? null,
+    lockedAs: found?.id ?? null,
+    restore: null,
+    moves: [],
+  }
+  return { instance, world, upstreams, known, found, base }
+}
+
+function findKeys(
+  instance: Instance,
+  upstreams: ReadonlyMap<string, Upstream>,
+  world: World,
+): Promise<InstanceKeys | undefined> {
+  // A picked candidate stays one when there are to be fewer.
+  const variants = Math.max(instance.variants, world.lock.get(instance.id)?.picked ?? 0)
+  return keysOf({ ...instance, variants }, world.manifest.gateway, {
+    fileDigest: (path) => world.inputDigest(path),
+    upstream({ text }) {
+      const found = upstreams.get(text)
+      return found?.state === 'known' ? found.outputs : undefined
+    },
+  })
+}
+
+/** The result would replace files that nobody has locked. */
+function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {
+  const reasons = paths.map((path) => `${path} is there, and is not locked.`)
+  return { ...base, state: 'in_the_way', reasons }
+}
+
+/** The locked block of an instance. */
+export interface FoundBlock {
+  /** Its name in the lock. */
+  readonly id: string
+  readonly block: LockBlock
+  /** Which variant's key it has, from 1; null where it was found by its name alone. */
+  readonly variant: number | null
+}
+
+/**
+ * Finds the block of an instance: by its key, so that another name costs nothing, then by its name. What other instances
+ * of the manifest have locked stays theirs.
+ * @param keys of its variants; none while they are not known
+ */
+function findBlock(
+  { id }: Instance,
+  keys: readonly string[],
+  { lock, lockedByKey, manifest }: World,
+): FoundBlock | null {
+  const own = lock.get(id)
+  const ownVariant = own === undefined ? -1 : keys.indexOf(own.key)
+  if (own !== undefined && ownVariant !== -1) return { id, block: own, variant: ownVariant + 1 }
+  for (const [at, key] of keys.entries()) {
+    const former = lockedByKey.get(key)?.find((name) => !manifest.instances.has(name))
+    if (former !== undefined) return { id: former, block: lock.get(former)!, variant: at + 1 }
+  }
+  return own === undefined ? null : { id, block: own, variant: null }
+}
+
+type FieldDigests = Readonly<Record<string, string>>
+
+/**
+ * What distinguishes a request from the one that was locked, a sentence for each field, with the files and references
+ * that the field names. Empty when it is the number of the variant alone.
+ * @param locked short digests of its fields, `$command` and `$gateway` among them
+ */
+function explainKey(instance: Instance, locked: FieldDigests, current: FieldDigests): string[] {
+  // A run that was killed had put the file in place, and not yet locked it.
+  if (Object.keys(locked).length === 0) return ['What is there was made by another request.']
+  const names = new Set([...Object.keys(current), ...Object.keys(locked)])
+  return [...names].flatMap((name) => {
+    if (locked[name] === current[name]) return []
+    const shown = name.startsWith('$') ? `\`${name.slice(1)}\`` : `\`${name}\``
+    if (!Object.hasOwn(current, name)) return [`${shown} was removed.`]
+    const sources = sourcesOf(instance.fields[name])
+    const from = sources.length === 0 ? '' : ` (${sources.join(', ')})`
+    return [Object.hasOwn(locked, name) ? `${shown} changed${from}.` : `${shown} was added${from}.`]
+  })
+}
+
+/** The files and references that a field takes its value from, as the manifest has them. */
+function sourcesOf(field: FieldValue | undefined): readonly string[] {
+  switch (field?.kind) {
+    case 'text':
+      return field.path === null ? [] : [field.path]
+    case 'text of':
+      return [field.reference.text]
+    case 'files':
+      return field.files.map(({ source }) => ('path' in source ? source.path : source.reference.text))
+    default:
+      return []
+  }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { billedOf, isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
 import { isObject, objectOf, type JsonObject } from '../../json.ts'
 import type { TaskResult } from '../execute/task.ts'
-import { isAnswered } from '../schedule/attempt-error.ts'
+import { isAnswered } from '../schedule/circuit.ts'
 import { partsOf, readParts } from '../store/results.ts'
 
 /** How an attempt has ended, as a worker tells the run. The files of a result are in the shared store. */

@@ -8,8 +8,8 @@ import {
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { UsageError, type ModelgateError } from '../../errors.ts'
-import type { Backend } from './redis-server.ts'
 import { loss, reasonOf, refused, refuseServer, unreachable, type QueueUrl } from './queue-url.ts'
+import type { Backend } from './redis-server.ts'
 
 /**
  * Connects to PostgreSQL, whose settings are checked, and makes BullMQ's tables ready: a worker that starts before they are

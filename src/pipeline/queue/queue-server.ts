@@ -6,9 +6,9 @@ import { ModelgateError } from '../../errors.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import type { Backend } from './redis-server.ts'
 import type { Outcome } from './outcome.ts'
 import { unreachable, type QueueUrl } from './queue-url.ts'
+import type { Backend } from './redis-server.ts'
 
 /** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
 export interface TaskData {

@@ -4,10 +4,19 @@ import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-re
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText } from '../../quantities.ts'
 import { markup, nothing, type Markup } from './markup.ts'
-import { costText, fileFacts, sectionsOf, stateLabel, sumFacts, timeText, tookText } from './report-words.ts'
+import {
+  costText,
+  fileFacts,
+  sectionsOf,
+  stateLabel,
+  stateWords,
+  sumFacts,
+  timeText,
+  toneOf,
+  tookText,
+} from './report-words.ts'
 import { base64Of, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
 import { style } from './sheet-style.ts'
-import { stateWords, toneOf } from './state-words.ts'
 
 /** The page before it is written: text, and the files whose base64 belongs between. */
 type Piece = Markup | { readonly path: string }

@@ -1,8 +1,7 @@
 import { runStates, type RunDocument, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import { createMarkdownPage, literal } from './markdown-page.ts'
-import { costText, counted, fileFacts, tookText } from './report-words.ts'
-import { stateWords } from './state-words.ts'
+import { createMarkdownPage, literal } from './markdown-report.ts'
+import { costText, counted, fileFacts, stateWords, tookText } from './report-words.ts'
 
 /**
  * What a run did, in Markdown for the summary of a job: failures first, then what is left to do, then what was made; at

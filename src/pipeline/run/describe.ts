@@ -1,23 +1,23 @@
 import { join, normalize, relative } from 'node:path'
-import { type Money, amountNumber, sumOfMoney } from '../../cost/amount.ts'
-import { type ExitName, ModelgateError, billedOf } from '../../errors.ts'
+import { amountNumber, sumOfMoney, type Money } from '../../cost/amount.ts'
+import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 import type { CostEstimate } from '../../events/cost.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import {
+  countStates,
   type RunDocument,
   type RunFile,
   type RunInstance,
   type RunMode,
   type RunRemainder,
   type RunState,
-  countStates,
 } from '../../events/run-document.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import { requestsLeft } from '../plan/assessment.ts'
+import { requestsLeft } from '../plan/world.ts'
 import type { Project } from '../project.ts'
 import { exitOfRun } from '../run-exit.ts'
-import type { OpenProject } from './project.ts'
-import type { InstanceEnd, ManifestCall } from './run-call.ts'
+import type { ManifestCall, OpenProject } from './project.ts'
+import type { InstanceEnd } from './run-call.ts'
 
 export type RunFacts = Pick<
   RunDocument,

@@ -1,25 +1,46 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import type { Clock, FileContext } from '../../context.ts'
+import type { Clock, Context, FileContext } from '../../context.ts'
+import type { ModelFamilies } from '../../contract/known-models.ts'
 import { Interrupted } from '../../errors.ts'
 import { openJobs } from '../../operations/jobs.ts'
+import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { openAsserts } from '../execute/check-asserts.ts'
-import { type History, readHistory, runsFolder } from '../journal/history.ts'
-import { type Ownership, takeOwnership } from '../journal/owner.ts'
+import { readHistory, runsFolder, type History } from '../journal/history.ts'
+import { takeOwnership, type Ownership } from '../journal/owner.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
 import { readLock, writeLock } from '../lock/project-lock.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
-import { type World, type WorldParts, createWorld } from '../plan/world.ts'
+import { createWorld, type World, type WorldParts } from '../plan/world.ts'
 import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { checkStateVersion, namesIn } from '../state-folder.ts'
-import { type BlobStore, openReplaced } from '../store/blob-store.ts'
+import { openReplaced, type BlobStore } from '../store/blob-store.ts'
 import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
 import { Results } from '../store/results.ts'
-import type { ManifestCall } from './run-call.ts'
 import { takeOverState } from './take-over.ts'
+
+/** What everything that works on a manifest gets from its caller. */
+export interface ManifestCall {
+  readonly context: OperationContext & Pick<Context, 'processes'>
+  /** For the variables that the manifest declares. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The families of model ids that are configured. */
+  readonly families: ModelFamilies
+  readonly redactor: Redactor
+  /** The manifest as the user named it; undefined for the nearest one upwards. */
+  readonly file: string | undefined
+  /** Whether results come from the sandbox, and are kept apart. */
+  readonly isSandbox: boolean
+  /** The folder for results that were paid for but cannot be written to their target. */
+  readonly rescueFolder: string | undefined
+  /** The words of a command for the same manifest: `next('pick', 'hero', '2')` is `modelgate run pick hero 2`. */
+  next(...words: string[]): readonly string[]
+  /** What makes such a command generate where it would not by itself: `--generate` in CI. */
+  readonly generating: readonly string[]
+}
 
 /** A manifest with all that is kept of it. */
 export interface OpenProject {

@@ -7,9 +7,6 @@ import type { Task, TaskResult } from '../execute/task.ts'
 import type { History } from '../journal/history.ts'
 import { timeOf } from '../journal/journal.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import { leftToWorkers } from './describe.ts'
-import type { Executor, OpenQueue, Run } from './run-call.ts'
-import { deadlinePassed } from '../schedule/lanes.ts'
 import { encodeTask } from '../queue/message.ts'
 import { isAnswer, resultFrom } from '../queue/outcome.ts'
 import {
@@ -20,6 +17,9 @@ import {
   type TaskJob,
   type TaskState,
 } from '../queue/queue-server.ts'
+import { deadlinePassed } from '../schedule/lanes.ts'
+import { leftToWorkers } from './describe.ts'
+import type { Executor, OpenQueue, Run } from './run-call.ts'
 
 /** Messages may be lost: what is waited for is looked at so often, in milliseconds. */
 const lookMs = 3_000

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { startedJobs } from '../execute/started-jobs.ts'
-import { takeRescued } from '../execute/rescued-result.ts'
-import { recoverResult } from '../execute/task-record.ts'
+import { recoverResult, takeRescued } from '../execute/task-record.ts'
 import { provenanceOf, type Lock, type LockBlock } from '../lock/lock-block.ts'
 import { placeOutputs } from '../plan/output-places.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'

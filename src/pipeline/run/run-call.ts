@@ -1,5 +1,3 @@
-import type { Context } from '../../context.ts'
-import type { ModelFamilies } from '../../contract/known-models.ts'
 import type { Amount, Money } from '../../cost/amount.ts'
 import type { Cost } from '../../cost/estimate.ts'
 import type { Prices } from '../../cost/prices.ts'
@@ -7,22 +5,21 @@ import type { ModelgateError } from '../../errors.ts'
 import type { CostEstimate } from '../../events/cost.ts'
 import type { OutputEvent } from '../../events/documents.ts'
 import type { RunAction, RunMode } from '../../events/run-document.ts'
-import type { Listener, OperationContext, Redactor } from '../../operations/operation.ts'
+import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
 import type { RecordedResult } from '../journal/history.ts'
-import type { JournalEvent } from '../journal/journal-event.ts'
+import type { JournalEvent } from '../journal/journal-line.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import type { Assessment } from '../plan/assessment.ts'
 import type { Plan } from '../plan/plan-run.ts'
-import type { World } from '../plan/world.ts'
+import type { Assessment, World } from '../plan/world.ts'
 import type { QueueServer } from '../queue/queue-server.ts'
 import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
 import type { SharedStore } from '../store/shared-store.ts'
-import type { LockKeeper, OpenProject, Stop } from './project.ts'
+import type { LockKeeper, ManifestCall, OpenProject, Stop } from './project.ts'
 
 /** What a run gets from its caller besides the manifest. */
 export interface RunCall extends ManifestCall {
@@ -181,24 +178,4 @@ export interface InstanceEnd {
   readonly created: number
   readonly took_s: number | null
   readonly cost: Money | null
-}
-
-/** What everything that works on a manifest gets from its caller. */
-export interface ManifestCall {
-  readonly context: OperationContext & Pick<Context, 'processes'>
-  /** For the variables that the manifest declares. */
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** The families of model ids that are configured. */
-  readonly families: ModelFamilies
-  readonly redactor: Redactor
-  /** The manifest as the user named it; undefined for the nearest one upwards. */
-  readonly file: string | undefined
-  /** Whether results come from the sandbox, and are kept apart. */
-  readonly isSandbox: boolean
-  /** The folder for results that were paid for but cannot be written to their target. */
-  readonly rescueFolder: string | undefined
-  /** The words of a command for the same manifest: `next('pick', 'hero', '2')` is `modelgate run pick hero 2`. */
-  next(...words: string[]): readonly string[]
-  /** What makes such a command generate where it would not by itself: `--generate` in CI. */
-  readonly generating: readonly string[]
 }

@@ -3,10 +3,7 @@ import { ModelgateError } from '../../errors.ts'
 import type { RunEvent } from '../../events/run-document.ts'
 import { waitBefore } from '../../gateway/retry.ts'
 import { lanes as laneNames, type Lane } from '../manifest/manifest.ts'
-import { answerIn, isOfWorker, isRateLimit, mayRepeat } from './attempt-error.ts'
-import { createCircuit } from './circuit.ts'
-import { createLaneRate, type LaneRate } from './lane-rate.ts'
-import { createTaskQueue, type QueueOrder, type TaskQueue } from './task-queue.ts'
+import { answerIn, createCircuit, isOfWorker, isRateLimit, mayRepeat } from './circuit.ts'
 
 export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>
 
@@ -239,4 +236,150 @@ export function deadlinePassed(): ModelgateError {
       hint: 'Run it again: it resumes where it stopped.',
     },
   )
+}
+
+/** The order in which what waits for a place in a lane gets one. */
+export interface QueueOrder {
+  /** Whether it goes on with what has been paid for already: before everything that is new. */
+  readonly isFollowUp: boolean
+  /** In seconds, how long it and what waits for it will take: the longest first. */
+  readonly priority: number
+}
+
+interface Entry<Task> {
+  readonly task: Task
+  readonly isFollowUp: boolean
+  readonly priority: number
+  readonly number: number
+}
+
+/** What waits for a place: a binary heap, so that each of ten thousand costs little. */
+export interface TaskQueue<Task> {
+  readonly size: number
+  /** @param number the order of those that are equal otherwise */
+  push(task: Task, order: QueueOrder, number: number): void
+  /** Takes the first one out. */
+  pop(): Task | undefined
+  /** Takes all out, in no order. */
+  clear(): Task[]
+}
+
+export function createTaskQueue<Task>(): TaskQueue<Task> {
+  // Each entry comes before those at twice its place, plus one and plus two.
+  let heap: Entry<Task>[] = []
+
+  const rise = (at: number) => {
+    const entry = heap[at]!
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      if (!isBefore(entry, heap[above]!)) break
+      heap[at] = heap[above]!
+      at = above
+    }
+    heap[at] = entry
+  }
+  const sink = (entry: Entry<Task>) => {
+    let at = 0
+    for (;;) {
+      const left = 2 * at + 1
+      if (left >= heap.length) break
+      const right = left + 1
+      const next = right < heap.length && isBefore(heap[right]!, heap[left]!) ? right : left
+      if (!isBefore(heap[next]!, entry)) break
+      heap[at] = heap[next]!
+      at = next
+    }
+    heap[at] = entry
+  }
+
+  return {
+    get size() {
+      return heap.length
+    },
+    push(task, { isFollowUp, priority }, number) {
+      heap.push({ task, isFollowUp, priority, number })
+      rise(heap.length - 1)
+    },
+    pop() {
+      const first = heap[0]
+      const last = heap.pop()
+      if (last !== undefined && last !== first) sink(last)
+      return first?.task
+    },
+    clear() {
+      const all = heap.map(({ task }) => task)
+      heap = []
+      return all
+    },
+  }
+}
+
+function isBefore(one: Entry<unknown>, other: Entry<unknown>): boolean {
+  if (one.isFollowUp !== other.isFollowUp) return one.isFollowUp
+  return one.priority === other.priority ? one.number < other.number : one.priority > other.priority
+}
+
+/** So many requests in a row without a 429 give one place back. */
+const cleanToGrow = 20
+
+/** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
+const minPauseMs = 100
+
+/** How many requests of a lane may be under way, and from when on: it follows the gateway's 429s. */
+export interface LaneRate {
+  /** How many at once; at least 1. */
+  readonly concurrency: number
+  /** When the lane may send again, on the monotonic clock. */
+  readonly pausedUntil: number
+  /** To be called for each request when it is sent. @returns its number */
+  begin(): number
+  /** The request went well. */
+  succeed(): void
+  /**
+   * The request was answered with a 429.
+   * @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter
+   */
+  refuse(request: number, askedS: number | undefined): void
+}
+
+/**
+ * @param configured the highest concurrency
+ * @param onChange called when the concurrency changes or a pause begins
+ */
+function createLaneRate(
+  clock: Pick<Clock, 'monotonic' | 'random'>,
+  configured: number,
+  onChange: (reason: string) => void,
+): LaneRate {
+  // Requests up to `lastOfBurst` were sent before the lane slowed down: their 429s are of the same burst.
+  const state = { concurrency: configured, pausedUntil: 0, sent: 0, lastOfBurst: 0, bursts: 0, clean: 0 }
+  return {
+    get concurrency() {
+      return state.concurrency
+    },
+    get pausedUntil() {
+      return state.pausedUntil
+    },
+    begin: () => ++state.sent,
+    succeed() {
+      state.bursts = 0
+      if (++state.clean < cleanToGrow || state.concurrency === configured) return
+      state.clean = 0
+      state.concurrency++
+      onChange(`${cleanToGrow} requests in a row went well`)
+    },
+    refuse(request, askedS) {
+      const now = clock.monotonic()
+      const isNew = request > state.lastOfBurst
+      if (isNew) {
+        state.concurrency = Math.max(1, Math.floor(state.concurrency / 2))
+        state.lastOfBurst = state.sent
+        state.bursts++
+      }
+      state.clean = 0
+      const waitMs = waitBefore(state.bursts - 1, askedS, clock.random()) * 1000
+      state.pausedUntil = Math.max(state.pausedUntil, now + Math.max(minPauseMs, waitMs))
+      if (isNew) onChange('the gateway asks for fewer requests (HTTP 429)')
+    },
+  }
 }

@@ -22,9 +22,9 @@ import { readError, writeError } from '../../files/file-error.ts'
 import { makeFolder, placeFile, syncFolder } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
+import { makeStateFolder, namesIn } from '../state-folder.ts'
 import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
 import { copyWhole, syncFile, temporaryPath } from './safe-copy.ts'
-import { makeStateFolder, namesIn } from '../state-folder.ts'
 
 /**
  * Bytes by their digests, in `FOLDER/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a

@@ -6,7 +6,7 @@ import { cleanProject } from '../../../src/pipeline/changes/clean.ts'
 import { pickCandidate } from '../../../src/pipeline/changes/pick.ts'
 import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import type { ManifestCall } from '../../../src/pipeline/run/run-call.ts'
+import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 

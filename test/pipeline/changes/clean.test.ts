@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { clean } from '../../../src/pipeline/changes/clean.ts'
 import { listRuns, readHistory, runsFolder } from '../../../src/pipeline/journal/history.ts'
 import { openJournal } from '../../../src/pipeline/journal/journal.ts'
-import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal-line.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
 

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { ManifestCall } from '../../../src/pipeline/run/run-call.ts'
+import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import { mergeParts } from '../../../src/pipeline/changes/merge-parts.ts'
 import { runBench } from '../run/run-bench.ts'
 

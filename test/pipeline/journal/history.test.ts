@@ -9,8 +9,7 @@ import {
   runsFolder,
   type History,
 } from '../../../src/pipeline/journal/history.ts'
-import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
-import { writeLine } from '../../../src/pipeline/journal/journal-line.ts'
+import { type JournalEvent, writeLine } from '../../../src/pipeline/journal/journal-line.ts'
 import type { Project } from '../../../src/pipeline/project.ts'
 import { failure, intent, remoteJob, result, sampleProject, sampleResult } from './journal-samples.ts'
 import { runs } from '../../support/sample.ts'

@@ -1,7 +1,11 @@
 import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
-import { findTail, readLines, writeLine } from '../../../src/pipeline/journal/journal-line.ts'
+import {
+  type JournalEvent,
+  findTail,
+  readLines,
+  writeLine,
+} from '../../../src/pipeline/journal/journal-line.ts'
 import { failure, intent, remoteJob, result } from './journal-samples.ts'
 
 const noon = Date.UTC(2026, 10, 22, 12)

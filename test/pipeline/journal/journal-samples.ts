@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { JournalEvent } from '../../../src/pipeline/journal/journal-event.ts'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal-line.ts'
 import type { Result } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseCsv } from '../../../src/pipeline/manifest/csv.ts'
+import { parseCsv } from '../../../src/pipeline/manifest/rows.ts'
 import { anyText } from '../../support/any-text.ts'
 
 test('reads quotes, commas, ends of lines and a byte-order mark', () => {

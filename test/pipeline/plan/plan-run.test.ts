@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
-import { upstreamFiles } from '../../../src/pipeline/plan/upstream-result.ts'
+import { upstreamFiles } from '../../../src/pipeline/plan/result-files.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from './sample-world.ts'
 
 const prompt = textFields({ prompt: 'Wide' })

@@ -5,9 +5,14 @@ import type { FileContext } from '../../../src/context.ts'
 import { createHistory, type History } from '../../../src/pipeline/journal/history.ts'
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
-import type { Assessment } from '../../../src/pipeline/plan/assessment.ts'
+import {
+  type Assessment,
+  type Forced,
+  type World,
+  type WorldParts,
+  createWorld,
+} from '../../../src/pipeline/plan/world.ts'
 import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
-import { createWorld, type Forced, type World, type WorldParts } from '../../../src/pipeline/plan/world.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { openReplaced, type BlobStore } from '../../../src/pipeline/store/blob-store.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'

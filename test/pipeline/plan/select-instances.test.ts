@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchInstances, selectInstances } from '../../../src/pipeline/plan/select-instances.ts'
+import { matchInstances, selectInstances } from '../../../src/pipeline/plan/plan-run.ts'
 import { createSampleWorld, fileField } from './sample-world.ts'
 
 function sampleManifest() {

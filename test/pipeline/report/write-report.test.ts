@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { writeReports, type ReportOptions } from '../../../src/pipeline/report/write-report.ts'
-import type { ManifestCall } from '../../../src/pipeline/run/run-call.ts'
+import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import { runBench } from '../run/run-bench.ts'
 
 const manifest = `version: 1

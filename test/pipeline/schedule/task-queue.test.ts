@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTaskQueue } from '../../../src/pipeline/schedule/task-queue.ts'
+import { createTaskQueue } from '../../../src/pipeline/schedule/lanes.ts'
 import { runs } from '../../support/sample.ts'
 
 interface Waiting {

@@ -12,9 +12,8 @@ import { pollWaitAfter } from '../../../gateway/videos/poll-waits.ts'
 import { fetchJob } from '../../execute/execute-task.ts'
 import { taskOf } from '../message.ts'
 import type { Handled, TaskState } from '../queue-server.ts'
-import { executeCall, inFolder, isOfWorker } from './delivery.ts'
 import { handIn, tellError } from './hand-in.ts'
-import { keepWhatCame, type TaskFolder } from './unfinished.ts'
+import { executeCall, inFolder, isOfWorker, keepWhatCame, type TaskFolder } from './unfinished.ts'
 import { again, over, type Delivery, type Worker } from './worker-context.ts'
 
 type RemoteJob = NonNullable<TaskState['job']>

@@ -3,10 +3,8 @@ import { randomHex, sleep } from '../../../context.ts'
 import { asModelgateError } from '../../../errors.ts'
 import { lanes, type Lane } from '../../manifest/manifest.ts'
 import { createDeliveryHandler } from './send-task.ts'
-import { openOwnFolder } from './own-folder.ts'
-import { notesIn, recordLeftovers } from './unfinished.ts'
-import type { Worker, WorkerCall } from './worker-context.ts'
-import { openStop } from './worker-stop.ts'
+import { notesIn, openOwnFolder, recordLeftovers } from './unfinished.ts'
+import { openStop, type Worker, type WorkerCall } from './worker-context.ts'
 
 /** In milliseconds: a worker that does not renew its locks for so long is taken for dead, at the next look. */
 const usualLocks = { durationMs: 20_000, lookMs: 8_000 }
