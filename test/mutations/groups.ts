@@ -97,10 +97,7 @@ export const groups: readonly Group[] = [
       unit(['pipeline/journal/journal-line'], ['pipeline/journal/journal-line']),
       unit(['pipeline/journal/history'], ['pipeline/journal/history']),
       unit(['pipeline/journal/journal'], ['pipeline/journal/journal']),
-      unit(
-        ['pipeline/journal/owner-record', 'pipeline/journal/owner'],
-        ['pipeline/journal/owner.ci', 'pipeline/journal/owner-record'],
-      ),
+      unit(['pipeline/journal/owner'], ['pipeline/journal/owner.ci', 'pipeline/journal/owner-record']),
     ],
   },
   {
