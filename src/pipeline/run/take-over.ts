@@ -13,7 +13,7 @@ import { digestPattern, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
 import { openBlobs, openReplaced, type BlobStore } from '../store/blob-store.ts'
-import { readRecord, Results, writeRecord } from '../store/results.ts'
+import { asideName, readRecord, Results, writeRecord } from '../store/results.ts'
 
 /**
  * Takes over what version 0.1.0 has left of a project, also in the middle of a run: what its store and its candidates hold of
@@ -68,9 +68,10 @@ function named(result: Result): Result {
   return { ...result, outputs }
 }
 
-/** Candidates and rejected results; those of a key that was made again are put aside. */
+/** Candidates and rejected results; those of a key that was made again, or is being, are put aside. */
 async function takeCandidates(project: Project, results: Results, replaced: BlobStore): Promise<void> {
   const root = join(project.stateFolder, 'candidates')
+  const history = await readHistory(project)
   for (const name of await namesIn(root)) {
     const folder = join(root, name)
     const files = (await namesIn(folder)).filter((file) => /^\d+-/.test(file))
@@ -79,33 +80,40 @@ async function takeCandidates(project: Project, results: Results, replaced: Blob
     const bytes = await readStateFile(join(folder, 'record.json')).catch(() => undefined)
     const { instance, key, variant, result } = objectOf(parseJson(bytes?.toString() ?? '').value)
     const known = resultOf(result, () => {})
-    if (key === name && digestPattern.test(name) && known?.outputs.length === files.length) {
-      const of = { instance: stringOf(instance) ?? '', key: name, variant: countOf(variant) || 1 }
-      await results
-        .take({ ...of, result: named(known), cost: null, warnings: [], files: paths })
-        .catch(() => {
-          // It has been damaged since, and counted as absent.
-        })
-    } else for (const path of paths) await replaced.share(path, false)
+    const past = history.of(name)
+    const isCurrent = past === undefined || (past.open === null && !past.isDiscarded)
+    const isOne = key === name && digestPattern.test(name) && known?.outputs.length === paths.length
+    const of = { instance: stringOf(instance) ?? '', key: name, variant: countOf(variant) || 1 }
+    const isTaken =
+      isCurrent &&
+      isOne &&
+      (await results.take({ ...of, result: named(known), cost: null, warnings: [], files: paths }).then(
+        () => true,
+        (error: unknown) => {
+          // It was absent before, too. What a full disk refuses is tried the next time.
+          if (!(error instanceof ModelgateError) || error.code !== 'damaged_copy') throw error
+          return false
+        },
+      ))
+    if (!isTaken) for (const path of paths) await replaced.share(path, false)
   }
 }
 
-/** Requests under way. */
+/** Requests under way, and files of those that failed. What is there besides a result is an earlier attempt. */
 async function takeWork(context: FileContext, project: Project, results: Results): Promise<void> {
   const root = join(project.stateFolder, 'work')
   const { intents } = await readHistory(project)
   for (const key of await namesIn(root)) {
+    await makeStateFolder(project, 'results')
     const folder = results.folder(key)
-    const intent = intents.get(key)
-    if (intent !== undefined && !(await isFolder(folder))) {
-      await makeStateFolder(project, 'results')
-      await rename(join(root, key), folder).catch((error: unknown) => {
-        throw writeError(error, folder)
-      })
-      const record = await readRecord(context, folder)
-      const { instance, variant } = intent
-      if (record !== undefined) writeRecord(folder, { ...record, instance, variant })
-    }
+    const place = (await isFolder(folder)) ? join(folder, `${asideName}0`) : folder
+    await rename(join(root, key), place).catch((error: unknown) => {
+      throw writeError(error, place)
+    })
+    const [intent, record] = [intents.get(key), await readRecord(context, folder)]
+    if (intent === undefined || record === undefined || place !== folder) continue
+    const { instance, variant } = intent
+    writeRecord(folder, { ...record, instance, variant })
   }
 }
 

@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openJournal } from '../../../src/pipeline/journal/journal.ts'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal-line.ts'
+import { projectOf } from '../../../src/pipeline/project.ts'
+import { takeOverState } from '../../../src/pipeline/run/take-over.ts'
+import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Results } from '../../../src/pipeline/store/results.ts'
+import { withFsFault } from '../../support/fs-faults.ts'
+import { sample } from '../../support/sample.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { block } from '../shards/sample-parts.ts'
+
+const key = 'a'.repeat(64)
+const intent: JournalEvent = {
+  type: 'intent',
+  instance: 'hero',
+  key,
+  variant: 2,
+  idempotency_key: 'once',
+  creates: 1,
+  cost: null,
+}
+
+let processes = 2 ** 30
+
+/** A project as version 0.1.0 has left it. */
+async function oldProject(files: Readonly<Record<string, string>>, events: readonly JournalEvent[] = []) {
+  const folder = temporaryFolder()
+  const context = testContext({ cwd: folder })
+  const project = projectOf(join(folder, 'modelgate.yaml'), false)
+  writeFiles(project.stateFolder, files)
+  const journal = await openJournal(project, context.clock, null)
+  for (const event of events) await journal.append(event)
+  await journal.close()
+  const replaced = openReplaced(context, project)
+  return {
+    /** Each by a process of its own, after which none is running. */
+    takeOver() {
+      const own = ++processes
+      return takeOverState(
+        { ...context, processes: { own, isRunning: (other) => other === own } },
+        project,
+        true,
+      )
+    },
+    results: new Results(context, project, replaced),
+    isPutAside: (content: string) => replaced.has(hash('sha256', content)),
+    has: (path: string) => existsSync(join(project.stateFolder, path)),
+    read: (path: string) => readFileSync(join(project.stateFolder, path), 'utf8'),
+  }
+}
+
+const candidate = (content: string, made = content) => {
+  const { key: _, fields: __, picked: ___, adopted: ____, prompt: _____, ...result } = block('hero.png', made)
+  const record = { version: 1, instance: 'hero', key, variant: 2, state: 'candidate', reasons: [], result }
+  return {
+    [`candidates/${key}/record.json`]: JSON.stringify(record),
+    [`candidates/${key}/1-hero.png`]: content,
+  }
+}
+
+test('a candidate is a result', async () => {
+  const { takeOver, results, has } = await oldProject(candidate('one'))
+  await takeOver()
+  expect(await results.get(key)).toMatchObject({ instance: 'hero', variant: 2 })
+  expect(has('candidates')).toBe(false)
+})
+
+test('one that is being made again is put aside, and not taken for the new one', async () => {
+  const files = { ...candidate('old'), [`work/${key}/1.png`]: 'half of the new' }
+  const { takeOver, results, isPutAside, read } = await oldProject(files, [{ type: 'discard', key }, intent])
+  await takeOver()
+  expect([await results.get(key), await isPutAside('old')]).toEqual([undefined, true])
+  expect(read(`results/${key}/1.png`)).toBe('half of the new')
+})
+
+test('a damaged candidate is put aside, and what a failed request has left stays', async () => {
+  const failed = 'b'.repeat(64)
+  const files = { ...candidate('twO', 'two'), [`work/${failed}/1.png`]: 'paid for' }
+  const { takeOver, results, isPutAside, read } = await oldProject(files)
+  await takeOver()
+  expect([await results.get(key), await isPutAside('twO')]).toEqual([undefined, true])
+  expect(read(`results/${failed}/1.png`)).toBe('paid for')
+})
+
+test.each(['stop after', 'ENOSPC'])('with %s at any step the next one takes all over', async (fault) => {
+  const files = { ...candidate('one'), [`work/${'b'.repeat(64)}/1.png`]: 'paid for' }
+  const whole = await oldProject(files)
+  const { steps } = await withFsFault({ step: -1, fault }, whole.takeOver)
+  expect(steps.length).toBeGreaterThan(50)
+  for (const step of sample([...steps.keys()], { quick: 30, ci: 60 })) {
+    const { takeOver, results, read, has } = await oldProject(files)
+    await withFsFault({ step, fault }, () => takeOver().catch(() => {}))
+    await takeOver()
+    expect([step, (await results.get(key))?.instance]).toEqual([step, 'hero'])
+    expect(read(`results/${'b'.repeat(64)}/1.png`)).toBe('paid for')
+    expect([has('candidates'), has('work')]).toEqual([false, false])
+  }
+})
