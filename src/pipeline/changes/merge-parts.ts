@@ -147,7 +147,10 @@ async function takePart(
   record: (event: JournalEvent) => Promise<void>,
 ): Promise<void> {
   const own = new Set(part.report.instances.map(({ id }) => id))
-  const keysOfOthers = new Set([...project.lock].flatMap(([id, { key }]) => (own.has(id) ? [] : [key])))
+  const { instances } = project.manifest
+  // A block without an instance may be the former name of one of this part.
+  const others = [...project.lock].filter(([id]) => instances.has(id) && !own.has(id))
+  const keysOfOthers = new Set(others.map(([, { key }]) => key))
   const results = resultsOf(project, part)
   for (const key of await results.keys()) {
     const found = await results.get(key)

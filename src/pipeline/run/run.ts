@@ -171,6 +171,11 @@ async function leavePart(
     const block = lock.lock.get(id)
     return block === undefined || isDeepStrictEqual(block, before.get(id)) ? [] : [[id, block] as const]
   })
+  // Of those that the project had before, the machine that merges may have nothing.
+  for (const [, { key }] of changed) {
+    const found = await project.results.get(key)
+    if (found !== undefined) await project.results.take(found)
+  }
   const report = {
     manifest: project.manifest.sha256,
     shard,

@@ -59,7 +59,7 @@ export function createInputDigests(folder: string): (path: string) => Promise<st
  * @returns undefined for all but a regular file: for a link, a folder, a pipe, and for what cannot be read
  */
 export async function digestOfBytes(path: string, isText = false): Promise<FileDigest | undefined> {
-  return await digestOfOwn(path, isText).catch(() => undefined)
+  return await digestOfStateFile(path, isText).catch(() => undefined)
 }
 
 /**
@@ -68,13 +68,13 @@ export async function digestOfBytes(path: string, isText = false): Promise<FileD
  * @returns undefined for all but a regular file
  * @throws FileError for one that cannot be read now: it may be whole
  */
-export async function digestOfOwn(path: string, isText: boolean): Promise<FileDigest | undefined> {
+export async function digestOfStateFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
   const normalisation = isText ? linesOnly : verbatim
-  return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(unlessOther)
+  return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(unlessUnreadable)
 }
 
 /** What is no file that can be used counts as absent; one that cannot be read now may be whole. */
-export function unlessOther(error: unknown): undefined {
+export function unlessUnreadable(error: unknown): undefined {
   const isOther = error instanceof ModelgateError && (error.exit !== 'io' || otherCodes.has(error.code))
   if (!isOther) throw error
 }

@@ -14,7 +14,7 @@ import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn } from '../state-folder.ts'
 import type { BlobStore } from './blob-store.ts'
-import { digestOfOwn, isTextType, unlessOther } from './file-digest.ts'
+import { digestOfStateFile, isTextType, unlessUnreadable } from './file-digest.ts'
 import { copyWhole, syncFile } from './safe-copy.ts'
 
 /** What a request has made, apart from its files. */
@@ -129,7 +129,7 @@ export class Results {
   async take({ files, ...record }: StoredResult): Promise<void> {
     const { key, result } = record
     const outputs = result.outputs.map((output) => ({ ...output, path: basename(output.path) }))
-    const found = await this.get(key)
+    const found = await this.#own(key)
     if (found?.result.outputs.every(({ sha256 }, at) => sha256 === outputs[at]?.sha256)) return
     const folder = this.folder(key)
     try {
@@ -181,7 +181,7 @@ export function writeRecord(folder: string, record: ResultRecord, hide = (text: 
 export async function readRecord(context: FileContext, folder: string): Promise<ResultRecord | undefined> {
   const path = join(folder, recordName)
   const bytes = await readInputFile(context, path, { pipes: false, maxBytes: maxRecordBytes })
-  if (bytes instanceof ModelgateError) return unlessOther(bytes)
+  if (bytes instanceof ModelgateError) return unlessUnreadable(bytes)
   const value = objectOf(parseJson(bytes.toString()).value)
   const { key, instance, variant } = value
   const parts = readParts(value)
@@ -211,7 +211,7 @@ export function readParts({ result, cost, warnings }: JsonObject): ResultParts |
 }
 
 async function isWhole(path: string, { sha256, media_type }: OutputFacts): Promise<boolean> {
-  return (await digestOfOwn(path, isTextType(media_type)))?.sha256 === sha256
+  return (await digestOfStateFile(path, isTextType(media_type)))?.sha256 === sha256
 }
 
 function notWhole(path: string): FileError {

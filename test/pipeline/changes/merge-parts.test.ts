@@ -116,6 +116,20 @@ test('what failed and what nobody knows are known behind the merge', async () =>
   expect(target.sandbox.created()).toBe(0)
 })
 
+test('a part has what its project had before, and is merged where nothing is', async () => {
+  const bench = await runBench(files)
+  await bench.run({ jobs: ['choice'] })
+  const picked = files['modelgate.yaml'].replace('variants: 2', 'variants: 2\n    pick: 2')
+  bench.write('modelgate.yaml', picked)
+  await bench.run({ jobs: ['choice'], shard: { index: 1, total: 1 } })
+  expect(bench.sandbox.created()).toBe(2)
+  const target = await runBench({ 'modelgate.yaml': picked })
+  cpSync(bench.path('.modelgate/parts'), target.path('parts'), { recursive: true })
+  const { told, exit } = await merge(target)
+  expect([told, exit]).toEqual([['choice: fresh (restored)'], 'ok'])
+  expect(target.exists('assets/flag.png')).toBe(true)
+})
+
 test('parts that do not fit are refused, and nothing is written', async () => {
   const target = await runParts(2)
   const { error, document } = await merge(target, ['parts/1-of-2'])
