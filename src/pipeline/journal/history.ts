@@ -269,7 +269,7 @@ export async function readEvents(project: Project): Promise<readonly JournalEven
   const events: JournalEvent[] = []
   for (const run of await listRuns(folder)) {
     const bytes = (await readStateFile(join(folder, `${run}.jsonl`))) ?? Buffer.alloc(0)
-    events.push(...[...readLines(bytes)].flatMap(({ event }) => event ?? []))
+    for (const { event } of readLines(bytes)) if (event !== undefined) events.push(event)
   }
   return events
 }
