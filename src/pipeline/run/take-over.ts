@@ -13,6 +13,7 @@ import { digestPattern, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
 import { openBlobs, openReplaced, type BlobStore } from '../store/blob-store.ts'
+import { unlessUnreadable } from '../store/file-digest.ts'
 import { asideName, readRecord, Results, writeRecord } from '../store/results.ts'
 
 /**
@@ -77,7 +78,7 @@ async function takeCandidates(project: Project, results: Results, replaced: Blob
     const files = (await namesIn(folder)).filter((file) => /^\d+-/.test(file))
     files.sort((one, other) => Number.parseInt(one) - Number.parseInt(other))
     const paths = files.map((file) => join(folder, file))
-    const bytes = await readStateFile(join(folder, 'record.json')).catch(() => undefined)
+    const bytes = await readStateFile(join(folder, 'record.json')).catch(unlessUnreadable)
     const { instance, key, variant, result } = objectOf(parseJson(bytes?.toString() ?? '').value)
     const known = resultOf(result, () => {})
     const past = history.of(name)

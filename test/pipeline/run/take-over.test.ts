@@ -8,6 +8,8 @@ import { projectOf } from '../../../src/pipeline/project.ts'
 import { takeOverState } from '../../../src/pipeline/run/take-over.ts'
 import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { withFsFault } from '../../support/fs-faults.ts'
 import { sample } from '../../support/sample.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -41,8 +43,9 @@ async function oldProject(files: Readonly<Record<string, string>>, events: reado
     /** Each by a process of its own, after which none is running. */
     takeOver() {
       const own = ++processes
+      const clock = fakeClock({ random: seededRandom('take-over', own) })
       return takeOverState(
-        { ...context, processes: { own, isRunning: (other) => other === own } },
+        { ...context, clock, processes: { own, isRunning: (other) => other === own } },
         project,
         true,
       )
