@@ -17,8 +17,8 @@ import { matchInstances, planRun, selectInstances, type Plan } from '../plan/pla
 import { requestsLeft, type Assessment } from '../plan/world.ts'
 import { exitOfRun } from '../run-exit.ts'
 import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
-import { createLanes, type Lanes } from '../schedule/lanes.ts'
-import { createRunBudget, type RunBudget } from '../schedule/run-budget.ts'
+import { Lanes } from '../schedule/lanes.ts'
+import { RunBudget } from '../schedule/run-budget.ts'
 import { reopenPart, writePart, type PartInstance } from '../shards/part.ts'
 import { partition } from '../shards/partition.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
@@ -342,7 +342,7 @@ function lanesOf(
   { manifest }: OpenProject,
   jobs: number,
 ): Lanes {
-  return createLanes({
+  return new Lanes({
     clock,
     // What is only handed over has its place for a moment.
     concurrency: detach ? { text: handedOver, image: handedOver, video: handedOver } : manifest.lanes,
@@ -432,7 +432,7 @@ function budgetOf(
   project: OpenProject,
   unfinished: OpenProject['history']['unfinished'],
 ): RunBudget {
-  return createRunBudget({
+  return new RunBudget({
     creates: limitOf(options, project),
     cost: costLimitOf(call, options, project),
     used: unfinished?.used ?? nothing,

@@ -18,54 +18,57 @@ export type Answer = 'answered' | 'failed' | 'neither'
  * Tells whether the gateway is there. Closed, everything may be sent. Open, after five failures in a row, nothing but a
  * single probe every 15 s, until one is answered.
  */
-export interface Circuit {
-  readonly isOpen: boolean
+export class Circuit {
+  isOpen = false
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #onChange: (isOpen: boolean) => void
+  #failures = 0
+  #outages = 0
+  #opensAt = 0
+  #isProbing = false
+
+  /** @param onChange called when it opens or closes */
+  constructor(clock: Pick<Clock, 'monotonic'>, onChange: (isOpen: boolean) => void) {
+    this.#clock = clock
+    this.#onChange = onChange
+  }
+
   /** When a request may be sent, on the monotonic clock; Infinity while the probe is under way. */
-  readonly opensAt: number
+  get opensAt(): number {
+    return this.#isProbing ? Infinity : this.#opensAt
+  }
+
   /** To be called for each request, only when it may be sent. */
-  begin(): SentRequest
+  begin(): SentRequest {
+    if (this.isOpen) this.#isProbing = true
+    return { outages: this.#outages, isProbe: this.isOpen }
+  }
+
   /**
    * To be called when the request has ended.
    * @param askedS how many seconds the gateway asks to wait
    * @returns whether it failed of an outage that was known already: it had been sent before the circuit opened
    */
-  end(request: SentRequest, answer: Answer, askedS?: number): boolean
-}
-
-/** @param onChange called when it opens or closes */
-export function createCircuit(clock: Pick<Clock, 'monotonic'>, onChange: (isOpen: boolean) => void): Circuit {
-  const state = { isOpen: false, failures: 0, outages: 0, opensAt: 0, isProbing: false }
-  const change = (next: boolean) => {
-    state.isOpen = next
-    state.failures = 0
-    state.opensAt = next ? clock.monotonic() + probeMs : 0
-    if (next) state.outages++
-    onChange(next)
+  end(request: SentRequest, answer: Answer, askedS = 0): boolean {
+    const isKnown = answer === 'failed' && request.outages < this.#outages
+    if (request.isProbe) {
+      this.#isProbing = false
+      if (answer === 'answered') this.#change(false)
+      else
+        this.#opensAt = this.#clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
+    } else if (!this.isOpen && !isKnown) {
+      if (answer === 'answered') this.#failures = 0
+      else if (answer === 'failed' && ++this.#failures === failuresToOpen) this.#change(true)
+    }
+    return isKnown
   }
 
-  return {
-    get isOpen() {
-      return state.isOpen
-    },
-    get opensAt() {
-      return state.isProbing ? Infinity : state.opensAt
-    },
-    begin() {
-      if (state.isOpen) state.isProbing = true
-      return { outages: state.outages, isProbe: state.isOpen }
-    },
-    end(request, answer, askedS = 0) {
-      const isKnown = answer === 'failed' && request.outages < state.outages
-      if (request.isProbe) {
-        state.isProbing = false
-        if (answer === 'answered') change(false)
-        else state.opensAt = clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
-      } else if (!state.isOpen && !isKnown) {
-        if (answer === 'answered') state.failures = 0
-        else if (answer === 'failed' && ++state.failures === failuresToOpen) change(true)
-      }
-      return isKnown
-    },
+  #change(isOpen: boolean): void {
+    this.isOpen = isOpen
+    this.#failures = 0
+    this.#opensAt = isOpen ? this.#clock.monotonic() + probeMs : 0
+    if (isOpen) this.#outages++
+    this.#onChange(isOpen)
   }
 }
 

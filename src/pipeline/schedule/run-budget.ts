@@ -23,31 +23,48 @@ export interface BudgetOptions {
 }
 
 /** What a run may create and spend, over all of its processes. */
-export interface RunBudget {
-  readonly used: Spent
+export class RunBudget {
+  readonly #limits: Pick<BudgetOptions, 'creates' | 'cost'>
+  #used: Spent
+
+  constructor({ used, ...limits }: BudgetOptions) {
+    this.#limits = limits
+    this.#used = used
+  }
+
+  get used(): Spent {
+    return this.#used
+  }
+
   /**
    * Takes what an intent needs, before it is on the disk.
    * @param instance for the message
    * @throws ModelgateError (exit 15), then nothing is taken; UsageError `price_unknown` for what cannot be estimated
    */
-  take(instance: string, spending: Spending): void
+  take(instance: string, needed: Spending): void {
+    this.#check(instance, needed)
+    const { creates, cost } = this.#used
+    this.#used = { creates: creates + needed.creates, cost: cost + (needed.cost ?? 0n) }
+  }
+
   /** Nothing was created after all. */
-  giveBack(spending: Spending): void
+  giveBack(spending: Spending): void {
+    const { creates, cost } = this.#used
+    this.#used = { creates: creates - spending.creates, cost: cost - (spending.cost ?? 0n) }
+  }
+
   /** Whether all that is planned fits, for a run that must not begin otherwise. @throws as `take` */
-  checkPlan(planned: Spending): void
-}
+  checkPlan(planned: Spending): void {
+    this.#check('the plan', planned)
+  }
 
-export function createRunBudget({ creates: most, cost: highest, used: earlier }: BudgetOptions): RunBudget {
-  let { creates, cost } = earlier
-
-  const check = (what: string, needed: Spending) => {
+  #check(what: string, needed: Spending): void {
+    const { creates: most, cost: highest } = this.#limits
+    const { creates, cost } = this.#used
     if (most !== null && creates + needed.creates > most.value) {
       const before = creates === 0 ? '' : `this run has created ${creates}, and `
-      throw reached(
-        'creations_limit',
-        `${most.name} ${most.value} is reached: ${before}${what} needs ${needed.creates}${creates === 0 ? '' : ' more'}.`,
-        most.name,
-      )
+      const wanted = `${before}${what} needs ${needed.creates}${creates === 0 ? '' : ' more'}`
+      throw reached('creations_limit', `${most.name} ${most.value} is reached: ${wanted}.`, most.name)
     }
     if (highest === null) return
     if (needed.cost === null) throw noPrice(highest.name, what)
@@ -58,22 +75,6 @@ export function createRunBudget({ creates: most, cost: highest, used: earlier }:
       `${highest.name} ${amountText(highest.value)} ${highest.currency} is reached, by estimate: ${sums}.`,
       highest.name,
     )
-  }
-
-  return {
-    get used() {
-      return { creates, cost }
-    },
-    take(instance, spending) {
-      check(instance, spending)
-      creates += spending.creates
-      cost += spending.cost ?? 0n
-    },
-    giveBack(spending) {
-      creates -= spending.creates
-      cost -= spending.cost ?? 0n
-    },
-    checkPlan: (planned) => check('the plan', planned),
   }
 }
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { lanes as laneNames, type Lane } from '../../../src/pipeline/manifest/manifest.ts'
-import { createLanes, type LaneEvent } from '../../../src/pipeline/schedule/lanes.ts'
+import { Lanes, type LaneEvent } from '../../../src/pipeline/schedule/lanes.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { runs } from '../../support/sample.ts'
 
@@ -42,7 +42,7 @@ async function simulate(
   const onChange = (event: LaneEvent) => {
     if (event.type === 'lane-change') allowed[event.lane] = event.concurrency
   }
-  const lanes = createLanes({ clock, concurrency, jobs: jobs.length, onChange })
+  const lanes = new Lanes({ clock, concurrency, jobs: jobs.length, onChange })
   const sends: Send[] = []
   const underWay = { text: 0, image: 0, video: 0 }
   const notBefore = { text: 0, image: 0, video: 0 }

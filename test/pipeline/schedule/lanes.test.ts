@@ -7,7 +7,7 @@ import {
   type ExitName,
 } from '../../../src/errors.ts'
 import type { Lane } from '../../../src/pipeline/manifest/manifest.ts'
-import { createLanes, type LaneEvent, type Lanes } from '../../../src/pipeline/schedule/lanes.ts'
+import { Lanes, type LaneEvent } from '../../../src/pipeline/schedule/lanes.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 
 interface Settings {
@@ -19,7 +19,7 @@ interface Settings {
 function testLanes({ concurrency, jobs = 10, deadline }: Settings = {}) {
   const clock = fakeClock()
   const events: LaneEvent[] = []
-  const lanes = createLanes({
+  const lanes = new Lanes({
     clock,
     concurrency: { text: 8, image: 4, video: 2, ...concurrency },
     jobs,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { amountOf } from '../../../src/cost/amount.ts'
-import { createRunBudget, type BudgetOptions } from '../../../src/pipeline/schedule/run-budget.ts'
+import { RunBudget, type BudgetOptions } from '../../../src/pipeline/schedule/run-budget.ts'
 import { failureOf } from '../../support/config-place.ts'
 
 const nothing = { creates: 0, cost: 0n }
 const budgetOf = (options: Partial<BudgetOptions>) =>
-  createRunBudget({ creates: null, cost: null, used: nothing, ...options })
+  new RunBudget({ creates: null, cost: null, used: nothing, ...options })
 const creates = (count: number) => ({ creates: count, cost: null })
 const costs = (amount: number) => ({ creates: 1, cost: amountOf(amount) })
 const goOn = (name: string) =>
