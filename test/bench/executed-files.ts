@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -14,7 +14,15 @@ const calls = {
   'respond "hi"': ['respond', 'hi'],
   'image create': ['image', 'create', '--quiet', '-o', 'a.png', 'A hill'],
   'video generate --wait': ['video', 'generate', '--wait', '--quiet', '-o', 'a.mp4', 'A hill'],
+  'run, one image': ['run', '--quiet'],
 } as const
+
+const manifest = `version: 1
+jobs:
+  hill:
+    image create: { model: gpt-image-2, prompt: A hill }
+    out: hill.png
+`
 
 const start = `
   globalThis.__VERSION__ = '0'
@@ -34,13 +42,21 @@ function hasRun({ functions: [, ...functions] }: Script): boolean {
 
 for (const [name, argv] of Object.entries(calls)) {
   const files = executedFiles([...argv, '--sandbox'])
-  console.log(`${name}: ${files.length} files`)
+  console.log(
+    `${name}: ${sizeOf(files)}; of src/pipeline ${sizeOf(files.filter((file) => file.startsWith('pipeline/')))}`,
+  )
   if (process.argv.includes('--list')) for (const file of files) console.log(`  ${file}`)
+}
+
+function sizeOf(files: readonly string[]): string {
+  const lines = files.map((file) => readFileSync(new URL(file, source), 'utf8').split('\n').length - 1)
+  return `${files.length} files, ${lines.reduce((sum, count) => sum + count, 0)} lines`
 }
 
 function executedFiles(argv: readonly string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-coverage-'))
   const coverage = join(folder, 'coverage')
+  writeFileSync(join(folder, 'modelgate.yaml'), manifest)
   try {
     const { status, stderr } = spawnSync(
       process.execPath,
