@@ -96,7 +96,7 @@ const reportAsset = define(
     before: list(reportFile.reference, 'what was there before; empty if that is not known'),
     candidates: list(reportCandidate.reference, 'the results to choose from, and those that were rejected'),
     picked: countOrNull('the number of the candidate that became the output'),
-    adopted: textOrNull('who locked a file that was there already'),
+    adopted: textOrNull('who locked a file that was there already, and on which day'),
     failure: orNull(
       object({
         code: text('a stable word'),

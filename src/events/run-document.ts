@@ -24,13 +24,14 @@ import { warnings } from './text.ts'
 /**
  * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
  * what became of it. `unfetched`: it is made and billed, and its file could not be fetched yet. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
- * first, so that its key is not known yet.
+ * first, so that its key is not known yet. `adopted`: a person adopted its file, and the request has changed since.
  */
 export const runStates = [
   'fresh',
   'restorable',
   'changed',
   'in_the_way',
+  'adopted',
   'stale',
   'new',
   'rejected',
@@ -45,7 +46,7 @@ export type RunState = (typeof runStates)[number]
 
 /**
  * What a run did about an instance. `accepted`: a rejected result that is no longer rejected. `kept`: a file that is not as
- * locked, or in the way, was left alone. `skipped`: it waits for another instance, or the run ended before its turn.
+ * locked, in the way, or adopted, was left alone. `skipped`: it waits for another instance, or the run ended before its turn.
  */
 export const runActions = [
   'generated',

@@ -16,6 +16,7 @@ export function stateCounts(counts: Partial<StateCounts> = {}): StateCounts {
     restorable: 0,
     changed: 0,
     in_the_way: 0,
+    adopted: 0,
     stale: 0,
     new: 0,
     rejected: 0,

@@ -59,7 +59,8 @@ export async function adopt(
   patterns: readonly string[],
   by: string,
 ): Promise<readonly ChangedInstance[]> {
-  const { world, replaced } = scope
+  const { context, world, replaced } = scope
+  const adopted = `${by}, ${new Date(context.clock.now()).toISOString().slice(0, 10)}`
   const problems = createProblemList()
   const formerNames: string[] = []
   const keys: string[] = []
@@ -67,7 +68,7 @@ export async function adopt(
   const changed = await changeInstances(scope, ids, async (assessment) => {
     const { state, lockedAs } = assessment
     if (state === 'fresh') return undefined
-    const block = await problems.check(() => blockOf(scope, assessment, by, problems))
+    const block = await problems.check(() => blockOf(scope, assessment, adopted, problems))
     if (block === undefined) return undefined
     if (lockedAs !== null) formerNames.push(lockedAs)
     keys.push(block.key)
@@ -89,7 +90,7 @@ export async function adopt(
 async function blockOf(
   { context, world }: ChangeScope,
   { instance, keys, fields, block }: Assessment,
-  by: string,
+  adopted: string,
   problems: ProblemList,
 ): Promise<LockBlock | undefined> {
   const { id, variants, pick } = instance
@@ -122,7 +123,7 @@ async function blockOf(
     key,
     fields,
     picked: variants > 1 ? (pick ?? 1) : null,
-    adopted: by,
+    adopted,
     prompt: world.manifest.locksPrompts ? promptOf(instance) : null,
   }
 }

@@ -54,7 +54,7 @@ export interface LockBlock extends Result {
   readonly fields: Readonly<Record<string, string>>
   /** The number of the candidate that became the output, from 1; null where there was only one. */
   readonly picked: number | null
-  /** Who locked a file that was there already. */
+  /** Who locked a file that was there already, and on which day: `Ada, 2026-11-26`; of version 0.1.0 only who. */
   readonly adopted: string | null
   /** Only with `lock_prompts: true`. */
   readonly prompt: string | null

@@ -34,6 +34,7 @@ export async function assess(instance: Instance, world: World, upstreamOf: Upstr
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
   if (found !== null && isWanted(subject, found)) return await assessLocked(subject, found, checks)
+  if (found !== null && isAdopted(subject, found)) return await assessAdopted(subject, found, checks)
   if (known === undefined || instance.isFrozen) return await assessHeldUp(subject)
   return await assessVariants(subject, known)
 }
@@ -101,6 +102,27 @@ async function assessLocked(
 /** Where another output belongs, the old file is replaced; a name that differs in case alone is to be a new one. */
 function mayLeave(from: string, to: string, world: World): boolean {
   return foldedPath(from) === foldedPath(to) || !world.isOutput(from)
+}
+
+/** Whether a person has adopted what is locked, for another request, and nobody has asked for a new one since. */
+function isAdopted({ instance, world, known, base }: Subject, { block, variant }: FoundBlock): boolean {
+  if (block.adopted === null || variant !== null || known === undefined || base.key === null) return false
+  const isAskedFor = world.forced.regenerate.has(instance.id) || world.history.remade.has(base.key)
+  const { open = null, isDiscarded = false } = world.history.of(base.key) ?? {}
+  return !isAskedFor && open === null && !isDiscarded
+}
+
+/** The request has changed since a person adopted the file: it is kept, and put back where it is gone. */
+async function assessAdopted(
+  subject: Subject,
+  found: FoundBlock,
+  checks: readonly OutputCheck[],
+): Promise<Assessment> {
+  const locked = await assessLocked(subject, found, checks)
+  if (locked.state !== 'fresh' && locked.restore === null) return locked
+  const fields = locked.restore === null ? locked.fields : found.block.fields
+  const reasons = [...whyStale(subject, subject.known!), `It was adopted by ${found.block.adopted}.`]
+  return { ...locked, state: 'adopted', fields, reasons: [...reasons, ...locked.reasons] }
 }
 
 /** The outputs whose bytes are nowhere. */

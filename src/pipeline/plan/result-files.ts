@@ -197,6 +197,7 @@ async function resultOf(
 const hasResult: ReadonlySet<State> = new Set([
   'fresh',
   'restorable',
+  'adopted',
   'changed',
   'in_the_way',
   'lost',
@@ -235,6 +236,7 @@ const obstacles: Readonly<Record<State, string>> = {
   unfetched: 'whose file has not been fetched yet',
   pending: 'which is made first',
   awaiting: 'of which no candidate is picked',
+  adopted: 'which was adopted for another request',
   changed: 'which was changed by hand',
   in_the_way: 'in whose place there is another file',
   rejected: 'which was rejected',

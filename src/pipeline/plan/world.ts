@@ -59,7 +59,7 @@ export interface WorldParts {
   readonly manifest: Manifest
   /** What is locked, with the results that the journal of a run has which was not ended. */
   readonly lock: Lock
-  readonly history: Pick<History, 'of' | 'failures' | 'damaged'>
+  readonly history: Pick<History, 'of' | 'failures' | 'damaged' | 'remade'>
   readonly results: Pick<Results, 'get'>
   /** Files that were put aside, or adopted, by their digests. */
   readonly replaced: Pick<BlobStore, 'open'>

@@ -219,6 +219,7 @@ function nextWords({ next }: AssetSources, id: string, state: State): readonly s
       return null
     case 'changed':
     case 'in_the_way':
+    case 'adopted':
       return next('adopt', id)
     case 'lost':
     case 'unknown':

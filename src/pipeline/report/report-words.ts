@@ -96,6 +96,11 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
     tone: 'failed',
     meaning: 'A file that is not in the lock is where the output belongs.',
   },
+  adopted: {
+    label: 'adopted',
+    tone: 'decision',
+    meaning: 'A person adopted the file, and the request has changed since.',
+  },
   unfetched: {
     label: 'not fetched',
     tone: 'work',

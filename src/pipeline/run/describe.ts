@@ -224,6 +224,11 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
       'It is not in the lock, and another file is in its place. Adopt the file to keep it, or move it aside and continue.',
     commands: adoptOrForce,
   },
+  adopted: {
+    message:
+      'The request has changed since the file was adopted. Adopt it again to keep it, or make it anew.',
+    commands: (ids) => [['adopt', ...ids], ...regenerate(ids)],
+  },
   rejected: {
     message:
       'The result is kept. To accept it, loosen its assert or set accept_mismatch: true in the manifest; or make it again.',
@@ -281,6 +286,7 @@ const runs: ReadonlySet<Group> = new Set<RunState | 'failed'>([
   'unknown',
   'failed',
   'lost',
+  'adopted',
   'rejected',
   'stale',
   'new',
@@ -303,7 +309,9 @@ function remainder(
     state: state === 'elsewhere' ? 'unknown' : state,
     instances,
     message: `${message}${cut}`,
-    commands: own.map((words) => next(...(runs.has(state) ? generating : []), ...words)),
+    commands: own.map((words) =>
+      next(...(runs.has(state) && words[0] !== 'adopt' ? generating : []), ...words),
+    ),
   }
 }
 

@@ -57,6 +57,7 @@ function settle(run: Run, now: Assessment): InstanceEnd | Promise<InstanceEnd> {
       return settleFresh(run, now)
     case 'changed':
     case 'in_the_way':
+    case 'adopted':
       return ended(now, 'kept')
     case 'pending':
     case 'blocked':
@@ -104,9 +105,10 @@ async function putInPlace(
 function freshAs(now: Assessment, block: LockBlock): Assessment {
   return {
     ...now,
-    state: 'fresh',
+    // What was adopted for another request is still to be decided on when its file is back.
+    state: now.state === 'adopted' ? 'adopted' : 'fresh',
     key: block.key,
-    reasons: [],
+    reasons: now.state === 'adopted' ? now.reasons : [],
     toMake: [],
     block,
     lockedAs: now.instance.id,

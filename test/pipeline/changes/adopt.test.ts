@@ -40,7 +40,7 @@ test('a file that was there already is locked with the key of the manifest, and 
       model: null,
       origin: null,
       picked: null,
-      adopted: 'Ada',
+      adopted: 'Ada, 2026-01-01',
       prompt: null,
     },
   })
@@ -67,7 +67,7 @@ test('a file that was changed by hand is locked instead of the generated one', a
   await world.make('hero', 'one')
   world.write({ 'copy/hero.txt': 'by hand' })
   const [changed] = await adoptIn(world, 'hero')
-  expect(changed!.block).toMatchObject({ model: null, request_id: null, adopted: 'Ada' })
+  expect(changed!.block).toMatchObject({ model: null, request_id: null, adopted: 'Ada, 2026-01-01' })
 })
 
 test('the old result is right for a new prompt: it keeps where it came from', async () => {
@@ -76,7 +76,11 @@ test('the old result is right for a new prompt: it keeps where it came from', as
   await world.make('hero', 'one')
   world.define('hero', { ...text, fields: textFields({ prompt: 'Another text' }) })
   const [changed] = await adoptIn(world, 'hero')
-  expect(changed!.block).toMatchObject({ model: 'gpt-image-2', request_id: 'req_1', adopted: 'Ada' })
+  expect(changed!.block).toMatchObject({
+    model: 'gpt-image-2',
+    request_id: 'req_1',
+    adopted: 'Ada, 2026-01-01',
+  })
   expect(changed!.block.key).toBe(await world.keyOf('hero'))
 })
 

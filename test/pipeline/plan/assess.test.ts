@@ -50,6 +50,7 @@ const asserted = { asserts: { width: 1 } }
 
 const make = makes('one')
 const makeSecond = makes('two', { variant: 2, picked: 2 })
+const adopted = makes('one', { adopted: 'Ada, 2026-11-26' })
 const keep: Step = (world) => world.keep('one')
 const lose: Step = (world) => world.remove('assets/hero.png')
 const paint = write('painted over')
@@ -275,6 +276,32 @@ const rows: Row[] = [
     'changed',
     { reasons: ['assets/hero.png differs from the lock.'] },
   ],
+  [
+    'adopted, with another prompt',
+    [adopted, edit],
+    'adopted',
+    { reasons: ['`prompt` changed.', 'It was adopted by Ada, 2026-11-26.'] },
+  ],
+  ['adopted, with another prompt, of which there is a result', [adopted, edit, offer('two')], 'adopted'],
+  [
+    'adopted, with another prompt, and the file is gone',
+    [adopted, edit, lose, keep],
+    'adopted',
+    {
+      reasons: ['`prompt` changed.', 'It was adopted by Ada, 2026-11-26.', 'assets/hero.png is missing.'],
+    },
+  ],
+  ['adopted, with another prompt, and the bytes are gone', [adopted, edit, lose], 'lost'],
+  ['adopted, with another prompt, and changed by hand since', [adopted, edit, paint], 'changed'],
+  [
+    'adopted, with another prompt, and asked for again',
+    [adopted, edit],
+    'stale',
+    { forced: again, toMake: [1] },
+  ],
+  ['adopted, with another prompt, and being made again', [adopted, edit, discard, send()], 'unknown'],
+  ['adopted, with another prompt, and made again', [adopted, edit, discard, record('two')], 'restorable'],
+  ['adopted, with the same prompt', [adopted], 'fresh'],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
   ['frozen, and asked for again', [make, define({ ...edited, isFrozen: true })], 'fresh', { forced: again }],
   [
