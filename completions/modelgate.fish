@@ -80,6 +80,8 @@ function __modelgate_path
                         set path 'video wait'
                     case 'video/list'
                         set path 'video list'
+                    case 'run/init'
+                        set path 'run init'
                     case 'run/adopt'
                         set path 'run adopt'
                     case 'run/pick'
@@ -128,7 +130,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'wait' 'jobs' 'run' 'run adopt' 'run pick' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
+    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'wait' 'jobs' 'run' 'run init' 'run adopt' 'run pick' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -737,6 +739,7 @@ complete -c modelgate -n '__modelgate_is jobs' -l header -r -f -a '(__modelgate_
 complete -c modelgate -n '__modelgate_is jobs' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
 complete -c modelgate -n '__modelgate_is jobs' -l allow-http -d 'allow an http:// base URL on another host'
 complete -c modelgate -n '__modelgate_is jobs' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is run' -a init -d 'Write a manifest to start from'
 complete -c modelgate -n '__modelgate_is run' -a adopt -d 'Lock existing files as outputs'
 complete -c modelgate -n '__modelgate_is run' -a pick -d 'Choose one of several candidates as the output'
 complete -c modelgate -n '__modelgate_is run' -a report -d 'Write a page for review: every asset beside its prompt'
@@ -783,6 +786,9 @@ complete -c modelgate -n '__modelgate_is run' -l ca-file -r -F -d 'certificate a
 complete -c modelgate -n '__modelgate_is run' -l allow-http -d 'allow an http:// base URL on another host'
 complete -c modelgate -n '__modelgate_is run' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run' -a '(__modelgate_live assets)'
+complete -c modelgate -n '__modelgate_is run init' -s f -l file -r -F -d 'the file to write (default: modelgate.yaml in this folder)'
+complete -c modelgate -n '__modelgate_is run init' -l force -d 'overwrite an existing file'
+complete -c modelgate -n '__modelgate_is run init' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run adopt' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
 complete -c modelgate -n '__modelgate_is run adopt' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is run adopt' -l sandbox -d 'use the built-in local gateway: no key, no cost'

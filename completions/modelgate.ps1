@@ -45,6 +45,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'list' = 'List the video jobs started on this machine'
         }
         'run' = [ordered]@{
+            'init' = 'Write a manifest to start from'
             'adopt' = 'Lock existing files as outputs'
             'pick' = 'Choose one of several candidates as the output'
             'report' = 'Write a page for review: every asset beside its prompt'
@@ -698,6 +699,11 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--allow-http' = 'allow an http:// base URL on another host'
             '--help' = 'show help'
         }
+        'run init' = [ordered]@{
+            '--file' = 'the file to write (default: modelgate.yaml in this folder)'
+            '--force' = 'overwrite an existing file'
+            '--help' = 'show help'
+        }
         'run adopt' = [ordered]@{
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--json' = 'print one JSON document when done'
@@ -1104,7 +1110,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'doctor --profile' = 'profiles'
     }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--schema', '--history', '--tool-output', '--custom-tool-output', '--approve', '--deny', '--tool', '--render', '-x', '--extract', '--input', '--instructions', '--previous-response-id', '--conversation', '--top-logprobs', '--temperature', '--top-p', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning-effort', '--reasoning-summary', '--max-output-tokens', '--max-tool-calls', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--metadata', '--reasoning', '--text', '--text-format', '--tools', '--stream-options', '--safety', '--function-calling-mode', '--allowed-function-names', '--top-k', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-budget', '--thinking-level', '--aspect-ratio', '--image-size', '--media-resolution', '--contents', '--tool-config', '--safety-settings', '--system-instruction', '--generation-config', '--response-schema', '--response-json-schema', '--thinking-config', '--image-config', '--speech-config', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--instances', '--parameters', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run init', 'run adopt', 'run pick', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

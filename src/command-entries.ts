@@ -148,6 +148,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/run.ts')).registerRun,
     commands: [
       {
+        name: 'init',
+        about: 'Write a manifest to start from',
+        load: async () => (await import('./commands/run-init.ts')).registerRunInit,
+      },
+      {
         name: 'adopt',
         about: 'Lock existing files as outputs',
         load: async () => (await import('./commands/run-adopt.ts')).registerRunAdopt,

@@ -6,7 +6,9 @@ import { formatTopic, topics } from './help/topics.ts'
 import type { LoadCommand } from './shared/options/command-tools.ts'
 import { suggestWords, takeOptions } from './shared/options/common-options.ts'
 import { addExamples, allFlag, type Example } from './shared/help/help-layout.ts'
+import { docsPlace } from '../files/program-files.ts'
 import { writeHelp } from '../output/help-page.ts'
+import { wrap } from '../output/line-breaks.ts'
 
 const examples: readonly Example[] = [
   ['modelgate help video wait', 'a command'],
@@ -27,7 +29,9 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
     const { json, all } = command.optsWithGlobals<{ json?: true; all?: true }>()
     const topicOfName = name !== undefined && Object.hasOwn(topics, name) ? topics[name] : undefined
     if (topicOfName !== undefined && ownName === undefined && !json) {
-      return writeHelp(context, formatTopic(topicOfName, context.stdout.columns))
+      const { columns } = context.stdout
+      const pages = `The pages of the documentation: ${docsPlace()}`
+      return writeHelp(context, `${formatTopic(topicOfName, columns)}\n${wrap(pages, columns)}\n`)
     }
     const found = await findCommand(command, name, ownName, load)
     if (json) return printTree(context, command.parent!, found, load)

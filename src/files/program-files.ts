@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { getAsset, getRawAsset, isSea } from 'node:sea'
+import { fileURLToPath } from 'node:url'
 import type { Worker, WorkerOptions } from 'node:worker_threads'
 
 /**
@@ -36,4 +37,10 @@ export async function startThread(
   if (isSea()) return new Worker(getAsset(`${name}.thread.cjs`, 'latin1'), { ...options, eval: true })
   const file = new URL(isSource ? `../${path}.ts` : `${name}.cjs`, import.meta.url)
   return new Worker(file, { ...options, execArgv: [] })
+}
+
+/** Where the pages of docs/ are: in the package, else on the web. */
+export function docsPlace(): string {
+  const folder = new URL(isSource ? '../../docs/' : '../docs/', import.meta.url)
+  return existsSync(folder) ? fileURLToPath(folder) : 'https://github.com/modelgate/modelgate/tree/main/docs'
 }

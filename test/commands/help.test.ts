@@ -302,6 +302,12 @@ test('help exit-codes lists every code', async () => {
   expect(listed).toEqual(Object.values(exitCodes).map(({ code }) => code))
 })
 
+test('a topic ends with where the pages of the documentation are', async () => {
+  const { out } = await runMain(['help', 'pipelines'], { columns: 200 })
+  expect(out).toMatch(/\nThe pages of the documentation: \/.*\/docs\/\n$/)
+  expect(out).toContain("\n      out: 'assets/${id}.png'\n")
+})
+
 test.each([
   ['genrate', 'There is no help on "genrate". Did you mean generate?'],
   ['exitcodes', 'There is no help on "exitcodes". Did you mean exit-codes?'],

@@ -43,6 +43,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   wait: [[source], ['--last']],
   jobs: [['--refresh'], ['--prune']],
   run: [[]],
+  'run init': [[]],
   'run adopt': [['hero']],
   'run pick': [['hero', '1']],
   'run report': [[]],
@@ -147,7 +148,7 @@ async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
 
 /** Commands that take no `--sandbox`; those of groups that never send anything, too. */
 const local = new Set(['init', 'sandbox', 'inspect', 'usage', 'schema', 'completion', 'help'])
-const isLocal = (words: string) => local.has(words) || /^(?:config|auth|log)\b/.test(words)
+const isLocal = (words: string) => local.has(words) || /^(?:config|auth|log|run init)\b/.test(words)
 
 async function ignoredBy(words: string): Promise<string[]> {
   const cwd = temporaryFolder()

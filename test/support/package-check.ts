@@ -68,6 +68,9 @@ function checkFiles(paths: readonly string[]): void {
     'dist/complete.cjs',
     'man/modelgate.1',
     'skills/modelgate/SKILL.md',
+    ...readdirSync(join(root, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
     ...readdirSync(join(root, 'completions')).map((name) => `completions/${name}`),
   ]
   assert.deepEqual(

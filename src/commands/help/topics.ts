@@ -10,6 +10,8 @@ interface Block {
   readonly heading: string
   readonly text?: string
   readonly rows?: readonly (readonly [term: string, about: string])[]
+  /** Lines that are shown as they are. */
+  readonly lines?: readonly string[]
 }
 
 /** Help that belongs to no command. */
@@ -238,7 +240,17 @@ const pipelines: Topic = {
   blocks: [
     {
       heading: 'Assets that a project ships:',
-      text: 'modelgate run makes what modelgate.yaml describes: images, texts and videos, each with its prompt, from a list or from each other. What was made is in modelgate.lock: it is never made again by accident, nor paid for twice after a kill. modelgate schema manifest describes the file for an editor.',
+      text: 'modelgate run makes what modelgate.yaml describes: images, texts and videos, each with its prompt, from a list or from each other. What was made is in modelgate.lock: it is never made again by accident, nor paid for twice after a kill. modelgate schema manifest describes the file for an editor. modelgate run init writes one to start from. For example:',
+      lines: [
+        'version: 1',
+        'jobs:',
+        '  photos:',
+        '    each: products.csv # id and name',
+        '    image create:',
+        '      model: gpt-image-2',
+        "      prompt: '${name} on white'",
+        "    out: 'assets/${id}.png'",
+      ],
     },
     {
       heading: 'Several candidates, changed files, failed asserts:',
@@ -291,11 +303,12 @@ export const topics: Readonly<Record<string, Topic>> = {
 
 /** A topic as `modelgate help TOPIC` prints it, with colours. */
 export function formatTopic({ blocks, examples }: Topic, columns: number): string {
-  const parts = blocks.map(({ heading, text, rows }) =>
+  const parts = blocks.map(({ heading, text, rows, lines }) =>
     [
       headingLine(heading, columns),
       ...(text === undefined ? [] : [wrap(`  ${text}`, columns, '  ')]),
       ...(rows === undefined ? [] : [formatRows(rows, columns)]),
+      ...(lines === undefined ? [] : ['', ...lines.map((line) => `  ${line}`)]),
     ].join('\n'),
   )
   return `${[...parts, formatExamples(examples, columns)].join('\n\n')}`

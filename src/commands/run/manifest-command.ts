@@ -13,11 +13,9 @@ export interface ManifestOptions extends CommonOptions {
 }
 
 /** Which manifest a command works on. */
-export const fileOption = () =>
-  new Option(
-    '-f, --file <file>',
-    'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)',
-  )
+export const fileOption = (
+  about = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)',
+) => new Option('-f, --file <file>', about)
 
 /**
  * Makes a command work on a manifest, as one below `run`.

@@ -52,7 +52,8 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
   }
   throw new UsageError(`There is no ${manifestName} here, nor in a folder above.`, {
     code: 'manifest_missing',
-    hint: 'Write one, or name another manifest with -f FILE.',
+    next: ['modelgate', 'run', 'init'],
+    hint: 'Write one with modelgate run init, or name another manifest with -f FILE.',
   })
 }
 

@@ -158,10 +158,24 @@ function matcherOf(pattern: string): (name: string) => boolean {
   return (name) => expression.test(name)
 }
 
+/** Words that other tools have as commands, and the flags of `run` that do the same. */
+const flagsForWords: Readonly<Record<string, string>> = {
+  plan: '--plan',
+  diff: '--plan',
+  check: '--check',
+  status: '--check',
+  frozen: '--frozen',
+  generate: '--generate',
+}
+
 function unknownName(pattern: string, jobs: readonly Job[]): UsageError {
   const shown = JSON.stringify(pattern)
   if (/[*?]/.test(pattern)) {
     return new UsageError(`No job matches ${shown}.`, { code: 'unknown_job' })
+  }
+  const flag = flagsForWords[pattern]
+  if (flag !== undefined) {
+    return new UsageError(`There is no job ${shown}. Did you mean the flag ${flag}?`, { code: 'unknown_job' })
   }
   const [name] = pattern.split('[', 1)
   const job = jobs.find((job) => job.name === name)

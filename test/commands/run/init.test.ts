@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runMain } from '../../support/run-main.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+
+test('run init writes a manifest that runs in the sandbox at once', async () => {
+  const cwd = temporaryFolder()
+  const none = await runMain(['run'], { cwd })
+  expect(none.code).toBe(2)
+  expect(none.err).toContain('Write one with modelgate run init')
+
+  const written = await runMain(['run', 'init'], { cwd })
+  expect([written.code, written.out, written.err]).toEqual([
+    0,
+    'modelgate.yaml\n',
+    'It has three jobs. Try them: modelgate run --sandbox\n',
+  ])
+  const { code, err } = await runMain(['run', '--sandbox', '--plan'], { cwd })
+  expect([code, err]).toEqual([0, '4 instances: 1 new, 3 pending\n4 to create, 0 of 20 used\n'])
+})
+
+test('run init replaces no manifest, unless it is told to', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'canon.yaml': 'mine' })
+  const { code, err } = await runMain(['run', 'init', '-f', 'canon.yaml'], { cwd })
+  expect([code, readFileSync(join(cwd, 'canon.yaml'), 'utf8')]).toEqual([10, 'mine'])
+  expect(err).toContain('canon.yaml" already exists')
+  expect((await runMain(['run', 'init', '-f', 'canon.yaml', '--force'], { cwd })).code).toBe(0)
+})
+
+test.each([
+  ['plan', '--plan'],
+  ['status', '--check'],
+])('run %s names the flag', async (word, flag) => {
+  const cwd = temporaryFolder()
+  await runMain(['run', 'init'], { cwd })
+  const { code, err } = await runMain(['run', word], { cwd })
+  expect(code).toBe(2)
+  expect(err).toContain(`There is no job "${word}". Did you mean the flag ${flag}?`)
+})
