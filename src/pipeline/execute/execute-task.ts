@@ -111,8 +111,8 @@ export function recordResult(task: Task, result: TaskResult, redactor: Redactor)
 
 /** Each kind is loaded by the first task of it. */
 async function runTask(run: TaskRun): Promise<Made> {
-  const { lane } = run.task.instance
-  if (lane === 'text') return (await import('./text-task.ts')).makeText(run)
+  const { command, lane } = run.task.instance
+  if (command === 'generate' || command === 'respond') return (await import('./text-task.ts')).makeText(run)
   if (lane === 'image') return (await import('./image-task.ts')).makeImage(run)
   return (await import('./video-task.ts')).makeVideo(run)
 }

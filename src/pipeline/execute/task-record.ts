@@ -27,7 +27,7 @@ export async function recoverResult(
   const { instance, folder } = task
   const inFolder = { ...context, cwd: folder }
   const found = await readRecord(context, folder)
-  const isOwn = found?.key === task.key && found.result.outputs.length === instance.count
+  const isOwn = found?.key === task.key && found.result.outputs.length >= instance.count
   const record = isOwn ? found : undefined
   const there = await finalNames(task)
   const names = record?.result.outputs.map(({ path }) => path) ?? (there.length > 0 ? there : rescued)
@@ -71,8 +71,8 @@ async function finalNames({
   instance,
   folder,
 }: Pick<Task, 'instance' | 'folder'>): Promise<readonly string[]> {
-  // Nothing else tells whether a text is whole.
-  if (instance.lane === 'text') return []
+  // Nothing else tells whether an answer is whole.
+  if (instance.command === 'generate' || instance.command === 'respond') return []
   const all = await readdir(folder).catch((): string[] => [])
   const numbers = Array.from({ length: instance.count }, (_, at) => at + 1)
   const found = numbers.map((number) => all.filter((name) => new RegExp(`^${number}\\.\\w+$`).test(name)))

@@ -39,6 +39,8 @@ export interface Made {
   readonly provenance: Omit<Provenance, 'origin' | 'took_s'>
   readonly document: OutputDocument
   readonly warnings: readonly string[]
+  /** What an answer says besides the pictures that were wanted of it. */
+  readonly text?: string
 }
 
 /** One task, as the modules for each kind get it. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { GenerationError } from '../../errors.ts'
+import { GenerationError, type ErrorFacts } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
 import { openRescueFile } from '../../files/open-atomic-file.ts'
 import type { TextDecoder } from '../../gateway/stream-text.ts'
@@ -8,13 +8,15 @@ import { contentRequest } from '../../operations/content-request.ts'
 import { generateText, type TextRequest } from '../../operations/generate-text.ts'
 import type { Body } from '../../operations/operation.ts'
 import { responseRequest } from '../../operations/response-request.ts'
-import { textFacts, textName } from './result-facts.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import { mediaFacts, textFacts, textName } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
 
 /**
- * Has a text generated, and saves it with LF at the end of its lines. The schema of the request is not checked here: an
- * answer that does not match it is a result all the same.
- * @throws ModelgateError; also for an answer that was cut short, without text, or that waits for a function to be called
+ * Has a text generated, and saves it with LF at the end of its lines; of an instance whose output is a picture, those of
+ * the answer. The schema of the request is not checked here: an answer that does not match it is a result all the same.
+ * @throws ModelgateError; also for an answer that was cut short, without what was wanted, or that waits for a function to be
+ * called
  */
 export async function makeText(run: TaskRun): Promise<Made> {
   const { task, call } = run
@@ -37,12 +39,14 @@ export async function makeText(run: TaskRun): Promise<Made> {
     const message = 'The answer calls a function, and a run cannot answer it.'
     throw new GenerationError('tool_call', message, { ...facts, hint: 'Leave the functions out of "tools".' })
   }
-  if (text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)
-  // A text compares the same on every system, whatever a checkout makes of the ends of its lines.
-  const content = Buffer.from(text.replaceAll('\r\n', '\n'))
-  await saveText(run, content)
+  const isPicture = instance.lane === 'image'
+  if (isPicture && document.files.length === 0) throw noPicture(text, facts)
+  if (!isPicture && text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)
   return {
-    outputs: [textFacts(instance, content)],
+    outputs: isPicture
+      ? await Promise.all(document.files.map(({ path }) => mediaFacts(call.context, path)))
+      : [await saveText(run, text)],
+    ...(isPicture && text !== '' && { text }),
     provenance: {
       model: decoder?.result().model ?? document.model,
       request_id: document.request_id,
@@ -54,12 +58,20 @@ export async function makeText(run: TaskRun): Promise<Made> {
   }
 }
 
+function noPicture(text: string, facts: ErrorFacts): GenerationError {
+  const said = text.trim().slice(0, 200)
+  const message = `The answer has no picture${said === '' ? '.' : `. It says: ${said}`}`
+  return new GenerationError('no_image', message, facts)
+}
+
 /**
  * Writes the text. It need not survive a power failure here: the store sees to that.
  * @throws FileError with where it has been rescued
  */
-async function saveText({ task: { instance, folder }, call }: TaskRun, content: Uint8Array): Promise<void> {
+async function saveText({ task: { instance, folder }, call }: TaskRun, text: string): Promise<OutputFacts> {
   const name = textName(instance)
+  // A text compares the same on every system, whatever a checkout makes of the ends of its lines.
+  const content = Buffer.from(text.replaceAll('\r\n', '\n'))
   try {
     // At once, which is faster than in another thread.
     writeFileSync(join(folder, name), content, { mode: 0o600 })
@@ -69,6 +81,7 @@ async function saveText({ task: { instance, folder }, call }: TaskRun, content: 
     await file.write(content)
     throw (await file.commit()).rescued ?? reason
   }
+  return textFacts(instance, content)
 }
 
 function textRequest({ command, model }: TaskRun['task']['instance'], body: Body): TextRequest {
