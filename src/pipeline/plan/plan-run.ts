@@ -18,6 +18,8 @@ export interface Plan {
   readonly creates: number
   /** What that is estimated to cost; null without prices. */
   readonly cost: Cost | null
+  /** Instances to be made that get the result of another one, whose request is equal: their ids, and its. */
+  readonly shared: ReadonlyMap<string, string>
   /** Locked ids that no instance of the manifest has or takes over, in the order of the lock. */
   readonly orphans: readonly string[]
 }
@@ -65,23 +67,29 @@ function creationsOf(
   assessments: Iterable<Assessment>,
   { history }: World,
   estimate: EstimateRequest,
-): Pick<Plan, 'creates' | 'cost'> {
-  const keys = new Set<string>()
+): Pick<Plan, 'creates' | 'cost' | 'shared'> {
+  /** Who makes a request first. */
+  const makers = new Map<string, string>()
+  const shared = new Map<string, string>()
   const costs: Cost[] = []
   let creates = 0
   for (const assessment of assessments) {
     const { instance, state, toMake } = assessment
     // What was started before is only waited for.
     const isStarted = (key: string) => Boolean(history.of(key)?.open?.job ?? history.of(key)?.open?.made)
-    const requests = toMake.filter(({ key }) => !keys.has(key) && !isStarted(key))
-    for (const { key } of toMake) keys.add(key)
+    const requests = toMake.filter(({ key }) => !makers.has(key) && !isStarted(key))
+    for (const { key } of toMake) {
+      const maker = makers.get(key)
+      if (maker === undefined) makers.set(key, instance.id)
+      else shared.set(instance.id, maker)
+    }
     const count = state === 'pending' ? requestsLeft(assessment) : requests.length
     if (count === 0) continue
     const each = estimate(instance)
     creates += count * each.creates
     if (each.cost !== null) costs.push(...Array.from({ length: count }, () => each.cost!))
   }
-  return { creates, cost: sumOf(costs) }
+  return { creates, cost: sumOf(costs), shared }
 }
 
 /** The known part of the costs; unknown only if all are. */

@@ -280,6 +280,7 @@ async function beginRun(
     budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
     plan = await planOf(await idsOfShard(project, world, whole, options.shard))
   }
+  if (plan.shared.size > 0) warn(sharedWarning(plan.shared))
   if (isChanging) checkPrices(budget, plan, costs, options, project)
 
   const jobs = [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0)
@@ -333,6 +334,16 @@ async function beginRun(
     warn,
     record,
   }
+}
+
+/** Of rows whose requests came out equal by mistake, each would get the result of another without a word. */
+function sharedWarning(shared: Plan['shared']): string {
+  const [[id, maker] = ['', '']] = shared
+  const who =
+    shared.size === 1
+      ? `${id} shares a request with ${maker} and gets its result.`
+      : `${shared.size} instances share a request with another and get its result, such as ${id} that of ${maker}.`
+  return `${who} \`distinct: true\` in a job makes each of its instances its own.`
 }
 
 /** @param jobs how many requests the run has */

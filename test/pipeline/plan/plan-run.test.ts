@@ -253,9 +253,10 @@ describe('a plan', () => {
     const intent = { idempotency_key: '1', creates: 1, cost: null, variant: 1 }
     world.history.note({ type: 'intent', instance: 'three', key, ...intent })
     world.history.note({ type: 'job', key, id: 'video_1', kind: 'video' })
-    const { creates, states } = await world.plan()
+    const { creates, states, shared } = await world.plan()
     expect(creates).toBe(3)
     expect(states).toMatchObject({ new: 3, fresh: 0 })
+    expect([...shared]).toEqual([['two', 'one']])
   })
 
   test('sums what is known of the costs', async () => {

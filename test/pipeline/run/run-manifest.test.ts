@@ -203,7 +203,7 @@ jobs:
   expect(bench.sandbox.created()).toBe(1)
 })
 
-test('identical requests are sent once', async () => {
+test('equal requests are sent once, and that is told', async () => {
   const bench = await runBench({
     'modelgate.yaml': `version: 1
 jobs:
@@ -211,8 +211,11 @@ jobs:
   b: { respond: { model: m, input: One }, out: two.txt }
 `,
   })
-  const { told, exit } = await bench.run()
+  const { told, exit, document } = await bench.run()
   expect([told, exit]).toEqual([['a: fresh (generated)', 'b: fresh (generated)'], 'ok'])
+  expect(document!.warnings).toEqual([
+    'b shares a request with a and gets its result. `distinct: true` in a job makes each of its instances its own.',
+  ])
   expect(bench.read('one.txt')).toBe(bench.read('two.txt'))
   expect(bench.sandbox.created()).toBe(1)
 })
