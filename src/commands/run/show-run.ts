@@ -50,7 +50,7 @@ async function writeSummary(
   document: RunDocument,
 ): Promise<void> {
   const summary = async () => {
-    const { runSummary } = await import('../../pipeline/report/run-summary.ts')
+    const { runSummary } = await import('../../pipeline/report/markdown-report.ts')
     return gate.text(runSummary(document))
   }
   try {

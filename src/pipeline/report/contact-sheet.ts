@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
-import { join } from 'node:path'
 import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText } from '../../quantities.ts'
 import { markup, nothing, type Markup } from './markup.ts'
 import {
   costText,
+  factLine,
   fileFacts,
   sectionsOf,
   stateLabel,
@@ -15,31 +15,37 @@ import {
   toneOf,
   tookText,
 } from './report-words.ts'
-import { base64Of, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
+import { embedded, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
 import { style } from './sheet-style.ts'
 
-/** The page before it is written: text, and the files whose base64 belongs between. */
-type Piece = Markup | { readonly path: string }
-
-/** How many bytes all thumbnails of one asset have: 100 assets stay under 6 MB with base64 and their texts. */
+/** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
 const maxAssetBytes = 40_000
+
+/** In characters. A longer prompt is shown by its beginning. */
+const maxPromptLength = 20_000
+
+/** In characters. Longer values of fields say nothing in a list. */
+const maxFieldLength = 200
+
+interface Sheet {
+  readonly place: SheetPlace
+  /** The element ids of the tiles, by the ids of the assets. */
+  readonly anchors: ReadonlyMap<string, string>
+  readonly currency: string | null
+}
 
 /**
  * Writes a report as one HTML page without a script that loads nothing from elsewhere: a grid of thumbnails that open,
- * with links to the files, or with the files in it. Piece by piece, so that they need not be in memory together.
+ * with links to the files, or with the files in it. Asset by asset, so that they need not be in memory together.
  */
 export async function* contactSheet(report: AssetReport, place: SheetPlace): AsyncIterable<string> {
   const anchors = new Map(report.assets.map(({ id }, index) => [id, `a${index + 1}`]))
+  const sheet = { place, anchors, currency: report.sums.currency }
   yield pageStart(report).html
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     const count = markup`<span class="quiet">${assets.length}</span>`
     yield markup`<section data-tone="${tone}"><h2>${title} ${count}</h2>\n<div class="grid">\n`.html
-    for (const asset of assets) {
-      for (const piece of await assetTile({ place, anchors, currency: report.sums.currency }, asset)) {
-        if ('html' in piece) yield piece.html
-        else yield* base64Of(piece.path)
-      }
-    }
+    for (const asset of assets) yield (await assetTile(sheet, asset)).html
     yield '</div></section>\n'
   }
   yield '</main>\n</body>\n</html>\n'
@@ -69,66 +75,50 @@ function pageStart(report: AssetReport): Markup {
 <header>
 <h1 dir="auto">${name}${sandbox ? markup` <span class="badge">sandbox</span>` : nothing}</h1>
 <p class="quiet"><span dir="auto">${manifest}</span> · ${timeText(time)}</p>
-<p>${sumFacts(report).join(' · ')}</p>
+<p>${sumFacts(report)}</p>
 <ul class="states">${states}</ul>
 </header>
 <main>
 `
 }
 
-interface Sheet {
-  readonly place: SheetPlace
-  /** The element ids of the tiles, by the ids of the assets. */
-  readonly anchors: ReadonlyMap<string, string>
-  readonly currency: string | null
-}
+/** The thumbnails of an asset, by the digests of their pictures. */
+type Thumbnails = ReadonlyMap<string, string>
 
 /** One asset: its picture and its state; opened, what it was made from and all there is to compare. */
-async function assetTile(sheet: Sheet, asset: ReportAsset): Promise<Piece[]> {
-  const { id, command, files, before, candidates, alt } = asset
-  const pictures = [...files, ...before, ...candidates.flatMap(({ files }) => files)]
+async function assetTile(sheet: Sheet, asset: ReportAsset): Promise<Markup> {
+  const { id, files, before, candidates, state } = asset
+  const thumbnails = await thumbnailsOf(sheet.place, [
+    ...files,
+    ...before,
+    ...candidates.flatMap(({ files }) => files),
+  ])
+  const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
+  const shots: Markup[] = []
+  for (const file of before) shots.push(await figure(sheet, asset, file, then, thumbnails))
+  for (const file of files)
+    shots.push(await figure(sheet, asset, file, before.length === 0 ? '' : now, thumbnails))
+  for (const candidate of candidates) shots.push(await candidateShot(sheet, asset, candidate, thumbnails))
+  const picture = await tilePicture(sheet, asset, files[0] ?? candidates[0]?.files[0], thumbnails)
+  const label = stateLabel(asset)
+  return markup`<details class="asset" id="${sheet.anchors.get(id)}" data-state="${label}">
+<summary>${picture}
+<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[state].meaning}">${label}</span></summary>
+<div class="shots">${shots}</div>
+${notes(sheet, asset)}
+</details>
+`
+}
+
+async function thumbnailsOf(place: SheetPlace, pictures: readonly ReportFile[]): Promise<Thumbnails> {
   // The first is also what the tile shows while it is closed.
   const room = maxAssetBytes / (1 + pictures.filter((file) => shownAs(file) === 'img').length)
   const thumbnails = new Map<string, string>()
   for (const file of pictures) {
-    const small = thumbnails.has(file.sha256) ? undefined : await thumbnail(sheet.place, file, room)
+    const small = thumbnails.has(file.sha256) ? undefined : await thumbnail(place, file, room)
     if (small !== undefined) thumbnails.set(file.sha256, small)
   }
-  const figure = (file: ReportFile, label: string) => fileFigure(sheet, asset, file, label, thumbnails)
-  const [now, then] = asset.state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
-  const shown: Piece[] = []
-  for (const file of before) shown.push(...(await figure(file, then)))
-  for (const file of files) shown.push(...(await figure(file, before.length === 0 ? '' : now)))
-  for (const { number, state, files, model, cost, took_s, reasons, pick } of candidates) {
-    shown.push(markup`<div>`)
-    for (const file of files) shown.push(...(await figure(file, `Candidate ${number}, ${state}`)))
-    const facts = [
-      model,
-      took_s === null ? null : tookText(took_s),
-      cost === null ? null : costText(cost, sheet.currency),
-    ]
-    shown.push(markup`<p class="quiet">${facts.filter((fact) => fact !== null).join(' · ')}</p>
-${list(reasons)}${pick === null ? nothing : commandLine(pick)}</div>`)
-  }
-  const first = files[0] ?? candidates[0]?.files[0]
-  const label = stateLabel(asset)
-  const anchor = sheet.anchors.get(id)!
-  return [
-    markup`<details class="asset" id="${anchor}" data-state="${label}">
-<summary>${await tilePicture(sheet, asset, first, first && thumbnails.get(first.sha256))}
-<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[asset.state].meaning}">${label}</span></summary>
-<div class="shots">`,
-    ...shown,
-    markup`</div>
-<div class="notes">
-${problems(asset)}
-${asset.prompt === null ? nothing : promptBlock(asset, asset.prompt)}
-${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p></div>`}
-<div><h4>Request</h4>${factList([['command', command], ['model', asset.model], ...fieldFacts(sheet, asset)])}</div>
-<div><h4>Result</h4>${resultFacts(sheet, asset)}</div>
-</div></details>
-`,
-  ]
+  return thumbnails
 }
 
 /** What a tile shows while it is closed. */
@@ -136,71 +126,99 @@ async function tilePicture(
   { place }: Sheet,
   { kind, state, alt, id }: ReportAsset,
   file: ReportFile | undefined,
-  small: string | undefined,
+  thumbnails: Thumbnails,
 ): Promise<Markup> {
+  if (file === undefined) {
+    return markup`<span class="tile quiet">${state === 'lost' ? 'The file is gone' : 'Nothing to see yet'}</span>`
+  }
+  const small = thumbnails.get(file.sha256)
   if (small !== undefined) {
     return markup`<img src="${small}" alt="${alt ?? id}" loading="lazy" decoding="async">`
   }
-  const text = file !== undefined && kind === 'text' ? await textStart(place, file) : undefined
-  if (text !== undefined) return markup`<span class="tile text" dir="auto">${text.text.slice(0, 300)}</span>`
-  const words =
-    file !== undefined
-      ? [file.media_type, ...fileFacts(file)].join(' · ')
-      : state === 'lost'
-        ? 'The file is gone'
-        : 'Nothing to see yet'
-  return markup`<span class="tile quiet">${words}</span>`
+  const text = kind === 'text' ? await textStart(place, file) : undefined
+  return text === undefined
+    ? markup`<span class="tile quiet">${factLine([file.media_type, fileFacts(file)])}</span>`
+    : markup`<span class="tile text" dir="auto">${text.text.slice(0, 300)}</span>`
+}
+
+async function candidateShot(
+  sheet: Sheet,
+  asset: ReportAsset,
+  { number, state, files, model, cost, took_s, reasons, pick }: ReportAsset['candidates'][number],
+  thumbnails: Thumbnails,
+): Promise<Markup> {
+  const shots: Markup[] = []
+  for (const file of files) {
+    shots.push(await figure(sheet, asset, file, `Candidate ${number}, ${state}`, thumbnails))
+  }
+  const facts = factLine([
+    model,
+    took_s === null ? null : tookText(took_s),
+    cost === null ? null : costText(cost, sheet.currency),
+  ])
+  return markup`<div>${shots}<p class="quiet">${facts}</p>
+${list(reasons)}${pick === null ? nothing : commandLine(pick)}</div>`
 }
 
 /** A file as far as the page can show it, and the link to it. */
-async function fileFigure(
+async function figure(
   { place }: Sheet,
-  { id, alt, kind }: ReportAsset,
+  asset: ReportAsset,
   file: ReportFile,
   label: string,
-  thumbnails: ReadonlyMap<string, string>,
-): Promise<Piece[]> {
+  thumbnails: Thumbnails,
+): Promise<Markup> {
   const link = linkTo(place, file)
-  const small = thumbnails.get(file.sha256)
-  const facts = fileFacts(file).join(' · ')
-  const path = link === undefined ? markup`${file.path}` : markup`<a href="${link}">${file.path}</a>`
-  const rest = markup`<figcaption>${label === '' ? nothing : markup`<b>${label}</b> `}<span dir="auto">${path}</span> <span class="quiet">${facts}</span></figcaption></figure>`
-  const name = alt ?? (label === '' ? id : `${id}, ${label}`)
+  const path = link === undefined ? file.path : markup`<a href="${link}">${file.path}</a>`
+  const heading = label === '' ? nothing : markup`<b>${label}</b> `
+  const caption = markup`<figcaption>${heading}<span dir="auto">${path}</span> <span class="quiet">${fileFacts(file)}</span></figcaption>`
   const element = shownAs(file)
-  if (element !== undefined && place.embeds && file.stored !== null) {
-    const start =
-      element === 'img'
-        ? markup`<figure><img alt="${name}" loading="lazy" decoding="async" src="data:${file.media_type};base64,`
-        : markup`<figure><video aria-label="${name}" controls muted loop playsinline src="data:${file.media_type};base64,`
-    const end = { html: element === 'img' ? '">' : '"></video>' }
-    return [start, { path: join(place.folder, file.stored) }, end, rest]
+  const name = asset.alt ?? (label === '' ? asset.id : `${asset.id}, ${label}`)
+  const whole = element !== undefined && place.embeds ? await embedded(place, file) : undefined
+  const small = thumbnails.get(file.sha256)
+  if (element === 'img' && (whole ?? small) !== undefined) {
+    const image = markup`<img alt="${name}" loading="lazy" decoding="async" src="${{ html: whole ?? small! }}">`
+    return markup`<figure>${whole === undefined ? markup`<a href="${link}">${image}</a>` : image}${caption}</figure>`
   }
-  if (small !== undefined && link !== undefined) {
-    const image = markup`<img src="${small}" alt="${name}" loading="lazy" decoding="async">`
-    return [markup`<figure><a href="${link}">${image}</a>`, rest]
+  if (element === 'video' && (whole ?? link) !== undefined) {
+    const source = whole === undefined ? markup`preload="none" src="${link}"` : { html: `src="${whole}"` }
+    return markup`<figure><video aria-label="${name}" controls muted loop playsinline ${source}></video>${caption}</figure>`
   }
-  if (element === 'video' && link !== undefined) {
-    const attributes = markup`aria-label="${name}" controls muted loop playsinline preload="none"`
-    return [markup`<figure><video src="${link}" ${attributes}></video>`, rest]
-  }
-  const text = kind === 'text' && element === undefined ? await textStart(place, file) : undefined
+  const text = asset.kind === 'text' && element === undefined ? await textStart(place, file) : undefined
   if (text === undefined) {
-    return [
-      markup`<figure><p class="tile quiet">${link === undefined ? 'The file is gone' : 'Not in this page'}</p>`,
-      rest,
-    ]
+    const why = link === undefined ? 'The file is gone' : 'Not in this page'
+    return markup`<figure><p class="tile quiet">${why}</p>${caption}</figure>`
   }
   const left = text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
-  return [markup`<figure class="wide"><div class="text" dir="auto">${text.text}</div>${left}`, rest]
+  return markup`<figure class="wide"><div class="text" dir="auto">${text.text}</div>${left}${caption}</figure>`
 }
 
-function list(items: readonly string[]): Markup {
-  if (items.length === 0) return nothing
-  return markup`<ul>${items.map((item) => markup`<li dir="auto">${item}</li>`)}</ul>`
-}
-
-function commandLine(words: readonly string[]): Markup {
-  return markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
+/** All that is written of an asset. */
+function notes({ anchors, currency }: Sheet, asset: ReportAsset): Markup {
+  const { alt, command, model, fields, files, output, picked, cost, took_s } = asset
+  const request = fields.map(({ name, text, assets }): Fact => {
+    const short = text.length > maxFieldLength ? `${text.slice(0, maxFieldLength)}…` : text
+    const anchor = assets.length === 1 ? anchors.get(assets[0]!) : undefined
+    return [name, anchor === undefined ? short : markup`<a href="#${anchor}">${short}</a>`]
+  })
+  const result: Fact[] = [
+    ['file', files.length === 0 ? output : null],
+    ['candidate', picked === null ? null : `${picked} was picked`],
+    ['cost', cost === null ? null : `${costText(cost, currency)} estimated`],
+    ['took', took_s === null ? null : tookText(took_s)],
+    ['inside', files.some((file) => file.credentials) ? 'content credentials' : null],
+    ['adopted by', asset.adopted],
+    ['gateway', asset.origin],
+    ['request', asset.request_id],
+    ['remote job', asset.job_id],
+  ]
+  return markup`<div class="notes">
+${problems(asset)}
+${promptBlock(asset)}
+${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p></div>`}
+<div><h4>Request</h4>${factList([['command', command], ['model', model], ...request])}</div>
+<div><h4>Result</h4>${factList(result)}</div>
+</div>`
 }
 
 const billedWords = { no: 'Nothing was billed.', maybe: 'It may have been billed.', yes: 'It was billed.' }
@@ -213,16 +231,13 @@ function problems({ state, reasons, failure, next }: ReportAsset): Markup {
       ? nothing
       : markup`<p class="failure" dir="auto">${failure.message}</p>
 <p class="quiet">${failure.code}, exit code ${failure.exit_code}. ${billedWords[failure.billed]}</p>`
-  const meaning = reasons.length > 0 || failure !== null || state === 'fresh'
-  return markup`<div>${failed}${meaning ? nothing : markup`<p>${stateWords[state].meaning}</p>`}${list(reasons)}${
-    next === null ? nothing : commandLine(next)
-  }</div>`
+  const isTold = reasons.length > 0 || failure !== null || state === 'fresh'
+  const meaning = isTold ? nothing : markup`<p>${stateWords[state].meaning}</p>`
+  return markup`<div>${failed}${meaning}${list(reasons)}${next === null ? nothing : commandLine(next)}</div>`
 }
 
-/** In characters. A longer prompt is shown by its beginning. */
-const maxPromptLength = 20_000
-
-function promptBlock({ prompt_file, kind }: ReportAsset, prompt: string): Markup {
+function promptBlock({ prompt, prompt_file, kind }: ReportAsset): Markup {
+  if (prompt === null) return nothing
   const from = prompt_file === null ? nothing : markup` <span class="quiet">${prompt_file}</span>`
   const left = prompt.length - maxPromptLength
   const rest = left > 0 ? markup`<p class="quiet">${left} more characters</p>` : nothing
@@ -239,28 +254,11 @@ function factList(facts: readonly Fact[]): Markup {
   return markup`<dl>${rows}</dl>`
 }
 
-/** Longer values of fields say nothing in a list. */
-const maxFieldLength = 200
-
-function fieldFacts({ anchors }: Sheet, { fields }: ReportAsset): Fact[] {
-  return fields.map(({ name, text, assets }): Fact => {
-    const short = text.length > maxFieldLength ? `${text.slice(0, maxFieldLength)}…` : text
-    const anchor = assets.length === 1 ? anchors.get(assets[0]!) : undefined
-    return [name, anchor === undefined ? short : markup`<a href="#${anchor}">${short}</a>`]
-  })
+function list(items: readonly string[]): Markup {
+  if (items.length === 0) return nothing
+  return markup`<ul>${items.map((item) => markup`<li dir="auto">${item}</li>`)}</ul>`
 }
 
-function resultFacts({ currency }: Sheet, asset: ReportAsset): Markup {
-  const { files, output, took_s, cost, request_id, job_id, origin, adopted, picked } = asset
-  return factList([
-    ['file', files.length === 0 ? output : null],
-    ['candidate', picked === null ? null : `${picked} was picked`],
-    ['cost', cost === null ? null : `${costText(cost, currency)} estimated`],
-    ['took', took_s === null ? null : tookText(took_s)],
-    ['inside', files.some((file) => file.credentials) ? 'content credentials' : null],
-    ['adopted by', adopted],
-    ['gateway', origin],
-    ['request', request_id],
-    ['remote job', job_id],
-  ])
+function commandLine(words: readonly string[]): Markup {
+  return markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
 }

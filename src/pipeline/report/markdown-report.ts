@@ -1,8 +1,11 @@
 import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
+import { runStates, type RunDocument, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { visible } from './markup.ts'
 import {
   costText,
+  counted,
+  factLine,
   fileFacts,
   sectionsOf,
   stateLabel,
@@ -19,42 +22,37 @@ import {
  */
 export function markdownReport(report: AssetReport): string {
   const { name, manifest, time, sandbox, sums } = report
-  const page = createMarkdownPage()
+  const page = new MarkdownPage()
   page.paragraph('<!-- modelgate run report -->')
   page.paragraph(`# ${literal(name)}`)
   page.paragraph(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`)
-  // The currency is the only word from outside.
-  page.paragraph(
-    sumFacts(report)
-      .map((fact) => (/^[\w .]+$/.test(fact) ? fact : literal(fact)))
-      .join(' · '),
-  )
-  const candidates = report.assets.flatMap((asset) => candidateRows(asset, sums.currency))
+  page.paragraph(sumFacts(report, literal))
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     page.paragraph(`## ${title} (${assets.length})`)
-    if (tone === 'decision')
-      page.table(['asset', 'candidate', 'file', 'size', 'cost', 'to pick it'], candidates)
-    else if (tone === 'done')
+    if (tone === 'decision') {
       page.table(
-        doneHead,
+        ['asset', 'candidate', 'file', 'size', 'cost', 'to pick it'],
+        assets.flatMap((asset) => candidateRows(asset, sums.currency)),
+      )
+    } else if (tone === 'done') {
+      page.table(
+        ['asset', 'file', 'size', 'model', 'took', 'cost', 'before'],
         assets.map((asset) => doneRow(asset, sums.currency)),
       )
-    else
+    } else {
       page.table(
         ['asset', 'state', 'why', 'to go on'],
         assets.map((asset) => openRow(asset, tone)),
       )
+    }
   }
-  return page.end()
+  return page.toString()
 }
 
-const doneHead = ['asset', 'file', 'size', 'model', 'took', 'cost', 'before']
-
-function doneRow(asset: ReportAsset, currency: string | null): string[] {
-  const { id, files, model, took_s, cost, before } = asset
+function doneRow({ id, files, model, took_s, cost, before }: ReportAsset, currency: string | null): string[] {
   return [
     literal(id),
-    files.map((file) => literal(file.path)).join(' '),
+    pathsOf(files),
     sizesOf(files),
     literal(model ?? ''),
     took_s === null ? '' : tookText(took_s),
@@ -63,34 +61,116 @@ function doneRow(asset: ReportAsset, currency: string | null): string[] {
   ]
 }
 
-function openRow(asset: ReportAsset, tone: Tone): string[] {
+const marks = { failed: '❌', work: '🔷' }
+
+function openRow(asset: ReportAsset, tone: Exclude<Tone, 'decision' | 'done'>): string[] {
   const { id, state, reasons, failure, next } = asset
   const why = [...(failure === null ? [] : [failure.message]), ...reasons]
   return [
     literal(id),
     `${marks[tone]} ${stateLabel(asset)}`,
     why.length === 0 ? stateWords[state].meaning : why.map(literal).join('<br>'),
-    next === null ? '' : literal(nextCommand(next).toString()),
+    next === null ? '' : commandText(next),
   ]
 }
 
-function candidateRows(asset: ReportAsset, currency: string | null): string[][] {
-  if (asset.state !== 'awaiting' || asset.failure !== null) return []
-  return asset.candidates.map(({ number, files, cost, pick, reasons }) => [
-    literal(asset.id),
+function candidateRows({ id, candidates }: ReportAsset, currency: string | null): string[][] {
+  return candidates.map(({ number, files, cost, pick, reasons }) => [
+    literal(id),
     String(number),
     files.map((file) => literal(file.stored ?? file.path)).join(' '),
     sizesOf(files),
     cost === null ? '' : literal(costText(cost, currency)),
-    pick === null ? reasons.map(literal).join('<br>') : literal(nextCommand(pick).toString()),
+    pick === null ? reasons.map(literal).join('<br>') : commandText(pick),
   ])
 }
 
-function sizesOf(files: readonly ReportFile[]): string {
-  return files.map((file) => fileFacts(file).join(' · ')).join(', ')
+/**
+ * What a run did, for the summary of a job: failures first, then what is left to do, then what was made; at most 1 MiB. No
+ * text from outside becomes markup.
+ */
+export function runSummary(document: RunDocument): string {
+  const { manifest, instances, left, creates, mode, shard, sandbox, warnings } = document
+  const cost = document.cost ?? document.estimate
+  const states = runStates.filter((state) => document.states[state] > 0)
+  const page = new MarkdownPage()
+  page.paragraph(`# modelgate run ${literal(manifest)}`)
+  page.paragraph(
+    factLine([
+      counted(instances.length, 'asset'),
+      ...states.map((state) => `${document.states[state]} ${stateWords[state].label}`),
+      `${creates.made} created${creates.limit === null ? '' : ` of at most ${creates.limit}`}`,
+      cost?.amount == null ? null : literal(`${costText(cost.amount, cost.currency)} estimated`),
+      mode === 'run' ? null : `mode: ${mode}`,
+      shard === null ? null : `part ${literal(shard)}`,
+      sandbox ? 'from the sandbox' : null,
+    ]),
+  )
+  const failed = instances.filter(({ error }) => error !== null)
+  if (failed.length > 0) page.paragraph(`## Failed (${failed.length})`)
+  page.table(
+    ['asset', 'exit code', 'why', 'billed'],
+    failed.map(({ instance, error }) => [
+      literal(instance),
+      String(error!.exit_code),
+      literal(error!.message),
+      error!.billed,
+    ]),
+  )
+  if (left.length > 0) page.paragraph('## Left to do')
+  page.table(
+    ['assets', 'state', 'what it means', 'to go on'],
+    left.map(({ state, instances, message, commands }) => [
+      namesText(instances),
+      state === 'failed' ? 'failed' : stateWords[state].label,
+      literal(message),
+      commands.map(commandText).join('<br>'),
+    ]),
+  )
+  const done = instances.filter(({ action, error }) => error === null && doneActions.has(action))
+  if (done.length > 0) page.paragraph(`## Done (${done.length})`)
+  page.table(
+    ['asset', 'action', 'files', 'size', 'took', 'cost'],
+    done.map(({ instance, action, files, took_s, cost }) => [
+      literal(instance),
+      action!,
+      pathsOf(files),
+      sizesOf(files),
+      took_s === null ? '' : tookText(took_s),
+      cost?.amount == null ? '' : literal(costText(cost.amount, cost.currency)),
+    ]),
+  )
+  page.table(
+    ['warnings'],
+    warnings.map((warning) => [literal(warning)]),
+  )
+  return page.toString()
 }
 
-const marks: Readonly<Record<Tone, string>> = { failed: '❌', decision: '🔶', work: '🔷', done: '✅' }
+const doneActions: ReadonlySet<RunInstance['action']> = new Set([
+  'generated',
+  'restored',
+  'moved',
+  'accepted',
+])
+
+function pathsOf(files: readonly { readonly path: string }[]): string {
+  return files.map(({ path }) => literal(path)).join(' ')
+}
+
+function sizesOf(files: readonly Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>[]): string {
+  return files.map(fileFacts).join(', ')
+}
+
+function commandText(words: readonly string[]): string {
+  return literal(nextCommand(words).toString())
+}
+
+/** As many names as fit into a line. */
+function namesText(names: readonly string[]): string {
+  const shown = names.slice(0, 20).map(literal).join(' ')
+  return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown
+}
 
 /** GitHub refuses a job summary of more. */
 const maxBytes = 1_048_576
@@ -99,40 +179,36 @@ const maxBytes = 1_048_576
 const reservedBytes = 1024
 
 /** A Markdown page that is built line by line, and ends before it is too long. */
-export interface MarkdownPage {
+class MarkdownPage {
+  readonly #lines: string[] = []
+  #room = maxBytes - reservedBytes
+
   /** @param text Markdown, in which everything from outside has gone through `literal` */
-  paragraph(text: string): void
-  /** Rows as long as there is room; then how many more there are. */
-  table(head: readonly string[], rows: readonly (readonly string[])[]): void
-  end(): string
-}
-
-export function createMarkdownPage(): MarkdownPage {
-  const lines: string[] = []
-  let room = maxBytes - reservedBytes
-
-  function add(line: string): boolean {
-    const bytes = Buffer.byteLength(line) + 1
-    if (bytes > room) return false
-    room -= bytes
-    lines.push(line)
-    return true
+  paragraph(text: string): void {
+    if (this.#add(text)) this.#add('')
   }
 
-  return {
-    paragraph(text) {
-      if (add(text)) add('')
-    },
-    table(head, rows) {
-      if (rows.length === 0) return
-      if (!add(rowOf(head)) || !add(rowOf(head.map(() => '---')))) return
-      let shown = 0
-      while (shown < rows.length && add(rowOf(rows[shown]!))) shown++
-      if (shown < rows.length) lines.push('', `… and ${rows.length - shown} more: the page is full.`)
-      // Without the empty line the next paragraph would be a row.
-      lines.push('')
-    },
-    end: () => lines.join('\n'),
+  /** Rows as long as there is room; then how many more there are. Without rows there is no table. */
+  table(head: readonly string[], rows: readonly (readonly string[])[]): void {
+    if (rows.length === 0) return
+    if (!this.#add(rowOf(head)) || !this.#add(rowOf(head.map(() => '---')))) return
+    let shown = 0
+    while (shown < rows.length && this.#add(rowOf(rows[shown]!))) shown++
+    if (shown < rows.length) this.#lines.push('', `… and ${rows.length - shown} more: the page is full.`)
+    // Without the empty line the next paragraph would be a row.
+    this.#lines.push('')
+  }
+
+  toString(): string {
+    return this.#lines.join('\n')
+  }
+
+  #add(line: string): boolean {
+    const bytes = Buffer.byteLength(line) + 1
+    if (bytes > this.#room) return false
+    this.#room -= bytes
+    this.#lines.push(line)
+    return true
   }
 }
 
@@ -140,7 +216,7 @@ function rowOf(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** A longer text is cut in a table. */
+/** In characters. A longer text is cut. */
 const maxLiteral = 300
 
 /**
@@ -148,7 +224,7 @@ const maxLiteral = 300
  * GitHub looks for no names and numbers; what has a meaning in Markdown is a character reference. Addresses are found
  * even in what such references mean, but not across an element.
  */
-export function literal(text: string): string {
+function literal(text: string): string {
   const line = visible(text).replaceAll(/\s+/g, ' ').trim()
   const short = line.length > maxLiteral ? `${line.slice(0, maxLiteral).toWellFormed()}…` : line
   if (short === '') return ''

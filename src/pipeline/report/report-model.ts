@@ -9,35 +9,25 @@ import { countStates } from '../../events/run-document.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { factsOf } from '../execute/result-facts.ts'
 import type { History } from '../journal/history.ts'
-import type { OutputFacts, Provenance } from '../lock/lock-block.ts'
-import {
-  referencesOf,
-  type FieldValue,
-  type InputFile,
-  type Instance,
-  type Manifest,
-} from '../manifest/manifest.ts'
-import type { Assessment, State } from '../plan/world.ts'
-import type { Project } from '../project.ts'
-import type { Results } from '../store/results.ts'
-import { toneOf, type Tone } from './report-words.ts'
+import { provenanceOf, unknownProvenance, type OutputFacts, type Provenance } from '../lock/lock-block.ts'
+import { referencesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
+import type { Plan } from '../plan/plan-run.ts'
+import { findResult } from '../plan/result-files.ts'
+import type { Assessment, World } from '../plan/world.ts'
+import { remedyFor } from '../run/describe.ts'
+import type { ManifestCall } from '../run/project.ts'
+import { sectionsOf } from './report-words.ts'
 
-/** All that is known of a manifest's assets. */
-export interface ReportSources {
-  readonly manifest: Manifest
-  /** In the order of the manifest. */
-  readonly assessments: readonly Assessment[]
-  /** How many results are to be created. */
-  readonly creates: number
-  readonly past: Pick<History, 'results' | 'failures' | 'costs'>
-  readonly results: Pick<Results, 'get'>
-  readonly find: FindBytes
+/** What a report is made of. */
+export interface ReportSources extends Pick<ManifestCall, 'next'> {
+  readonly context: Pick<Context, 'cwd' | 'clock' | 'signal'>
+  readonly world: World
+  readonly history: Pick<History, 'results' | 'failures' | 'costs'>
+  readonly plan: Pick<Plan, 'assessments' | 'creates'>
+  /** The ids of the instances to show. */
+  readonly shown: ReadonlySet<string>
   /** Of the user's prices. */
   readonly currency: string | null
-  /** Milliseconds since 1970. */
-  readonly now: number
-  /** The words of a command for the same manifest: `next('pick', 'hero', '2')`. */
-  next(...words: string[]): readonly string[]
 }
 
 /**
@@ -45,26 +35,24 @@ export interface ReportSources {
  * brought up to date; otherwise in the order of the manifest. Reads nothing but files that are not as locked.
  * @throws ModelgateError if such a file cannot be read
  */
-export async function buildReport(
-  context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
-  sources: ReportSources,
-): Promise<AssetReport> {
-  const { manifest, assessments, past, results, find, next } = sources
-  const { project } = manifest
-  const files = createReportFiles(context, project, find)
-  const earlier = earlierOutputs(past)
+export async function buildReport(sources: ReportSources): Promise<AssetReport> {
+  const { world, plan, shown } = sources
+  const { project, jobs } = world.manifest
+  const earlier = earlierOutputs(sources.history)
   const assets: ReportAsset[] = []
-  for (const assessment of assessments) {
-    assets.push(await describeAsset({ past, earlier, results, files, next }, assessment))
+  // In the order of the manifest, not in that of their references.
+  for (const id of jobs.flatMap(({ instances }) => instances)) {
+    if (!shown.has(id)) continue
+    assets.push(await describeAsset(sources, plan.assessments.get(id)!, earlier.get(id) ?? []))
   }
   return {
     version: outputVersion,
     name: basename(project.folder),
     manifest: basename(project.manifestPath),
-    time: new Date(sources.now).toISOString(),
+    time: new Date(world.now).toISOString(),
     sandbox: project.isSandbox,
     sums: sumsOf(assets, sources),
-    assets: assets.toSorted((one, other) => ranks[toneOf(one)] - ranks[toneOf(other)]),
+    assets: sectionsOf(assets).flatMap((section) => section.assets),
   }
 }
 
@@ -72,7 +60,7 @@ export async function buildReport(
  * Keys of results that were outputs at some time, by their instances, the newest first; none of an instance that has had
  * candidates.
  */
-function earlierOutputs({ results }: ReportSources['past']): ReadonlyMap<string, readonly string[]> {
+function earlierOutputs({ results }: ReportSources['history']): ReadonlyMap<string, readonly string[]> {
   const kept = [...results.values()].filter(({ rejected }) => rejected === null)
   const withCandidates = new Set(kept.filter(({ variant }) => variant > 1).map(({ instance }) => instance))
   const outputs = kept.filter(({ instance }) => !withCandidates.has(instance))
@@ -80,45 +68,41 @@ function earlierOutputs({ results }: ReportSources['past']): ReadonlyMap<string,
   return new Map([...byInstance].map(([id, found]) => [id, found.map(({ key }) => key)]))
 }
 
-const ranks: Readonly<Record<Tone, number>> = { failed: 0, decision: 1, work: 2, done: 3 }
-
-function sumsOf(assets: readonly ReportAsset[], { creates, currency }: ReportSources): AssetReport['sums'] {
+function sumsOf(
+  assets: readonly ReportAsset[],
+  { plan: { creates }, currency }: ReportSources,
+): AssetReport['sums'] {
   // The picked candidate stands for the output, too: each request counts once.
   const results = assets.flatMap((asset) => [
     ...(asset.picked !== null && asset.candidates.some(({ state }) => state === 'picked') ? [] : [asset]),
     ...asset.candidates,
   ])
   const costs = results.flatMap(({ cost }) => cost ?? [])
-  const cost = costs.reduce((sum, cost) => sum + amountOf(cost), 0n)
   return {
     assets: assets.length,
     states: countStates(assets),
     creates,
     bytes: assets.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0),
     took_s: results.reduce((sum, { took_s }) => sum + (took_s ?? 0), 0),
-    cost: costs.length === 0 ? null : amountNumber(cost),
+    cost: costs.length === 0 ? null : amountNumber(costs.reduce((sum, cost) => sum + amountOf(cost), 0n)),
     currency,
   }
 }
 
-export interface AssetSources {
-  readonly past: Pick<History, 'results' | 'failures' | 'costs'>
-  /** Keys of results that were outputs at some time, the newest first, by their instances. */
-  readonly earlier: ReadonlyMap<string, readonly string[]>
-  readonly results: Pick<Results, 'get'>
-  readonly files: ReportFiles
-  /** The words of a call of `modelgate run` for this manifest. */
-  next(...words: string[]): readonly string[]
-}
-
-/** Describes one asset, and finds the bytes of its files. */
-async function describeAsset(sources: AssetSources, assessment: Assessment): Promise<ReportAsset> {
-  const { past } = sources
+/** @param earlier keys of results that were its output at some time, the newest first */
+async function describeAsset(
+  sources: ReportSources,
+  assessment: Assessment,
+  earlier: readonly string[],
+): Promise<ReportAsset> {
+  const { history, next } = sources
   const { instance, block, restore, state, key, keys } = assessment
   const result = block ?? restore?.result ?? null
-  const [now, before] = await filesOf(sources, assessment)
-  const failure = keys.flatMap((key) => past.failures.get(key) ?? [])[0]
-  const prompt = promptField(instance)
+  const files = await filesNow(sources, assessment)
+  const failure = state === 'fresh' ? undefined : keys.flatMap((key) => history.failures.get(key) ?? [])[0]
+  const { name: promptName } = creatingCommands[instance.command].prompt
+  const prompt = instance.fields[promptName]
+  const remedy = remedyFor(state, instance.id)
   return {
     id: instance.id,
     job: instance.job,
@@ -126,19 +110,19 @@ async function describeAsset(sources: AssetSources, assessment: Assessment): Pro
     kind: instance.lane,
     state,
     reasons: assessment.reasons,
-    next: nextWords(sources, instance.id, state),
-    prompt: prompt?.text ?? null,
-    prompt_file: prompt?.path ?? null,
-    fields: describedFields(instance, prompt?.name),
+    next: remedy === undefined ? null : next(...remedy),
+    prompt: prompt === undefined ? null : valueText(prompt),
+    prompt_file: prompt?.kind === 'text' ? prompt.path : null,
+    fields: describeFields(instance, promptName),
     alt: instance.alt,
     output: instance.output,
-    files: now,
-    before,
+    files,
+    before: await filesBefore(sources, assessment, files, earlier),
     candidates: await candidatesOf(sources, assessment),
     picked: block?.picked ?? restore?.picked ?? null,
     adopted: block?.adopted ?? null,
     failure:
-      failure === undefined || state === 'fresh'
+      failure === undefined
         ? null
         : {
             code: failure.code,
@@ -146,111 +130,101 @@ async function describeAsset(sources: AssetSources, assessment: Assessment): Pro
             message: failure.message,
             billed: failure.billed,
           },
-    ...provenanceOf(result, block?.key ?? key, past),
+    ...describeProvenance(result, block?.key ?? key, history),
     model: result?.model ?? instance.model,
   }
 }
 
-/** The output as it is, and what was there before. */
-async function filesOf(sources: AssetSources, assessment: Assessment): Promise<[ReportFile[], ReportFile[]]> {
-  const { files, earlier, results } = sources
-  const { instance, block, restore, state } = assessment
-  if (state === 'in_the_way') return [await files.found([instance.output]), []]
-  const outputs = block?.outputs ?? restore?.result.outputs ?? []
-  const key = block?.key ?? assessment.key ?? ''
+/** The output as it is: in its place, else where its bytes are kept. */
+async function filesNow(sources: ReportSources, assessment: Assessment): Promise<ReportFile[]> {
+  const { world } = sources
+  const { instance, block, state, key, moves } = assessment
+  const outputs = outputsOf(assessment)
+  if (state === 'in_the_way') return await inspectFiles(sources, [instance.output])
+  if (state === 'changed')
+    return await inspectFiles(
+      sources,
+      outputs.map(({ path }) => path),
+    )
+  const files: ReportFile[] = []
+  for (const facts of outputs) {
+    const from = moves.find(({ to }) => to === facts.path)?.from ?? facts.path
+    const place = join(world.manifest.project.outputFolder, from)
+    const kept = async () => (await findResult(block?.key ?? key ?? '', { outputs: [facts] }, world))?.[0]
+    files.push(reportFile(world, facts, (await isFile(place)) ? place : await kept()))
+  }
+  return files
+}
+
+/** What there is to compare with: of a file that was changed by hand what is locked, else the output before this one. */
+async function filesBefore(
+  { world }: ReportSources,
+  assessment: Assessment,
+  files: readonly ReportFile[],
+  earlier: readonly string[],
+): Promise<ReportFile[]> {
+  const { block, state, key } = assessment
+  const outputs = outputsOf(assessment)
   if (state === 'changed') {
-    const found = await files.found(outputs.map((output) => output.path))
-    return [found, (await files.stored(key, outputs)) ?? []]
+    const paths = await findResult(block?.key ?? key ?? '', { outputs }, world)
+    return paths === undefined ? [] : outputs.map((facts, at) => reportFile(world, facts, paths[at]))
   }
-  const moves = new Map(assessment.moves.map(({ from, to }) => [to, from]))
-  const now = await files.locked(key, outputs, moves)
-  if (now.length === 0) return [now, []]
-  const digests = new Set(outputs.map((output) => output.sha256))
-  for (const key of earlier.get(instance.id) ?? []) {
-    const found = await results.get(key)
-    if (found === undefined || found.result.outputs.some((output) => digests.has(output.sha256))) continue
-    return [now, files.at(found.result.outputs, found.files)]
+  if (state === 'in_the_way' || files.length === 0) return []
+  const digests = new Set(outputs.map(({ sha256 }) => sha256))
+  for (const key of earlier) {
+    const found = await world.results.get(key)
+    if (found === undefined || found.result.outputs.some(({ sha256 }) => digests.has(sha256))) continue
+    return found.result.outputs.map((facts, at) => reportFile(world, facts, found.files[at]))
   }
-  return [now, []]
+  return []
+}
+
+function outputsOf({ block, restore }: Assessment): readonly OutputFacts[] {
+  return block?.outputs ?? restore?.result.outputs ?? []
 }
 
 /** What there is to choose from, and what was rejected: also the only result of an instance without variants. */
-async function candidatesOf(sources: AssetSources, assessment: Assessment): Promise<ReportCandidate[]> {
-  const { past, results, files, next } = sources
-  const { instance, block, state, keys } = assessment
+async function candidatesOf(
+  { world, history, next }: ReportSources,
+  { instance, block, state, keys }: Assessment,
+): Promise<ReportCandidate[]> {
   if (instance.variants === 1 && state !== 'rejected') return []
   const described: ReportCandidate[] = []
   for (const [index, key] of keys.entries()) {
-    const found = await results.get(key)
+    const found = await world.results.get(key)
     if (found === undefined) continue
     const number = index + 1
-    const reasons = past.results.get(key)?.rejected ?? []
+    const reasons = history.results.get(key)?.rejected ?? []
     const isPicked = block?.key === key && state !== 'awaiting'
     const isAwaiting = reasons.length === 0 && !isPicked
     described.push({
       number,
       state: isPicked ? 'picked' : isAwaiting ? 'awaiting' : 'rejected',
       reasons,
-      files: files.at(found.result.outputs, found.files),
+      files: found.result.outputs.map((facts, at) => reportFile(world, facts, found.files[at])),
       pick: isAwaiting && instance.pick === null ? next('pick', instance.id, String(number)) : null,
-      ...provenanceOf(found.result, key, past),
+      ...describeProvenance(found.result, key, history),
     })
   }
   return described
 }
 
-function provenanceOf(result: Provenance | null, key: string | null, past: AssetSources['past']) {
-  return {
-    model: result?.model ?? null,
-    origin: result?.origin ?? null,
-    request_id: result?.request_id ?? null,
-    job_id: result?.job_id ?? null,
-    took_s: result?.took_s ?? null,
-    cost: result === null || key === null ? null : (past.costs.get(key) ?? null),
-  }
+function describeProvenance(
+  result: Provenance | null,
+  key: string | null,
+  { costs }: ReportSources['history'],
+) {
+  const { usage: _, ...provenance } = provenanceOf(result ?? unknownProvenance)
+  return { ...provenance, cost: result === null || key === null ? null : (costs.get(key) ?? null) }
 }
 
-/** The command that leads on from a state; null where nothing is to be done, or a person has to choose first. */
-function nextWords({ next }: AssetSources, id: string, state: State): readonly string[] | null {
-  switch (state) {
-    case 'fresh':
-    case 'awaiting':
-    case 'blocked':
-      return null
-    case 'changed':
-    case 'in_the_way':
-    case 'adopted':
-      return next('adopt', id)
-    case 'lost':
-    case 'unknown':
-    case 'rejected':
-      return next('--regenerate', id)
-    case 'restorable':
-    case 'unfetched':
-    case 'stale':
-    case 'new':
-    case 'pending':
-      return next(id)
-  }
-}
-
-/** The field that says what is wanted. */
-function promptField({
-  command,
-  fields,
-}: Instance): { name: string; text: string; path: string | null } | undefined {
-  const { name } = creatingCommands[command].prompt
-  const value = fields[name]
-  if (value === undefined) return undefined
-  return value.kind === 'text'
-    ? { name, text: value.text, path: value.path }
-    : { name, text: valueText(value), path: null }
-}
-
-function describedFields({ fields }: Instance, promptName: string | undefined): ReportAsset['fields'] {
+function describeFields({ fields }: Instance, promptName: string): ReportAsset['fields'] {
   return Object.entries(fields)
     .filter(([name]) => name !== promptName && name !== 'model')
-    .map(([name, value]) => ({ name, text: valueText(value), assets: assetsOf(value) }))
+    .map(([name, value]) => {
+      const assets = referencesOf(value).map(({ instance }) => instance)
+      return { name, text: valueText(value), assets }
+    })
 }
 
 function valueText(value: FieldValue): string {
@@ -260,90 +234,35 @@ function valueText(value: FieldValue): string {
     case 'text of':
       return value.reference.text
     case 'files':
-      return value.files.map(fileText).join(', ')
+      return value.files
+        .map(({ source, role }) => {
+          const text = 'path' in source ? source.path : source.reference.text
+          return role === null ? text : `${role}=${text}`
+        })
+        .join(', ')
     case 'value':
       return typeof value.value === 'string' ? value.value : JSON.stringify(value.value)
   }
 }
 
-function fileText({ source, role }: InputFile): string {
-  const text = 'path' in source ? source.path : source.reference.text
-  return role === null ? text : `${role}=${text}`
+/** @param stored where the bytes lie, absolute; undefined if they are gone */
+function reportFile(world: World, facts: OutputFacts, stored: string | undefined): ReportFile {
+  const { folder } = world.manifest.project
+  return { ...facts, stored: stored === undefined ? null : relative(folder, stored).replaceAll(sep, '/') }
 }
 
-/** The other assets of the manifest that a field refers to. */
-function assetsOf(value: FieldValue): string[] {
-  return referencesOf(value).map(({ instance }) => instance)
-}
-
-/** Finds the bytes of files that a report shows. */
-export interface ReportFiles {
-  /** Where the locked outputs of a key lie: in their place, else where their bytes are kept. */
-  locked(
-    key: string,
-    outputs: readonly OutputFacts[],
-    moves: ReadonlyMap<string, string>,
-  ): Promise<ReportFile[]>
-  /** Where the bytes are kept, all or nothing. */
-  stored(key: string, outputs: readonly OutputFacts[]): Promise<ReportFile[] | undefined>
-  /** What lies at these paths, whatever it is. */
-  found(paths: readonly string[]): Promise<ReportFile[]>
-  /** @param paths absolute, in the order of the outputs; null for what is gone */
-  at(outputs: readonly OutputFacts[], paths: readonly (string | null)[]): ReportFile[]
-}
-
-/** Finds the bytes of outputs of a key; undefined unless all are there. */
-export type FindBytes = (
-  key: string,
-  outputs: readonly OutputFacts[],
-) => Promise<readonly string[] | undefined>
-
-function createReportFiles(
-  context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
-  project: Project,
-  find: FindBytes,
-): ReportFiles {
-  const inProject = (path: string) => relative(project.folder, path).replaceAll(sep, '/')
-  const inPlace = (path: string) => join(project.outputFolder, path)
-
-  async function whereLocked(key: string, output: OutputFacts, path: string): Promise<string | null> {
-    if (await isFile(inPlace(path))) return inPlace(path)
-    return (await find(key, [output]))?.[0] ?? null
+/** The files that are at these paths, whatever they are. */
+async function inspectFiles(
+  { context, world }: ReportSources,
+  paths: readonly string[],
+): Promise<ReportFile[]> {
+  const files: ReportFile[] = []
+  for (const path of paths) {
+    const place = join(world.manifest.project.outputFolder, path)
+    if (!(await isFile(place))) continue
+    files.push(reportFile(world, factsOf(await inspectAnyFile(context, place), path), place))
   }
-
-  function described(output: OutputFacts, stored: string | null): ReportFile {
-    const { path, bytes, sha256, media_type, width, height, seconds, credentials } = output
-    const place = stored === null ? null : inProject(stored)
-    return { path, stored: place, bytes, sha256, media_type, width, height, seconds, credentials }
-  }
-
-  return {
-    async locked(key, outputs, moves) {
-      const files: ReportFile[] = []
-      for (const output of outputs) {
-        const path = moves.get(output.path) ?? output.path
-        files.push(described(output, await whereLocked(key, output, path)))
-      }
-      return files
-    },
-
-    async stored(key, outputs) {
-      const paths = await find(key, outputs)
-      return paths && outputs.map((output, at) => described(output, paths[at]!))
-    },
-
-    async found(paths) {
-      const files: ReportFile[] = []
-      for (const path of paths) {
-        const place = inPlace(path)
-        if (!(await isFile(place))) continue
-        files.push(described(factsOf(await inspectAnyFile(context, place), path), place))
-      }
-      return files
-    },
-
-    at: (outputs, paths) => outputs.map((output, index) => described(output, paths[index] ?? null)),
-  }
+  return files
 }
 
 async function isFile(path: string): Promise<boolean> {

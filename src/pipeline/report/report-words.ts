@@ -3,14 +3,16 @@ import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-re
 import { byteText, roundedDuration } from '../../quantities.ts'
 import type { State } from '../plan/world.ts'
 
-/** What a file is, in short: `1536 × 1024`, `8 s`, `182 kB`. */
-export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>): string[] {
+/** What a file is, in short: `1536 × 1024 · 8 s · 182 kB`. */
+export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>): string {
   const { width, height, seconds, bytes } = file
-  return [
-    ...(width === null || height === null ? [] : [`${width} × ${height}`]),
-    ...(seconds === null ? [] : [tookText(seconds)]),
-    byteText(bytes),
-  ]
+  const size = width === null || height === null ? null : `${width} × ${height}`
+  return factLine([size, seconds === null ? null : tookText(seconds), byteText(bytes)])
+}
+
+/** Facts with dots between them; null for one that is not known. */
+export function factLine(facts: readonly (string | null)[]): string {
+  return facts.filter((fact) => fact !== null).join(' · ')
 }
 
 /** `EUR 0.12`; the number alone without a currency. */
@@ -28,16 +30,16 @@ export function timeText(time: string): string {
   return `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** What all assets come to, in short. */
-export function sumFacts({ sums }: AssetReport): string[] {
+/** What all assets come to, in short. @param costOf writes an estimate, in which the currency is the user's own word */
+export function sumFacts({ sums }: AssetReport, costOf = (text: string) => text): string {
   const { assets, bytes, cost, currency, took_s, creates } = sums
-  return [
+  return factLine([
     counted(assets, 'asset'),
-    ...(bytes === 0 ? [] : [byteText(bytes)]),
-    ...(took_s === 0 ? [] : [`${roundedDuration(took_s)} of generation`]),
-    ...(cost === null ? [] : [`${costText(cost, currency)} estimated`]),
-    ...(creates === 0 ? [] : [`${creates} to be created`]),
-  ]
+    bytes === 0 ? null : byteText(bytes),
+    took_s === 0 ? null : `${roundedDuration(took_s)} of generation`,
+    cost === null ? null : costOf(`${costText(cost, currency)} estimated`),
+    creates === 0 ? null : `${creates} to be created`,
+  ])
 }
 
 /** `1 asset`, `12 assets`. */
@@ -45,34 +47,38 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** A failure outranks the state: `failed`. */
-export function stateLabel(asset: ReportAsset): string {
-  return asset.failure === null ? stateWords[asset.state].label : 'failed'
-}
-
-/** The parts of a report, in their order; only those that have assets. */
-export function sectionsOf(
-  assets: readonly ReportAsset[],
-): { readonly title: string; readonly tone: Tone; readonly assets: readonly ReportAsset[] }[] {
-  const byTone = Map.groupBy(assets, toneOf)
-  return titles.flatMap(([tone, title]) => {
-    const found = byTone.get(tone)
-    return found === undefined ? [] : [{ title, tone, assets: found }]
-  })
-}
-
-const titles: readonly (readonly [Tone, string])[] = [
-  ['failed', 'Needs attention'],
-  ['decision', 'Awaits a decision'],
-  ['work', 'To be brought up to date'],
-  ['done', 'Up to date'],
-]
-
 /**
  * What a state asks of the reader: `failed` to look at what went wrong, `decision` to choose, `work` nothing but a run,
  * `done` nothing.
  */
 export type Tone = 'failed' | 'decision' | 'work' | 'done'
+
+/** The parts of a report, in their order. */
+const sections: readonly { readonly tone: Tone; readonly title: string }[] = [
+  { tone: 'failed', title: 'Needs attention' },
+  { tone: 'decision', title: 'Awaits a decision' },
+  { tone: 'work', title: 'To be brought up to date' },
+  { tone: 'done', title: 'Up to date' },
+]
+
+/** The parts of a report that have assets. */
+export function sectionsOf(assets: readonly ReportAsset[]) {
+  const byTone = Map.groupBy(assets, toneOf)
+  return sections.flatMap(({ tone, title }) => {
+    const found = byTone.get(tone)
+    return found === undefined ? [] : [{ tone, title, assets: found }]
+  })
+}
+
+/** An asset whose last request failed is one to look at, whatever its state. */
+export function toneOf({ state, failure }: Pick<ReportAsset, 'state' | 'failure'>): Tone {
+  return failure === null ? stateWords[state].tone : 'failed'
+}
+
+/** A failure outranks the state: `failed`. */
+export function stateLabel({ state, failure }: ReportAsset): string {
+  return failure === null ? stateWords[state].label : 'failed'
+}
 
 interface StateWords {
   readonly label: string
@@ -81,19 +87,14 @@ interface StateWords {
   readonly meaning: string
 }
 
-/** In the order in which a report shows them. */
 export const stateWords: Readonly<Record<State, StateWords>> = {
-  unknown: { label: 'unknown', tone: 'failed', meaning: 'A request was sent, and its outcome was lost.' },
-  rejected: { label: 'rejected', tone: 'failed', meaning: 'The result failed its assert.' },
-  lost: { label: 'lost', tone: 'failed', meaning: 'The locked file is gone, and no copy is in the store.' },
-  changed: {
-    label: 'changed by hand',
-    tone: 'failed',
-    meaning: 'The file differs from the lock.',
-  },
+  unknown: { tone: 'failed', label: 'unknown', meaning: 'A request was sent, and its outcome was lost.' },
+  rejected: { tone: 'failed', label: 'rejected', meaning: 'The result failed its assert.' },
+  lost: { tone: 'failed', label: 'lost', meaning: 'The locked file is gone, and no copy is in the store.' },
+  changed: { tone: 'failed', label: 'changed by hand', meaning: 'The file differs from the lock.' },
   in_the_way: {
-    label: 'in the way',
     tone: 'failed',
+    label: 'in the way',
     meaning: 'A file that is not in the lock is where the output belongs.',
   },
   adopted: {
@@ -102,20 +103,15 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
     meaning: 'A person adopted the file, and the request has changed since.',
   },
   unfetched: {
-    label: 'not fetched',
     tone: 'work',
+    label: 'not fetched',
     meaning: 'It is made and billed; a run fetches it, free, until its address expires.',
   },
-  awaiting: { label: 'awaiting', tone: 'decision', meaning: 'There are candidates, and none is picked.' },
-  stale: { label: 'stale', tone: 'work', meaning: 'The request has changed since the output was made.' },
-  new: { label: 'new', tone: 'work', meaning: 'There is no output yet.' },
-  restorable: { label: 'restorable', tone: 'work', meaning: 'The file is gone; a copy is in the store.' },
-  blocked: { label: 'blocked', tone: 'work', meaning: 'It waits for another asset.' },
-  pending: { label: 'pending', tone: 'work', meaning: 'Another asset is made first.' },
-  fresh: { label: 'fresh', tone: 'done', meaning: 'The file matches the lock.' },
-}
-
-/** An asset whose last request failed is one to look at, whatever its state. */
-export function toneOf(asset: { readonly state: State; readonly failure: object | null }): Tone {
-  return asset.failure === null ? stateWords[asset.state].tone : 'failed'
+  awaiting: { tone: 'decision', label: 'awaiting', meaning: 'There are candidates, and none is picked.' },
+  stale: { tone: 'work', label: 'stale', meaning: 'The request has changed since the output was made.' },
+  new: { tone: 'work', label: 'new', meaning: 'There is no output yet.' },
+  restorable: { tone: 'work', label: 'restorable', meaning: 'The file is gone; a copy is in the store.' },
+  blocked: { tone: 'work', label: 'blocked', meaning: 'It waits for another asset.' },
+  pending: { tone: 'work', label: 'pending', meaning: 'Another asset is made first.' },
+  fresh: { tone: 'done', label: 'fresh', meaning: 'The file matches the lock.' },
 }

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { ReportFile } from '../../events/asset-report.ts'
 import { decodeImage, encodeWebp, scalePicture } from '../../files/codecs.ts'
@@ -11,7 +10,7 @@ export interface SheetPlace {
   /** The folder of the sheet: links to files are relative to it. */
   readonly sheetFolder: string
   /** Whole pictures and videos are put into the sheet, instead of links to them. */
-  readonly embeds?: boolean
+  readonly embeds: boolean
 }
 
 /** What browsers show, by the element that shows it. */
@@ -52,13 +51,13 @@ const steps = [
 /** A larger picture is linked only: it would take seconds and hundreds of megabytes to decode. */
 const maxPixels = 25_000_000
 
-/** A picture of any type that fits as it is, such as an icon. */
+/** In bytes. A picture of any type that is put into the sheet as it is, such as an icon. */
 const maxUnchanged = 4_000
 
 /**
  * A small version of a picture as a data URL.
  * @param maxBytes of the file in it; base64 adds a third
- * @returns undefined for what is gone, cannot be decoded, or cannot be made so small
+ * @returns undefined for what is gone, cannot be decoded, or cannot be made so small: it is linked
  */
 export async function thumbnail(
   { folder }: SheetPlace,
@@ -68,9 +67,8 @@ export async function thumbnail(
   const { stored, media_type, width, height } = file
   if (stored === null || shownAs(file) !== 'img' || (width ?? 0) * (height ?? 0) > maxPixels) return undefined
   try {
-    const path = join(folder, stored)
-    if ((await sizeOfFile(path)) === undefined) return undefined
-    const bytes = await readFile(path)
+    const bytes = await readRegular(join(folder, stored))
+    if (bytes === undefined) return undefined
     if (bytes.length <= Math.min(maxUnchanged, maxBytes)) return dataUrl(media_type, bytes)
     const pixels = await decodeImage(bytes, media_type)
     for (const [side, quality] of steps) {
@@ -80,37 +78,62 @@ export async function thumbnail(
       if (small.length <= maxBytes) return dataUrl('image/webp', small)
     }
   } catch {
-    // A picture that cannot be decoded is linked, as one of an unknown type is.
+    // As one of a type that is not known.
   }
   return undefined
+}
+
+/** The whole file as a data URL; undefined for what cannot be read, or is larger than a text can be (about 380 MB). */
+export async function embedded({ folder }: SheetPlace, file: ReportFile): Promise<string | undefined> {
+  if (file.stored === null) return undefined
+  try {
+    const bytes = await readRegular(join(folder, file.stored))
+    return bytes && dataUrl(file.media_type, bytes)
+  } catch {
+    return undefined
+  }
 }
 
 function dataUrl(mediaType: string, bytes: Uint8Array): string {
   return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`
 }
 
-/** Longer texts are shown by their beginning. */
-const maxTextBytes = 20_000
+/** Undefined for what is no file: opening a pipe would wait for its writer. */
+async function readRegular(path: string): Promise<Buffer | undefined> {
+  return (await stat(path)).isFile() ? await readFile(path) : undefined
+}
+
+/** The first bytes of a file, and how many it has; undefined for what is no file, or cannot be read. */
+export async function startOf(
+  path: string,
+  maxBytes: number,
+): Promise<{ readonly bytes: Buffer; readonly size: number } | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  const file = found?.isFile() ? await open(path).catch(() => undefined) : undefined
+  if (file === undefined) return undefined
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0)
+    return { bytes: buffer.subarray(0, bytesRead), size: found!.size }
+  } catch {
+    return undefined
+  } finally {
+    await file.close()
+  }
+}
+
+/** In bytes. Longer texts are shown by their beginning. */
+const maxText = 20_000
 
 /** The beginning of a text, JSON indented, and how many bytes are left; undefined if the file cannot be read. */
 export async function textStart(
   { folder }: SheetPlace,
   { stored, media_type }: ReportFile,
 ): Promise<{ text: string; bytesLeft: number } | undefined> {
-  if (stored === null) return undefined
-  const path = join(folder, stored)
-  const size = await sizeOfFile(path)
-  if (size === undefined) return undefined
-  const pieces: Buffer[] = []
-  try {
-    for await (const piece of createReadStream(path, { end: maxTextBytes - 1 })) pieces.push(piece as Buffer)
-  } catch {
-    return undefined
-  }
-  const bytes = Buffer.concat(pieces)
+  const start = stored === null ? undefined : await startOf(join(folder, stored), maxText)
+  if (start === undefined) return undefined
   // A character that is cut at the end stays in the decoder.
-  const text = new TextDecoder().decode(bytes, { stream: true })
-  const bytesLeft = Math.max(0, size - bytes.length)
+  const text = new TextDecoder().decode(start.bytes, { stream: true })
+  const bytesLeft = Math.max(0, start.size - start.bytes.length)
   return { text: media_type.includes('json') && bytesLeft === 0 ? indented(text) : text, bytesLeft }
 }
 
@@ -119,32 +142,5 @@ function indented(json: string): string {
     return JSON.stringify(JSON.parse(json), null, 2)
   } catch {
     return json
-  }
-}
-
-/** Undefined for what is no file: opening a pipe would wait for its writer. */
-async function sizeOfFile(path: string): Promise<number | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  return found?.isFile() ? found.size : undefined
-}
-
-/** Base64 has no padding inside: pieces of a multiple of three bytes can be encoded one by one. */
-const pieceBytes = 3 * 256 * 1024
-
-/** The base64 of a file, piece by piece; what can no longer be read is missing at the end. */
-export async function* base64Of(path: string): AsyncIterable<string> {
-  try {
-    let rest: Buffer = Buffer.alloc(0)
-    for await (const piece of createReadStream(path, {
-      highWaterMark: pieceBytes,
-    }) as AsyncIterable<Buffer>) {
-      const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
-      const whole = bytes.length - (bytes.length % 3)
-      yield bytes.toString('base64', 0, whole)
-      rest = bytes.subarray(whole)
-    }
-    yield rest.toString('base64')
-  } catch {
-    // The page shows that the picture is broken, and all else.
   }
 }

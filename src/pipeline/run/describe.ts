@@ -249,6 +249,11 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   blocked: { message: 'It is not generated until what blocks it is resolved.', commands: () => [] },
 }
 
+/** The words behind `run` of the command that leads on from a state; undefined where a run alone leads nowhere. */
+export function remedyFor(state: RunState, id: string): readonly string[] | undefined {
+  return state === 'awaiting' ? undefined : remedies[state]?.commands([id])[0]
+}
+
 /** The order in which they are told. */
 const order = Object.keys(remedies) as readonly Group[]
 

@@ -1,40 +1,28 @@
-import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { encodePng } from '../../../src/files/codecs.ts'
 import { contactSheet } from '../../../src/pipeline/report/contact-sheet.ts'
-import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { anyText } from '../../support/any-text.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { testContext } from '../../support/test-context.ts'
-import { sampleProject, type SampleAsset } from './sample-project.ts'
 import { runs } from '../../support/sample.ts'
+import { asset, candidate, failure, reportFolder, reportOf } from './sample-report.ts'
 
-const textFile = (bytes: string) => ({ bytes, mediaType: 'text/plain' })
+type Place = Parameters<typeof contactSheet>[1]
 
-async function sheetOf(report: AssetReport, folder: string, embeds = false): Promise<string> {
+async function sheetOf(report: AssetReport, place: Place): Promise<string> {
   let html = ''
-  const place = { folder, sheetFolder: join(folder, 'report'), embeds }
   for await (const piece of contactSheet(report, place)) html += piece
   return html
 }
 
-async function sheet(assets: readonly SampleAsset[], embeds = false): Promise<string> {
-  const folder = temporaryFolder()
-  const report = await buildReport(testContext({ cwd: folder }), sampleProject(folder, assets))
-  return sheetOf(report, folder, embeds)
-}
-
 /** A picture that no encoder makes small. */
-async function noise(side: number, seed = 1) {
+async function noise(side: number, seed = 1): Promise<Uint8Array> {
   let state = seed
   const data = Uint8ClampedArray.from({ length: side * side * 4 }, (_, index) => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
     return index % 4 === 3 ? 255 : state >>> 24
   })
-  const bytes = await encodePng({ data, width: side, height: side })
-  return { bytes, mediaType: 'image/png', size: [side, side] as const }
+  return await encodePng({ data, width: side, height: side })
 }
 
 /** Every tag with the names of its attributes. Everything else has to be text without a bracket. */
@@ -49,39 +37,29 @@ function tagsOf(html: string): string[] {
   )
 }
 
-/** A report in which every text from outside is this one. */
-async function reportOf(text: string, fileText: string) {
-  const folder = temporaryFolder()
-  const sources = sampleProject(folder, [
-    { id: 'story', state: 'fresh', instance: { lane: 'text', output: 'a.txt' }, locked: textFile(fileText) },
-    {
-      id: 'hero',
+/** The sheet of a report in which every text from outside is this one. */
+async function sheetWith(text: string, fileText: string): Promise<string> {
+  const { write, place } = reportFolder()
+  const texts = { id: text, job: text, command: text, output: text, model: text, origin: text }
+  const more = { prompt: text, prompt_file: text, alt: text, request_id: text, job_id: text, adopted: text }
+  const named = (path: string, bytes: string) => ({ ...write(path, bytes), path: text })
+  const story = { ...named('a.txt', fileText), stored: 'a.txt' }
+  const report = reportOf(
+    asset('story', { ...texts, ...more, kind: 'text', files: [story] }),
+    asset('hero', {
+      ...texts,
+      ...more,
       state: 'changed',
-      prompt: 'p',
-      reasons: ['r'],
-      fields: { size: { kind: 'value', value: 'v' } },
-      locked: textFile('a'),
-      found: textFile('b'),
-      failure: { code: 'c', message: 'm', exit_code: 9 },
-      candidates: [{ ...textFile('b'), rejected: ['r'] }, textFile('c')],
-      instance: { variants: 2, alt: 'a' },
-      result: { job_id: 'j' },
-    },
-  ])
-  const { assets, ...report } = await buildReport(testContext({ cwd: folder }), sources)
-  const names = 'id job command prompt prompt_file alt output model origin request_id job_id adopted'
-  const hostile = assets.map((asset) => ({
-    ...asset,
-    ...Object.fromEntries(names.split(' ').map((name) => [name, text])),
-    reasons: [text],
-    next: ['modelgate', text],
-    fields: asset.fields.map((field) => ({ ...field, name: text, text })),
-    files: asset.files.map((file) => ({ ...file, path: text })),
-    before: asset.before.map((file) => ({ ...file, path: text, media_type: text })),
-    candidates: asset.candidates.map((candidate) => ({ ...candidate, reasons: [text], model: text })),
-    failure: asset.failure && { ...asset.failure, message: text, code: text },
-  }))
-  return { folder, report: { ...report, name: text, manifest: text, assets: hostile } as AssetReport }
+      reasons: [text],
+      next: ['modelgate', text],
+      fields: [{ name: text, text, assets: [] }],
+      files: [named('b', 'b')],
+      before: [{ ...named('c', 'c'), media_type: text }],
+      candidates: [{ ...candidate(1, named('d', 'd'), [text]), model: text }, candidate(2, named('e', 'e'))],
+      failure: { ...failure, message: text, code: text },
+    }),
+  )
+  return await sheetOf({ ...report, name: text, manifest: text }, place)
 }
 
 const attacks = [
@@ -97,8 +75,7 @@ const attacks = [
 
 describe('no text gets out of its place', () => {
   test('whatever it is', async () => {
-    const ordinary = await reportOf('x', 'x')
-    const expected = tagsOf(await sheetOf(ordinary.report, ordinary.folder))
+    const expected = tagsOf(await sheetWith('x', 'x'))
     const hostile = fc.oneof(
       fc.constantFrom(...attacks),
       anyText({ minLength: 1, maxLength: 40 }),
@@ -109,123 +86,106 @@ describe('no text gets out of its place', () => {
     )
     await fc.assert(
       fc.asyncProperty(hostile, async (text) => {
-        const { folder, report } = await reportOf(text, `.${text}`)
-        expect(tagsOf(await sheetOf(report, folder))).toEqual(expected)
+        expect(tagsOf(await sheetWith(text, `.${text}`))).toEqual(expected)
       }),
       { ...runs(60), examples: attacks.map((attack) => [attack]) },
     )
   })
 
   test('characters that act without being seen are seen', async () => {
-    const html = await sheet([
-      { id: 'hero', state: 'new', prompt: 'a\u202eb\u2066c\u0007d\u0000e\ud800f\u009bg' },
-    ])
+    const prompt = 'a\u202eb\u2066c\u0007d\u0000e\ud800f\u009bg'
+    const html = await sheetOf(reportOf(asset('hero', { prompt })), reportFolder().place)
     expect(html).toContain('a\\u{202e}b\\u{2066}c␇d␀e�f\\u{9b}g')
   })
 
-  test('the links to files cannot be anything else', async () => {
-    const links = async (output: string) => {
-      const instance = { lane: 'text', output } as const
-      const html = await sheet([{ id: 'a', state: 'fresh', locked: textFile('a'), instance }])
-      return [...html.matchAll(/href="([^"#]+)"/g)].map(([, address]) => address)
-    }
-    expect(await links('javascript:alert(1)')).toEqual(['./../javascript%3Aalert(1)'])
-    expect(await links('a b/#?".txt')).toEqual(['./../a%20b/%23%3F%22.txt'])
+  test.each([
+    ['javascript:alert(1)', './../javascript%3Aalert(1)'],
+    ['a b/#?".txt', './../a%20b/%23%3F%22.txt'],
+  ])('the link to a file %s cannot be anything else', async (path, address) => {
+    const { write, place } = reportFolder()
+    const html = await sheetOf(reportOf(asset('a', { kind: 'text', files: [write(path, 'a')] })), place)
+    expect([...html.matchAll(/href="([^"#]+)"/g)].map(([, found]) => found)).toEqual([address])
   })
-})
 
-test('there is no script, and nothing is loaded but linked videos', async () => {
-  const html = await sheet([{ id: 'hero', state: 'new' }])
-  const policy = /content="(default-src[^"]+)"/.exec(html)![1]!.replaceAll('&#39;', "'")
-  expect(policy).toMatch(
-    /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'$/,
-  )
-  expect(html).not.toMatch(/<script|\s(?:style|on[a-z]+)="/)
+  test('there is no script, and nothing is loaded but linked videos', async () => {
+    const html = await sheetOf(reportOf(asset('hero')), reportFolder().place)
+    const policy = /content="(default-src[^"]+)"/.exec(html)![1]!.replaceAll('&#39;', "'")
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'$/,
+    )
+    expect(html).not.toMatch(/<script|\s(?:style|on[a-z]+)="/)
+  })
 })
 
 describe('pictures', () => {
   test('are small, and link to their files', async () => {
-    const [now, before] = [await noise(600), await noise(300, 2)]
-    const html = await sheet([
-      { id: 'hero', state: 'fresh', locked: now, before, instance: { alt: 'A harbour' } },
-    ])
+    const { write, place } = reportFolder()
+    const files = [write('assets/hero.webp', await noise(600), 'image/png')]
+    const before = [write('old.png', await noise(300, 2), 'image/png')]
+    const html = await sheetOf(reportOf(asset('hero', { files, before, alt: 'A harbour' })), place)
     const sizes = [...html.matchAll(/src="data:image\/webp;base64,([^"]+)"/g)].map(
       ([, data]) => Buffer.from(data!, 'base64').length,
     )
     expect(sizes).toHaveLength(3)
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(40_000)
-    expect(html).toMatch(/<a href="\.\/\.\.\/assets\/hero\.webp"><img src="data:image\/webp;base64,/)
+    expect(html).toMatch(
+      /<a href="\.\/\.\.\/assets\/hero\.webp"><img alt="A harbour"[^>]* src="data:image\/webp;base64,/,
+    )
     expect(html.indexOf('<b>Before</b>')).toBeLessThan(html.indexOf('<b>After</b>'))
-    expect(html).toContain('alt="A harbour"')
   })
 
   test('of a hundred assets stay under 6 MB, as noisy as they may be', async () => {
-    const locked = await noise(500)
-    const one = await sheet([{ id: 'photos[1]', state: 'fresh', locked, prompt: 'A harbour' }])
+    const { write, place } = reportFolder()
+    const files = [write('assets/hero.webp', await noise(500), 'image/png')]
+    const one = await sheetOf(reportOf(asset('photos[1]', { files, prompt: 'A harbour' })), place)
     expect(one.length * 100).toBeLessThan(6_000_000)
   })
 
-  test('are in the page byte for byte with --embed, in pieces', async () => {
-    const folder = temporaryFolder()
-    // Longer than a piece, and no multiple of three.
+  test('are in the page byte for byte with --embed', async () => {
+    const { write, place } = reportFolder()
     const bytes = Buffer.alloc(1_000_001, 7)
-    const sources = sampleProject(folder, [
-      { id: 'hero', state: 'fresh', locked: { bytes, mediaType: 'image/png' } },
-      { id: 'film', state: 'fresh', locked: { bytes: 'mp4', mediaType: 'video/mp4' } },
-    ])
-    const report = await buildReport(testContext({ cwd: folder }), sources)
-    const pieces: string[] = []
-    for await (const piece of contactSheet(report, { folder, sheetFolder: folder, embeds: true }))
-      pieces.push(piece)
-    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(1_048_576)
-    const html = pieces.join('')
+    const report = reportOf(
+      asset('hero', { files: [write('hero.png', bytes, 'image/png')] }),
+      asset('film', { files: [write('film.mp4', 'mp4', 'video/mp4')] }),
+    )
+    const html = await sheetOf(report, { ...place, embeds: true })
     const [, data] = /src="data:image\/png;base64,([^"]*)"/.exec(html)!
     expect(Buffer.from(data!, 'base64').equals(bytes)).toBe(true)
     expect(html).toContain('src="data:video/mp4;base64,bXA0"></video>')
   })
 
   test('that cannot be decoded are linked, videos play from their files', async () => {
-    const html = await sheet([
-      { id: 'hero', state: 'fresh', locked: { bytes: 'x'.repeat(5000), mediaType: 'image/png' } },
-      { id: 'film', state: 'fresh', locked: { bytes: 'mp4', mediaType: 'video/mp4' } },
-      { id: 'icon', state: 'lost' },
-    ])
-    expect(html).toContain(
-      'Not in this page</p><figcaption><span dir="auto"><a href="./../assets/hero.webp">',
+    const { write, place } = reportFolder()
+    const lost = { ...write('icon.png', 'x', 'image/png'), stored: null }
+    const report = reportOf(
+      asset('hero', { files: [write('hero.webp', 'x'.repeat(5000), 'image/png')] }),
+      asset('film', { files: [write('film.webp', 'mp4', 'video/mp4')] }),
+      asset('icon', { state: 'lost', files: [lost] }),
     )
-    expect(html).toContain('<video src="./../assets/film.webp"')
-    expect(html).toContain('The file is gone')
+    const html = await sheetOf(report, place)
+    expect(html).toContain('Not in this page</p><figcaption><span dir="auto"><a href="./../hero.webp">')
+    expect(html).toMatch(/<video [^>]*src="\.\/\.\.\/film\.webp"/)
+    expect(html).toContain('The file is gone</p><figcaption><span dir="auto">icon.png</span>')
   })
 })
 
 test('texts are set readably, and a long one by its beginning', async () => {
-  const instance = (output: string) => ({ lane: 'text', output }) as const
-  const html = await sheet([
-    {
-      id: 'data',
-      state: 'fresh',
-      instance: instance('a.json'),
-      locked: { bytes: '{"name":"a","count":2}', mediaType: 'application/json' },
-    },
-    { id: 'long', state: 'fresh', instance: instance('b.md'), locked: textFile('é'.repeat(10_001)) },
-  ])
+  const { write, place } = reportFolder()
+  const json = write('a.json', '{"name":"a","count":2}', 'application/json')
+  const report = reportOf(
+    asset('data', { kind: 'text', files: [json] }),
+    asset('long', { kind: 'text', files: [write('b.md', 'é'.repeat(10_001))] }),
+    asset('hero', { state: 'new', prompt: 'a'.repeat(20_003) }),
+  )
+  const html = await sheetOf(report, place)
   expect(html).toContain('{\n  &#34;name&#34;: &#34;a&#34;,\n  &#34;count&#34;: 2\n}</div>')
   expect(html).toContain(`${'é'.repeat(10_000)}</div><p class="quiet">2 B more</p>`)
-})
-
-test('a prompt without end is shown by its beginning', async () => {
-  const html = await sheet([{ id: 'hero', state: 'new', prompt: 'a'.repeat(20_003) }])
   expect(html).toContain(`>${'a'.repeat(20_000)}</p><p class="quiet">3 more characters</p>`)
 })
 
 test('a candidate has its command, quoted for a shell', async () => {
-  const html = await sheet([
-    {
-      id: 'photos[a]',
-      state: 'awaiting',
-      instance: { variants: 2 },
-      candidates: [textFile('a'), textFile('b')],
-    },
-  ])
+  const { write, place } = reportFolder()
+  const candidates = [candidate(1, write('1.txt', 'a')), candidate(2, write('2.txt', 'b'))]
+  const html = await sheetOf(reportOf(asset('photos[a]', { state: 'awaiting', candidates })), place)
   expect(html).toContain('<code dir="ltr">modelgate run pick &#39;photos[a]&#39; 2</code>')
 })

@@ -5,37 +5,25 @@ import { gfm } from 'micromark-extension-gfm'
 import { describe, expect, test } from 'vitest'
 import type { RunDocument } from '../../../src/events/run-document.ts'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
-import { markdownReport } from '../../../src/pipeline/report/markdown-report.ts'
-import { buildReport } from '../../../src/pipeline/report/report-model.ts'
-import { runSummary } from '../../../src/pipeline/report/run-summary.ts'
+import { markdownReport, runSummary } from '../../../src/pipeline/report/markdown-report.ts'
 import { anyText } from '../../support/any-text.ts'
 import { failedInstance, sampleInstance, stateCounts } from '../../support/run-samples.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { testContext } from '../../support/test-context.ts'
-import { sampleProject, type SampleAsset } from './sample-project.ts'
 import { runs } from '../../support/sample.ts'
+import { asset, candidate, failure, file, reportOf } from './sample-report.ts'
 
-const textFile = (bytes: string) => ({ bytes, mediaType: 'text/plain' })
-
-async function report(assets: readonly SampleAsset[]): Promise<AssetReport> {
-  const folder = temporaryFolder()
-  return { ...(await buildReport(testContext({ cwd: folder }), sampleProject(folder, assets))), name: 'shop' }
-}
-
-const assets: readonly SampleAsset[] = [
-  { id: 'done', state: 'fresh', locked: textFile('a'), cost: 0.02 },
-  {
-    id: 'hero',
+const text = file('a.txt', 'a')
+const report = reportOf(
+  asset('no', { state: 'new', failure, next: ['modelgate', 'run', 'no'] }),
+  asset('gone', { state: 'lost', reasons: ['The file is gone.'] }),
+  asset('photos[a]', {
     state: 'awaiting',
-    instance: { variants: 2 },
-    candidates: [textFile('a'), { ...textFile('b'), rejected: ['It is too small.'] }],
-  },
-  { id: 'gone', state: 'lost', reasons: ['The file is gone.'] },
-  { id: 'no', state: 'new', failure: { code: 'content_refused', message: 'No | <b>.', exit_code: 9 } },
-]
+    candidates: [candidate(1, text), candidate(2, text, ['It is too small.'])],
+  }),
+  asset('done', { files: [text], cost: 0.02 }),
+)
 
-test('what failed is first, and what awaits a decision has its command', async () => {
-  const lines = markdownReport(await report(assets)).split('\n')
+test('what failed is first, and what awaits a decision has its command', () => {
+  const lines = markdownReport(report).split('\n')
   expect(lines.filter((line) => line.startsWith('#'))).toEqual([
     '# <code>shop</code>',
     '## Needs attention (2)',
@@ -46,11 +34,9 @@ test('what failed is first, and what awaits a decision has its command', async (
     '| <code>no</code> | ❌ failed | <code>No &#124; &#60;b&#62;<wbr>&#46;</code> | <code>modelgate run no</code> |',
   )
   expect(lines).toContainEqual(
-    expect.stringMatching(/<code>hero<\/code> \| 1 \|.*<code>modelgate run pick hero 1<\/code> \|$/),
+    expect.stringMatching(/ \| 1 \|.*<code>modelgate run pick 'photos&#91;a&#93;' 1<\/code> \|$/),
   )
-  expect(lines).toContainEqual(
-    expect.stringMatching(/<code>hero<\/code> \| 2 \|.*<code>It is too small<wbr>&#46;<\/code> \|$/),
-  )
+  expect(lines).toContainEqual(expect.stringMatching(/ \| 2 \|.*<code>It is too small<wbr>&#46;<\/code> \|$/))
   expect(lines).toContainEqual(expect.stringMatching(/\| <code>EUR 0<wbr>&#46;02<\/code> \|/))
 })
 
@@ -118,10 +104,9 @@ describe('no text becomes markup, a link or a mention', () => {
       .map((text) => `!${text}`),
   )
 
-  test('in a report', async () => {
-    const ordinary = await report(assets)
+  test('in a report', () => {
     const filled = (text: string) =>
-      JSON.parse(JSON.stringify(ordinary), (name, value: unknown) =>
+      JSON.parse(JSON.stringify(report), (name, value: unknown) =>
         typeof value === 'string' &&
         ['id', 'name', 'manifest', 'path', 'stored', 'model', 'message'].includes(name)
           ? text
@@ -139,9 +124,9 @@ describe('no text becomes markup, a link or a mention', () => {
     )
   })
 
-  test('not even of the currency', async () => {
-    const { sums, ...rest } = await report(assets)
-    const markdown = markdownReport({ ...rest, sums: { ...sums, currency: '@team' } })
+  test('not even of the currency', () => {
+    const sums = { ...report.sums, cost: 0.02, currency: '@team' }
+    const markdown = markdownReport({ ...report, sums })
     expect(markdown.replaceAll(/<code>(?:[^<]|<wbr>)*<\/code>/g, '')).not.toContain('@')
   })
 
@@ -156,11 +141,9 @@ describe('no text becomes markup, a link or a mention', () => {
   })
 })
 
-test('a page of many assets ends before 1 MiB, and says how many it leaves out', async () => {
-  const { assets: found, ...rest } = await report(assets)
-  const failed = found.find(({ id }) => id === 'no')!
-  const many = Array.from({ length: 5000 }, (_, index) => ({ ...failed, id: `${'é'.repeat(250)}${index}` }))
-  const markdown = markdownReport({ ...rest, assets: many })
+test('a page of many assets ends before 1 MiB, and says how many it leaves out', () => {
+  const many = Array.from({ length: 5000 }, (_, index) => asset(`${'é'.repeat(250)}${index}`, { failure }))
+  const markdown = markdownReport(reportOf(...many))
   expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(1_048_576)
   expect(Buffer.byteLength(markdown)).toBeGreaterThan(1_000_000)
   const [, left] = /… and (\d+) more: the page is full\./.exec(markdown)!

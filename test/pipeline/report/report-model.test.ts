@@ -2,128 +2,191 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { outputSchemas } from '../../../src/events/documents.ts'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { testImages } from '../../support/test-images.ts'
-import { sampleProject, type SampleAsset } from './sample-project.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { createSampleWorld, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
 
-const png = async (width: number) => ({
-  bytes: (await testImages(width, 8)).png,
-  mediaType: 'image/png',
-  size: [width, 8] as const,
-})
-const textFile = (bytes: string) => ({ bytes, mediaType: 'text/plain' })
-
-async function report(assets: readonly SampleAsset[]) {
-  const folder = temporaryFolder()
-  return buildReport(testContext({ cwd: folder }), sampleProject(folder, assets))
+async function report(world: SampleWorld) {
+  const all = world.world()
+  return await buildReport({
+    context: testContext({ cwd: world.folder }),
+    world: all,
+    history: world.history,
+    plan: await world.plan(),
+    shown: new Set(all.manifest.instances.keys()),
+    currency: 'EUR',
+    next: (...words) => ['modelgate', 'run', ...words],
+  })
 }
 
+const failed = (world: SampleWorld, key: string) =>
+  world.history.note({
+    type: 'failure',
+    key,
+    instance: 'refused',
+    code: 'content_refused',
+    message: 'No.',
+    exit_code: 9,
+    billed: 'no',
+  })
+
 test('what failed comes first, then what awaits a decision, then what a run would do', async () => {
-  const { assets, sums } = await report([
-    { id: 'done', state: 'fresh', locked: textFile('a') },
-    { id: 'choose', state: 'awaiting', instance: { variants: 2 } },
-    { id: 'made', state: 'new' },
-    { id: 'refused', state: 'new', failure: { code: 'content_refused', message: 'No.', exit_code: 9 } },
-    { id: 'gone', state: 'lost', locked: textFile('b') },
+  const world = createSampleWorld()
+  for (const id of ['done', 'choose', 'made', 'refused', 'gone']) {
+    world.define(id, { variants: id === 'choose' ? 2 : 1 })
+  }
+  await world.make('done', 'a')
+  await world.make('gone', 'b')
+  world.remove('assets/gone.png')
+  await world.offer('choose', 'c', 1)
+  await world.offer('choose', 'd', 2)
+  failed(world, await world.keyOf('refused'))
+  const { assets, sums } = await report(world)
+  expect(assets.map(({ id, next }) => [id, next?.slice(2).join(' ')])).toEqual([
+    ['refused', 'refused'],
+    ['gone', '--regenerate gone'],
+    ['choose', undefined],
+    ['made', 'made'],
+    ['done', undefined],
   ])
-  expect(assets.map(({ id }) => id)).toEqual(['refused', 'gone', 'choose', 'made', 'done'])
-  expect(sums.states).toMatchObject({ fresh: 1, awaiting: 1, new: 2, lost: 1, stale: 0 })
-  expect(sums.assets).toBe(5)
+  expect(assets[0]?.failure).toEqual({
+    code: 'content_refused',
+    message: 'No.',
+    exit_code: 9,
+    billed: 'no',
+  })
+  expect(sums).toMatchObject({
+    assets: 5,
+    creates: 2,
+    states: { fresh: 1, awaiting: 1, new: 2, lost: 1, stale: 0 },
+  })
+  expect(assets[1]?.files).toMatchObject([{ path: 'assets/gone.png', stored: null }])
 })
 
 test('a file changed by hand is shown as it is, beside what is locked', async () => {
-  const { assets } = await report([
-    { id: 'hero', state: 'changed', locked: await png(8), found: await png(16) },
-  ])
-  const [{ files, before, next }] = assets as [(typeof assets)[number]]
-  expect(files).toMatchObject([
-    { path: 'assets/hero.webp', stored: 'assets/hero.webp', width: 16, media_type: 'image/png' },
-  ])
-  expect(before).toMatchObject([{ width: 8, stored: expect.stringMatching(/^\.modelgate\/replaced\//) }])
-  expect(next).toEqual(['modelgate', 'run', 'adopt', 'hero'])
-})
-
-test('what was there before comes from the journals and their results', async () => {
-  const { assets } = await report([
-    { id: 'hero', state: 'fresh', locked: await png(8), before: await png(16) },
-    { id: 'same', state: 'fresh', locked: await png(8), before: await png(8) },
-  ])
-  expect(assets.map(({ files, before }) => [files[0]?.width, before[0]?.width])).toEqual([
-    [8, 16],
-    [8, undefined],
+  const world = createSampleWorld()
+  world.define('hero')
+  await world.make('hero', 'locked')
+  world.keep('locked')
+  world.write({ 'assets/hero.png': pngBytes({ width: 16, height: 8 }) })
+  const { assets } = await report(world)
+  expect(assets).toMatchObject([
+    {
+      files: [{ path: 'assets/hero.png', stored: 'assets/hero.png', width: 16, media_type: 'image/png' }],
+      before: [{ stored: expect.stringMatching(/^\.modelgate\/replaced\//) }],
+      next: ['modelgate', 'run', 'adopt', 'hero'],
+    },
   ])
 })
 
-test('a file that is gone is shown from where its bytes are kept, and where nothing has it the report says so', async () => {
-  const sources = [{ id: 'hero', state: 'restorable', locked: textFile('a') }] as const
-  const [restorable] = (await report(sources)).assets
-  expect(restorable?.files[0]?.stored).toMatch(/^\.modelgate\/replaced\//)
-  const folder = temporaryFolder()
-  const gone = { ...sampleProject(folder, sources), find: async () => undefined }
-  const [lost] = (await buildReport(testContext({ cwd: folder }), gone)).assets
-  expect(lost?.files).toMatchObject([{ path: 'assets/hero.webp', stored: null }])
+test('what was there before comes from the results of earlier requests, unless it has the same bytes', async () => {
+  const world = createSampleWorld()
+  for (const [id, before] of [
+    ['hero', 'old'],
+    ['same', 'new'],
+  ] as const) {
+    world.define(id)
+    await world.record(id, before)
+    world.define(id, { fields: textFields({ prompt: 'Another picture' }) })
+    await world.make(id, 'new')
+  }
+  const { assets } = await report(world)
+  expect(assets.map(({ files, before }) => [files[0]?.bytes, before[0]?.stored])).toEqual([
+    [3, expect.stringMatching(/^\.modelgate\/results\/\w+\/1\.png$/)],
+    [3, undefined],
+  ])
+})
+
+test('a file that is gone is shown from where its bytes are kept', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  await world.make('hero', 'a')
+  world.keep('a')
+  world.remove('assets/hero.png')
+  expect((await report(world)).assets).toMatchObject([
+    { state: 'restorable', files: [{ stored: expect.stringMatching(/^\.modelgate\/replaced\//) }] },
+  ])
 })
 
 test('candidates have the command that picks them, unless they were rejected or the manifest picks', async () => {
-  const candidates = [textFile('a'), { ...textFile('b'), rejected: ['It is narrower than 10 pixels.'] }]
-  const { assets } = await report([
-    { id: 'hero', state: 'awaiting', instance: { variants: 2 }, candidates },
-    { id: 'cover', state: 'awaiting', instance: { variants: 2, pick: 2 }, candidates },
-    { id: 'icon', state: 'fresh', instance: { variants: 2 }, candidates, locked: textFile('a'), picked: 1 },
+  const world = createSampleWorld()
+  for (const [id, pick] of [
+    ['hero', null],
+    ['cover', 2],
+    ['icon', null],
+  ] as const) {
+    world.define(id, { variants: 2, pick, asserts: { width: 1 } })
+    await world.record(id, `${id} one`, { variant: 1 })
+    await world.record(id, 'bad two', { variant: 2, rejected: ['It is bad.'] })
+  }
+  await world.make('icon', 'icon one', { picked: 1 })
+  const { assets } = await report(world)
+  const told = assets.map(({ id, candidates }) => [
+    id,
+    candidates.map(({ state, pick, reasons }) => [state, pick?.join(' ') ?? reasons.join()]),
   ])
-  expect(
-    assets.map(({ candidates }) => candidates.map(({ state, pick }) => [state, pick?.join(' ')])),
-  ).toEqual([
-    [
+  expect(Object.fromEntries(told)).toEqual({
+    hero: [
       ['awaiting', 'modelgate run pick hero 1'],
-      ['rejected', undefined],
+      ['rejected', 'It is bad.'],
     ],
-    [
-      ['awaiting', undefined],
-      ['rejected', undefined],
+    cover: [
+      ['awaiting', ''],
+      ['rejected', 'It is bad.'],
     ],
-    [
-      ['picked', undefined],
-      ['rejected', undefined],
+    icon: [
+      ['picked', ''],
+      ['rejected', 'It is bad.'],
     ],
-  ])
+  })
 })
 
 test('requests are counted once, and costs add up exactly', async () => {
-  const candidates = [textFile('a'), textFile('b')]
-  const { sums } = await report([
-    { id: 'one', state: 'fresh', locked: textFile('x'), cost: 0.1 },
-    {
-      id: 'two',
-      state: 'fresh',
-      instance: { variants: 2 },
-      candidates,
-      locked: textFile('a'),
-      picked: 1,
+  const world = createSampleWorld()
+  const spend = (key: string) =>
+    world.history.note({
+      type: 'intent',
+      instance: 'x',
+      key,
+      variant: 1,
+      idempotency_key: key,
+      creates: 1,
       cost: 0.1,
-    },
-  ])
-  expect(sums).toMatchObject({ cost: 0.3, currency: 'EUR', bytes: 2 })
-  expect(sums.took_s).toBeCloseTo(37.2)
+    })
+  world.define('one')
+  world.define('two', { variants: 2 })
+  spend(await world.keyOf('one'))
+  spend(await world.record('two', 'a', { variant: 1 }))
+  spend(await world.record('two', 'b', { variant: 2 }))
+  await world.record('one', 'x')
+  await world.record('two', 'a', { variant: 1 })
+  await world.record('two', 'b', { variant: 2 })
+  await world.make('one', 'x')
+  await world.make('two', 'a', { picked: 1 })
+  const { sums } = await report(world)
+  expect(sums).toMatchObject({ cost: 0.3, currency: 'EUR', bytes: 2, took_s: 12 })
 })
 
 test('the report is described by its schema', async () => {
-  const model = await report([
-    {
-      id: 'hero',
-      state: 'awaiting',
-      prompt: 'A harbour',
-      fields: {
-        size: { kind: 'value', value: '1536x1024' },
-        mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] },
-      },
-      candidates: [await png(8), await png(9)],
-      instance: { variants: 2, alt: 'A harbour at dawn' },
+  const world = createSampleWorld()
+  world.write({ 'masks/left.png': pngBytes({ width: 1, height: 1 }) })
+  world.define('refused')
+  failed(world, await world.keyOf('refused'))
+  world.define('teaser')
+  await world.make('teaser', 'a')
+  world.define('hero', {
+    variants: 2,
+    alt: 'A harbour at dawn',
+    fields: {
+      ...textFields({ prompt: 'A harbour' }),
+      size: { kind: 'value', value: '1536x1024' },
+      mask: fileField('masks/left.png'),
+      image: fileField('@teaser'),
     },
-    { id: 'teaser', state: 'fresh', locked: await png(8), before: await png(9), cost: 0.2 },
-    { id: 'refused', state: 'new', failure: { code: 'content_refused', message: 'No.', exit_code: 9 } },
-  ])
+  })
+  await world.offer('hero', 'one', 1)
+  await world.offer('hero', 'two', 2)
+  const model = await report(world)
   const closed = JSON.stringify(outputSchemas.assets).replaceAll(
     '"type":"object",',
     '"type":"object","additionalProperties":false,',
@@ -131,11 +194,12 @@ test('the report is described by its schema', async () => {
   const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(closed) as object)
   validate(JSON.parse(JSON.stringify(model)))
   expect(validate.errors).toBeNull()
-  expect(model.assets[1]).toMatchObject({
+  expect(model.assets.find(({ id }) => id === 'hero')).toMatchObject({
     prompt: 'A harbour',
     fields: [
       { name: 'size', text: '1536x1024', assets: [] },
       { name: 'mask', text: 'masks/left.png', assets: [] },
+      { name: 'image', text: '@teaser', assets: ['teaser'] },
     ],
   })
 })
