@@ -5,7 +5,7 @@ import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { hasTransparentPixel } from '../../files/codecs.ts'
 import { listedErrors, openSchemaChecker, type SchemaChecker } from '../../operations/answer-schema.ts'
 import { differenceSentence, imageDifferences, videoDifferences } from '../../operations/mismatch.ts'
-import { bodyOfFields } from '../manifest/instance-body.ts'
+import { bodyOf } from '../manifest/request-body.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
@@ -44,7 +44,7 @@ export async function mismatchReasons(
 ): Promise<string[]> {
   const { lane, acceptsMismatch } = instance
   if (acceptsMismatch || lane === 'text') return []
-  const body = bodyOfFields(instance)
+  const body = bodyOf(instance)
   const reasons = outputs.map(async ({ path, facts }, at) => {
     const found = { ...facts, mime_type: facts.media_type }
     const differences =

@@ -1,48 +1,49 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { checkBody, ignoredAdvice, subjectOf, type Violation } from '../../contract/field.ts'
-import { familiesOf, modelCalled, modelWarnings, type Model } from '../../contract/known-models.ts'
+import {
+  familiesOf,
+  modelCalled,
+  modelWarnings,
+  type Model,
+  type ModelFamilies,
+} from '../../contract/known-models.ts'
 import { isProblem } from '../../problems.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { modelSegment } from '../../gateway/url.ts'
-import { bodyOfFields, outputCount } from './instance-body.ts'
 import { fieldName, nouns } from './command-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Instance } from './manifest.ts'
+import type { Mistakes } from './mistakes.ts'
+import { bodyOf, outputCount } from './request-body.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
-import type { Reading } from './reading.ts'
-
-export interface CheckedRequest {
-  /** How many outputs one result has. */
-  readonly count: number
-  /** Each a sentence. */
-  readonly warnings: readonly string[]
-}
-
-interface CheckOptions {
-  /** Whether all fields could be read: otherwise missing ones are not reported. */
-  readonly isWhole: boolean
-  /** Named in mistakes that are not those of all rows. */
-  readonly named: string | undefined
-  /** Milliseconds since 1970, for models that retire. */
-  readonly now: number
-}
 
 /** @param isDefault whether the place is in `defaults`: then the job is named, too */
 type ReportMistake = (at: number, message: string, isDefault?: boolean) => void
 
+interface CheckOptions {
+  /** Whether all fields could be read: otherwise missing ones are not reported. */
+  readonly isWhole: boolean
+  /** The instance, where the mistakes are not those of all rows. */
+  readonly named: string | undefined
+  readonly families: ModelFamilies
+  /** Milliseconds since 1970, for models that retire. */
+  readonly now: number
+}
+
 /**
  * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
  * wrong where the field is written.
+ * @returns how many outputs one result has, and warnings, each a sentence
  */
 export function checkInstance(
-  { mistakes, placeOf, families }: Reading,
+  mistakes: Mistakes,
   job: JobDefinition,
   instance: Instance,
-  { isWhole, named, now }: CheckOptions,
-): CheckedRequest {
+  { isWhole, named, families, now }: CheckOptions,
+): { readonly count: number; readonly warnings: readonly string[] } {
   const { endpoint, model } = creatingCommands[job.command]
   const report: ReportMistake = (at, message, isDefault = false) =>
-    mistakes.add(placeOf(at), message, isDefault ? (named ?? job.name) : named)
+    mistakes.report(at, message, { instance: isDefault ? (named ?? job.name) : named })
   if (isWhole) reportMissing(job, report)
   reportEmpty(job, instance, report)
   reportConflicts(job, report)
@@ -52,7 +53,7 @@ export function checkInstance(
     report(written?.node.at ?? job.commandAt, message, written?.isDefault)
   }
   try {
-    const body = bodyOfFields(instance)
+    const body = bodyOf(instance)
     for (const violation of checkBody(endpoint, body, known)) {
       const isUnread = violation.kind === 'required' && !isWhole
       if (!isUnread) reportViolation(job, violation, report)
@@ -143,22 +144,21 @@ function modelProblems({ command }: JobDefinition, known: Model | undefined): st
 
 function reportViolation(job: JobDefinition, violation: Violation, report: ReportMistake): void {
   const { path, kind, problem, other = '' } = violation
-  const where = placeOfPath(job, path)
+  const found = fieldOfPath(job, path)
   // What is missing altogether has been reported.
-  if (where === undefined) {
-    if (kind !== 'required') report(job.commandAt, `${path} ${problem}.`)
-    return
+  if (found === undefined && kind === 'required') return
+  const name = found?.name ?? path
+  const otherName = fieldOfPath(job, other)?.name ?? other
+  const messages: Readonly<Record<string, string>> = {
+    exclusive: `${name} and ${otherName} cannot be used together: ${problem}.`,
+    requires: `${name} needs ${otherName}: ${problem}.`,
   }
-  const { name, at, isDefault } = where
-  if (kind === 'exclusive') {
-    report(at, `${name} and ${nameOfPath(job, other)} cannot be used together: ${problem}.`, isDefault)
-  } else if (kind === 'requires')
-    report(at, `${name} needs ${nameOfPath(job, other)}: ${problem}.`, isDefault)
-  else report(at, `${name} ${problem}.`, isDefault)
+  const message = (found && messages[kind]) ?? `${name} ${problem}.`
+  report(found?.at ?? job.commandAt, message, found?.isDefault)
 }
 
 /** The field that sets a path of the body, as it is written, and where the value is. */
-function placeOfPath(
+function fieldOfPath(
   job: JobDefinition,
   path: string,
 ): { readonly name: string; readonly at: number; readonly isDefault: boolean } | undefined {
@@ -172,10 +172,6 @@ function placeOfPath(
     }
   }
   return undefined
-}
-
-function nameOfPath(job: JobDefinition, path: string): string {
-  return placeOfPath(job, path)?.name ?? path
 }
 
 /**

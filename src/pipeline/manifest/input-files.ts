@@ -7,68 +7,107 @@ import { shownPath } from '../../files/file-error.ts'
 import { decodeText, describeInputFile, readInputFile } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { readImageFile, sourceProblems, type ImageSource } from '../../operations/image-sources.ts'
+import { readImageFile, sourceProblems } from '../../operations/image-sources.ts'
 import { isProblem } from '../../problems.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import type { Instance } from './manifest.ts'
-import { createLocator } from './mistakes.ts'
+import { createLocator, type Position } from './mistakes.ts'
 
-/** Why a file cannot be used: a sentence, and for a place in the file itself line and column, from 1. */
+/** Why a file cannot be used: a sentence, and where in the file itself, if it is in a place of it. */
 export interface FileProblem {
   readonly problem: string
-  readonly line?: number
-  readonly column?: number
+  readonly at?: Position | undefined
 }
 
-export type Found<Value> = { readonly value: Value; readonly problem?: undefined } | FileProblem
+type Found<Value> = { readonly value: Value; readonly problem?: undefined } | FileProblem
 
-/** The files that a manifest names, each read once. Paths are relative to its folder, or absolute. */
-export interface InputFiles {
-  /** A text: UTF-8, without byte-order mark, with LF. */
-  text(path: string): Promise<Found<string>>
-  json(path: string): Promise<Found<unknown>>
-  /** The media type that the first bytes show; null for an unknown one. */
-  mediaType(path: string): Promise<Found<string | null>>
-  /** Why a path may not be read at all, as `createInputBoundary` says. */
-  refusalOf(path: string): string | undefined
-}
-
-/** Bounds of a text that is named in a manifest, in bytes. */
+/** Bound of a text that is named in a manifest, in bytes. */
 const maxTextBytes = 32 * 1024 * 1024
 
-/** Media may be as large as a request. */
-export function createInputFiles(context: FileContext, folder: string): InputFiles {
+interface FileOptions {
+  /** The manifest's, absolute. */
+  readonly folder: string
+  /** What looks like a secret in a text, in words: a file with one is not sent. */
+  readonly secretIn: (text: string) => string | undefined
+  readonly families: ModelFamilies
+}
+
+export type InputFiles = ReturnType<typeof createInputFiles>
+
+/** The files that a manifest names, each read once. Paths are relative to its folder, or absolute. */
+export function createInputFiles(context: FileContext, { folder, secretIn, families }: FileOptions) {
   const inFolder: FileContext = { ...context, cwd: folder }
   const refusalOf = createInputBoundary(folder)
-  const text = once(async (path): Promise<Found<string>> => {
+  const shown = (path: string) => relative(context.cwd, resolve(folder, path))
+  const rows = once(async (path): Promise<Found<string>> => {
     const refusal = refusalOf(path)
-    return refusal === undefined ? await readText(inFolder, path, maxTextBytes) : { problem: refusal }
+    return refusal === undefined
+      ? await readText(inFolder, path, shown(path), maxTextBytes)
+      : { problem: refusal }
+  })
+  const secretProblem = once(async (path): Promise<FileProblem | undefined> => {
+    const found = await rows(path)
+    const secret = found.problem === undefined ? secretIn(found.value) : undefined
+    return secret === undefined ? undefined : { problem: `${JSON.stringify(path)} has ${secret} in it.` }
   })
   return {
-    refusalOf,
-    text,
+    /** A path as the user knows it: relative to the working directory. */
+    shown,
+    /** The text of a file with rows, which is not sent itself: UTF-8, without byte-order mark, with LF. */
+    rows,
+    /** A text that is sent. */
+    text: async (path: string): Promise<Found<string>> => (await secretProblem(path)) ?? rows(path),
     json: once(async (path): Promise<Found<unknown>> => {
-      const found = await text(path)
+      const found = await rows(path)
       if (found.problem !== undefined) return found
       const { value, problem } = parseJson(found.value)
-      return problem === undefined ? { value } : { problem: `${shownPath(path)} ${problem}.` }
+      if (problem !== undefined) return { problem: `${shownPath(path)} ${problem}.` }
+      return (await secretProblem(path)) ?? { value }
     }),
+    /** The media type that the first bytes show; null for an unknown one. */
     mediaType: once(async (path): Promise<Found<string | null>> => {
       const refusal = refusalOf(path)
       if (refusal !== undefined) return { problem: refusal }
       const file = await describeInputFile(inFolder, path, { pipes: false })
       if (file instanceof ModelgateError) return { problem: file.message }
-      return isPointer(file.head)
-        ? { problem: pointerProblem(path) }
-        : { value: sniffMediaType(file.head) ?? null }
+      if (isPointer(file.head)) return { problem: pointerProblem(path) }
+      const value = sniffMediaType(file.head) ?? null
+      return (value === 'text/plain' ? await secretProblem(path) : undefined) ?? { value }
     }),
+    sourceProblems: createSourceCheck(inFolder, families),
   }
 }
 
-/** A text file: UTF-8, its byte-order mark taken off, with LF. */
-export async function readText(context: FileContext, path: string, maxBytes: number): Promise<Found<string>> {
+/**
+ * A text file: UTF-8, its byte-order mark taken off, with LF.
+ * @param shown the path as the user knows it, for the place of a mistake
+ */
+export async function readText(
+  context: FileContext,
+  path: string,
+  shown: string,
+  maxBytes: number,
+): Promise<Found<string>> {
   const bytes = await readInputFile(context, path, { maxBytes, pipes: false })
-  return bytes instanceof ModelgateError ? { problem: bytes.message } : textOf(path, bytes)
+  if (bytes instanceof ModelgateError) return { problem: bytes.message }
+  if (isPointer(bytes)) return { problem: pointerProblem(path) }
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+  const fault = (problem: string, before: string): FileProblem => ({
+    problem: `${shownPath(path)} ${problem}`,
+    at: { file: shown, ...createLocator(before)(before.length) },
+  })
+  if (isUtf16) return fault('is UTF-16: save it as UTF-8.', '')
+  const { text, invalid } = decodeText(bytes)
+  if (text === undefined) {
+    const byte = (invalid.byte ?? 0).toString(16).padStart(2, '0')
+    const before = Buffer.from(bytes.subarray(0, invalid.offset)).toString()
+    return fault(`is not UTF-8: the byte 0x${byte} begins no character.`, before)
+  }
+  const value = canonicalText(text)
+  // What a merge has left undecided would be sent, and paid for.
+  const conflict = /^<{7} .*\n[^]*?^={7}$[^]*?^>{7} /m.exec(value)
+  if (conflict === null) return { value }
+  return fault('has conflict markers of a merge: resolve them first.', value.slice(0, conflict.index))
 }
 
 function once<Value>(read: (path: string) => Promise<Value>): (path: string) => Promise<Value> {
@@ -85,23 +124,14 @@ function once<Value>(read: (path: string) => Promise<Value>): (path: string) => 
  * other instances make. Each picture is read once, and each mask for each size of picture: reading one takes long.
  * @returns finds what is wrong, each a sentence that begins with the field
  */
-export function createSourceCheck(
+function createSourceCheck(
   context: FileContext,
-  folder: string,
   families: ModelFamilies,
 ): (instance: Instance) => Promise<readonly string[]> {
-  const inFolder: FileContext = { ...context, cwd: folder }
-  const sourceReader = (field: 'image' | 'mask') =>
-    once((path) => readImageFile(inFolder, { field, name: field }, path))
-  const readers = { image: sourceReader('image'), mask: sourceReader('mask') }
+  const readerOf = (field: 'image' | 'mask') =>
+    once((path) => readImageFile(context, { field, name: field }, path))
+  const readers = { image: readerOf('image'), mask: readerOf('mask') }
   const masks = new Map<string, Promise<readonly string[]>>()
-  const checkMask = (mask: ImageSource, first: ImageSource | undefined, model: CheckedModel) => {
-    const { width, height } = first?.info ?? {}
-    const key = JSON.stringify([mask.label, width, height, model.id])
-    const found = masks.get(key) ?? sourceProblems(first === undefined ? [] : [first], mask, model)
-    masks.set(key, found)
-    return found
-  }
   return async ({ command, fields, model: id }) => {
     if (command !== 'image edit') return []
     const model = { id: id ?? '', family: id === null ? undefined : modelCalled(id, families).family }
@@ -109,48 +139,24 @@ export function createSourceCheck(
       const value = fields[field]
       const files = value?.kind === 'files' ? value.files : []
       const paths = files.flatMap(({ source }) => ('path' in source ? [source.path] : []))
-      const sources = await Promise.all(paths.map(readers[field]))
-      return { sources, isWhole: paths.length === files.length }
+      return { sources: await Promise.all(paths.map(readers[field])), isWhole: paths.length === files.length }
     }
     try {
       const [images, masked] = [await read('image'), await read('mask')]
-      const [mask] = masked.sources
       const together = images.isWhole ? [images.sources] : images.sources.map((image) => [image])
       const found = await Promise.all(together.map((some) => sourceProblems(some, undefined, model)))
-      const first = images.isWhole ? images.sources[0] : undefined
-      return [...found.flat(), ...(mask === undefined ? [] : await checkMask(mask, first, model))]
+      const [mask] = masked.sources
+      if (mask === undefined) return found.flat()
+      const first = images.isWhole ? images.sources.slice(0, 1) : []
+      const { width, height } = first[0]?.info ?? {}
+      const key = JSON.stringify([mask.label, width, height, model.id])
+      const ofMask = masks.get(key) ?? sourceProblems(first, mask, model)
+      masks.set(key, ofMask)
+      return [...found.flat(), ...(await ofMask)]
     } catch (error) {
       if (!isProblem(error)) throw error
       return [error.message]
     }
-  }
-}
-
-type CheckedModel = Parameters<typeof sourceProblems>[2]
-
-function textOf(path: string, bytes: Uint8Array): Found<string> {
-  if (isPointer(bytes)) return { problem: pointerProblem(path) }
-  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
-  if (isUtf16) return { problem: `${shownPath(path)} is UTF-16: save it as UTF-8.`, line: 1, column: 1 }
-  const { text, invalid } = decodeText(bytes)
-  if (text !== undefined) return textWithoutConflict(path, canonicalText(text))
-  const before = Buffer.from(bytes.subarray(0, invalid.offset)).toString()
-  const byte = (invalid.byte ?? 0).toString(16).padStart(2, '0')
-  return {
-    problem: `${shownPath(path)} is not UTF-8: the byte 0x${byte} begins no character.`,
-    ...createLocator(before)(before.length),
-  }
-}
-
-/** What a merge has left undecided would be sent, and paid for. */
-function textWithoutConflict(path: string, value: string): Found<string> {
-  const conflict = /^<{7} .*\n[^]*?^={7}$[^]*?^>{7} /m.exec(value)
-  if (conflict === null) return { value }
-  const line = value.slice(0, conflict.index).split('\n').length
-  return {
-    problem: `${shownPath(path)} has conflict markers of a merge: resolve them first.`,
-    line,
-    column: 1,
   }
 }
 

@@ -1,11 +1,12 @@
 import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
+import { checkBody, type Fields } from '../../contract/field.ts'
 import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { exclusionOf, fieldsOf, fieldName, nouns, type CommandField } from './command-fields.ts'
-import { memberOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 import { assertions, jobFields, jobName } from './manifest-fields.ts'
-import { readPart, readShape, unknownName, type Reading } from './reading.ts'
+import type { Mistakes } from './mistakes.ts'
+import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
 /** A field of a command as it is written. */
 export interface WrittenField {
@@ -28,8 +29,6 @@ export interface JobDefinition {
   readonly fields: ReadonlyMap<string, WrittenField>
   /** The values of `jobFields` that are right. */
   readonly own: JsonObject
-  /** The values of `assertions` that are right. */
-  readonly asserts: JsonObject
 }
 
 /** Subcommands of `run`, which no job can be named after. */
@@ -39,19 +38,14 @@ const commandNames = Object.keys(creatingCommands) as CreatingCommand[]
 
 const isCommand = (name: string): name is CreatingCommand => Object.hasOwn(creatingCommands, name)
 
-/** The fields of `defaults:`, by command. */
-export type Defaults = ReadonlyMap<string, ReadonlyMap<string, WrittenField>>
-
-export function readDefaults(reading: Reading, root: YamlNode): Defaults {
-  const { mistakes, placeOf } = reading
-  const entry = memberOf(root, 'defaults')
-  const found = new Map<string, ReadonlyMap<string, WrittenField>>()
-  if (entry?.node.kind !== 'mapping') return found
-  for (const { name, at, node } of entry.node.entries) {
-    if (isCommand(name)) found.set(name, readFields(reading, name, node, true))
-    else mistakes.add(placeOf(at), unknownCommand(name))
+/** The jobs, without those whose command is not clear; that has been reported. */
+export function readJobs(mistakes: Mistakes, root: YamlNode): JobDefinition[] {
+  const defaults = new Map<string, ReadonlyMap<string, WrittenField>>()
+  for (const { name, at, node } of entriesOf(root, 'defaults')) {
+    if (isCommand(name)) defaults.set(name, readFields(mistakes, name, node, true))
+    else mistakes.report(at, unknownCommand(name))
   }
-  return found
+  return entriesOf(root, 'jobs').flatMap((entry) => readJob(mistakes, entry, defaults) ?? [])
 }
 
 function unknownCommand(name: string): string {
@@ -61,48 +55,35 @@ function unknownCommand(name: string): string {
   return `${JSON.stringify(name)} is not a command that creates something${hint}`
 }
 
-/** The jobs, without those whose command is not clear; that has been reported. */
-export function readJobs(reading: Reading, root: YamlNode, defaults: Defaults): JobDefinition[] {
-  const entry = memberOf(root, 'jobs')
-  if (entry?.node.kind !== 'mapping') return []
-  return entry.node.entries.flatMap((job) => readJob(reading, job, defaults) ?? [])
-}
-
-function readJob(reading: Reading, entry: YamlEntry, defaults: Defaults): JobDefinition | undefined {
-  const { mistakes, placeOf } = reading
-  const { name, at, node } = entry
-  const report = (place: number, message: string) => mistakes.add(placeOf(place), message)
+function readJob(
+  mistakes: Mistakes,
+  { name, at, node }: YamlEntry,
+  defaults: ReadonlyMap<string, ReadonlyMap<string, WrittenField>>,
+): JobDefinition | undefined {
   const problem = jobNameProblem(name)
-  if (problem !== undefined) report(at, problem)
+  if (problem !== undefined) mistakes.report(at, problem)
   const what = `the job ${name}`
-  const own = readShape(reading, node, jobFields, { what, others: commandNames })
+  const own = readShape(mistakes, node, jobFields, what, commandNames)
   if (node.kind !== 'mapping') return undefined
-  const asserts = readPart(reading, node, 'assert', assertions)
-  const commands = node.entries.filter((member) => isCommand(member.name))
-  const [first, ...others] = commands
+  const [first, ...others] = node.entries.filter((member) => isCommand(member.name))
   for (const other of others) {
-    report(other.at, `A job has one command, and ${first!.name} is one already: make it a separate job.`)
+    const message = `A job has one command, and ${first!.name} is one already: make it a separate job.`
+    mistakes.report(other.at, message)
   }
   if (first === undefined) {
-    report(at, `${what} has no command. A job has one of ${commandNames.join(', ')}.`)
-    return undefined
+    return mistakes.report(at, `${what} has no command. A job has one of ${commandNames.join(', ')}.`)
   }
   const command = first.name as CreatingCommand
-  for (const assert of memberEntries(node, 'assert')) {
+  const { creates } = creatingCommands[command]
+  for (const assert of entriesOf(node, 'assert')) {
     const of: readonly string[] | undefined = assertions[assert.name]?.of
-    const { creates } = creatingCommands[command]
     if (of !== undefined && !of.includes(creates)) {
-      report(assert.at, `${assert.name} is not for ${nouns[creates][1]}, which ${command} makes.`)
+      mistakes.report(assert.at, `${assert.name} is not for ${nouns[creates][1]}, which ${command} makes.`)
     }
   }
-  const given = readFields(reading, command, first.node, false)
+  const given = readFields(mistakes, command, first.node, false)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
-  return { name, at, node, command, commandAt: first.at, fields, own, asserts }
-}
-
-function memberEntries(node: YamlNode, name: string): readonly YamlEntry[] {
-  const part = memberOf(node, name)?.node
-  return part?.kind === 'mapping' ? part.entries : []
+  return { name, at, node, command, commandAt: first.at, fields, own }
 }
 
 function jobNameProblem(name: string): string | undefined {
@@ -114,7 +95,7 @@ function jobNameProblem(name: string): string | undefined {
 
 /** The fields of a command, without those that it does not have, which are reported. */
 function readFields(
-  { mistakes, placeOf }: Reading,
+  mistakes: Mistakes,
   command: CreatingCommand,
   node: YamlNode,
   isDefault: boolean,
@@ -123,13 +104,13 @@ function readFields(
   const found = new Map<string, WrittenField>()
   const isEmpty = node.kind === 'scalar' && node.value === null
   if (node.kind !== 'mapping') {
-    if (!isEmpty) mistakes.add(placeOf(node.at), `${command} must be a mapping of its fields.`)
+    if (!isEmpty) mistakes.report(node.at, `${command} must be a mapping of its fields.`)
     return found
   }
   for (const { name, at, node: value } of node.entries) {
     const field = fields.get(name)
     if (field !== undefined) found.set(name, { field, node: value, isDefault })
-    else mistakes.add(placeOf(at), problemOfName(command, name))
+    else mistakes.report(at, problemOfName(command, name))
   }
   return found
 }
@@ -137,8 +118,60 @@ function readFields(
 function problemOfName(command: CreatingCommand, name: string): string {
   const excluded = exclusionOf(command, name)
   if (excluded !== undefined) return `${fieldName(name)} is not for a manifest. ${excluded}`
-  if (Object.hasOwn(jobFields, name)) {
-    return `${JSON.stringify(name)} belongs to the job, beside ${command}.`
+  if (Object.hasOwn(jobFields, name)) return `${JSON.stringify(name)} belongs to the job, beside ${command}.`
+  return unknownName(name, [...fieldsOf(command).keys()], command)
+}
+
+/** The members of a part of a mapping; none where it is not there, or no mapping. */
+function entriesOf(node: YamlNode, name: string): readonly YamlEntry[] {
+  const part = memberOf(node, name)?.node
+  return part?.kind === 'mapping' ? part.entries : []
+}
+
+/**
+ * Holds a mapping against a table of fields, and those in it against theirs, and reports what is wrong.
+ * @param what it is, for messages
+ * @param others names that are right besides those of the table
+ * @returns the values that are right; a mapping without a table of its own is an empty object
+ */
+export function readShape(
+  mistakes: Mistakes,
+  node: YamlNode,
+  fields: Fields,
+  what: string,
+  others: readonly string[] = [],
+): JsonObject {
+  const values: Record<string, unknown> = {}
+  if (node.kind !== 'mapping') {
+    mistakes.report(node.at, `${what} must be a mapping.`)
+    return values
   }
-  return unknownName(name, [...fieldsOf(command).keys()], `of ${command}`)
+  for (const { name, at, node: inner } of node.entries) {
+    const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
+    if (field === undefined) {
+      if (!others.includes(name))
+        mistakes.report(at, unknownName(name, [...Object.keys(fields), ...others], what))
+    } else if (field.type !== 'object' || inner.kind !== 'mapping') values[name] = valueOf(inner)
+    else values[name] = field.fields === undefined ? {} : readShape(mistakes, inner, field.fields, name)
+  }
+  for (const { path, kind, problem } of checkBody({ fields, rules: [] }, values)) {
+    const steps = path.split('.')
+    delete values[steps[0]!]
+    const at = kind === 'required' && steps.length === 1 ? node.at : nodeAt(node, steps).at
+    mistakes.report(at, kind === 'required' ? `${path} is missing.` : `${path} ${problem}.`)
+  }
+  return values
+}
+
+/** More names than that are not listed in a message. */
+const maxListed = 12
+
+/** What is wrong with a name that nothing has, with the one that was most likely meant. */
+function unknownName(name: string, known: readonly string[], owner: string): string {
+  const near = nearestName(name, known)
+  const list = known.length > maxListed ? '.' : `. Known fields: ${known.join(', ')}.`
+  const hint = near === undefined ? list : `; did you mean ${near}?`
+  if (name === 'imports') return '`imports` is not read any more: name a file of another project by its path.'
+  if (name === '<<') return 'Merge keys (<<) are not read; what jobs have in common goes into defaults.'
+  return `${JSON.stringify(name)} is not a field of ${owner}${hint}`
 }

@@ -36,7 +36,6 @@ export interface Manifest {
 
 export interface Job {
   readonly name: string
-  readonly at: Position
   /** The ids of its instances, in the order of its rows; its own name for a job without `each`. */
   readonly instances: readonly string[]
 }
@@ -97,6 +96,7 @@ export interface Reference {
   /** From 1; null for the output. */
   readonly candidate: number | null
 }
+
 /** What a result has to be before it is locked. Sizes in pixels, bytes and seconds. */
 export interface Asserts {
   /** A JSON Schema. */
@@ -117,6 +117,11 @@ export interface Asserts {
 export function promptOf({ command, fields }: Pick<Instance, 'command' | 'fields'>): string | null {
   const prompt = fields[creatingCommands[command].prompt.name]
   return prompt?.kind === 'text' ? prompt.text : null
+}
+
+/** The files and results that go into the files of a request. */
+export function inputFiles(fields: Instance['fields']): readonly InputFile[] {
+  return Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
 }
 
 /** What a field takes from other instances. */

@@ -1,77 +1,119 @@
 import { UsageError } from '../../errors.ts'
 import { throwProblems } from '../../problems.ts'
 
+/** A place in a text. Lines and columns count from 1, columns in characters. */
+export interface TextPosition {
+  readonly line: number
+  readonly column: number
+}
+
 /** A place in a file, for messages. */
 export interface Position extends TextPosition {
   /** As the user knows it: relative to the working directory. */
   readonly file: string
 }
 
-/** Collects what is wrong with a manifest and what it names, to tell it all at once, by place. */
-export interface Mistakes {
-  /**
-   * @param message a sentence
-   * @param instance where the mistake is that of one row: that of other rows in the same place is told once
-   */
-  add(at: Position, message: string, instance?: string): void
-  /** Adds a mistake about a secret: no other one about the same place is shown, which could show the secret. */
-  addSecret(at: Position, message: string): void
-  /** @throws UsageError `manifest_invalid`, a line `FILE:LINE:COLUMN: message` each */
-  throwIfAny(): void
-  /** @throws what `throwIfAny` does; for when nothing can be read */
-  refuse(): never
-}
-
 interface Mistake {
   readonly at: Position
   readonly message: string
+  /** The rows that have it; none where it does not depend on the row. */
   readonly instances: Set<string>
 }
 
-/** More than anybody reads at once. */
-const maxShown = 200
+interface MistakeOptions {
+  /** Where the mistake is that of one row: that of other rows in the same place is reported once. */
+  readonly instance?: string | undefined
+  /** The same for mistakes of rows that differ in names only; by default the message without its quoted parts and numbers. */
+  readonly kind?: string | undefined
+}
 
-/**
- * @param secretIn says what looks like a secret in a text: a message with one is not shown
- * @param first the manifest's file, whose mistakes come first
- */
-export function createMistakes(secretIn: (text: string) => string | undefined, first: string): Mistakes {
-  const found = new Map<string, Mistake>()
-  const hidden = new Map<string, string>()
-  const throwIfAny = () => {
-    const isShown = ({ at, message }: Mistake) => (hidden.get(placeKey(at)) ?? message) === message
-    const sorted = [...found.values()].filter(isShown).toSorted((a, b) => byPlace(a.at, b.at, first))
-    const shown = sorted.slice(0, maxShown).map(({ at, message, instances }) => {
-      const [one, ...others] = instances
-      const more = others.length === 0 ? '' : ` and ${others.length} more`
-      const text = one === undefined ? message : `${message} (${one}${more})`
-      const safe = secretIn(text) === undefined ? oneLine(text) : hiddenMessage
-      return new UsageError(`${at.file}:${at.line}:${at.column}: ${safe}`, { code: 'manifest_invalid' })
-    })
-    const left = sorted.length - shown.length
-    const rest = left > 0 ? [new UsageError(`… and ${left} more.`, { code: 'manifest_invalid' })] : []
-    throwProblems([...shown, ...rest])
+/** So many mistakes of one file are shown, of so many files. */
+const maxPerFile = 10
+const maxFiles = 20
+
+/** Collects what is wrong with a manifest and what it names, to report it all at once, by place. */
+export class Mistakes {
+  readonly #file: string
+  readonly #secretIn: (text: string) => string | undefined
+  readonly #locate: (offset: number) => TextPosition
+  readonly #found = new Map<string, Mistake>()
+  readonly #secrets = new Map<string, string>()
+
+  /**
+   * @param file the manifest, as the user knows it
+   * @param text its content
+   * @param secretIn says what looks like a secret in a text: a message with one is not shown
+   */
+  constructor(file: string, text: string, secretIn: (text: string) => string | undefined) {
+    this.#file = file
+    this.#secretIn = secretIn
+    this.#locate = createLocator(text)
   }
-  return {
-    add(at, message, instance) {
-      // Those of other rows have other values in them.
-      const kind = instance === undefined ? message : message.replaceAll(/"(?:[^"\\]|\\.)*"|\d+/g, '…')
-      const key = `${placeKey(at)}\0${kind}`
-      const known = found.get(key) ?? { at, message, instances: new Set<string>() }
-      if (instance !== undefined) known.instances.add(instance)
-      found.set(key, known)
-    },
-    addSecret(at, message) {
-      hidden.set(placeKey(at), message)
-      found.set(`${placeKey(at)}\0${message}`, { at, message, instances: new Set() })
-    },
-    throwIfAny,
-    refuse() {
-      throwIfAny()
-      throw new UsageError(`${first}:1:1: This is not a manifest.`, { code: 'manifest_invalid' })
-    },
+
+  /** @param offset in the manifest, in UTF-16 units */
+  positionOf(offset: number): Position {
+    return { file: this.#file, ...this.#locate(offset) }
+  }
+
+  /**
+   * @param at an offset in the manifest in UTF-16 units, or a place in another file
+   * @param message a sentence
+   */
+  report(at: number | Position, message: string, { instance, kind }: MistakeOptions = {}): undefined {
+    const position = typeof at === 'number' ? this.positionOf(at) : at
+    // Those of other rows have other values in them.
+    const group = instance === undefined ? message : (kind ?? message.replaceAll(quotedOrNumber, '…'))
+    const key = `${placeKey(position)}\0${group}`
+    const known = this.#found.get(key) ?? { at: position, message, instances: new Set<string>() }
+    if (instance !== undefined) known.instances.add(instance)
+    this.#found.set(key, known)
+  }
+
+  /** Reports a secret: no other mistake in the same place is shown, which could show the secret. */
+  reportSecret(at: number, message: string): void {
+    this.#secrets.set(placeKey(this.positionOf(at)), message)
+    this.report(at, message)
+  }
+
+  /** @throws UsageError `manifest_invalid`, a line `FILE:LINE:COLUMN: message` each */
+  throwIfAny(): void {
+    const shown = [...this.#found.values()]
+      .filter(({ at, message }) => (this.#secrets.get(placeKey(at)) ?? message) === message)
+      .toSorted((a, b) => this.#compare(a.at, b.at))
+    const files = [...Map.groupBy(shown, ({ at }) => at.file)]
+    const lines = files.slice(0, maxFiles).flatMap(([file, mistakes]) => {
+      const more = mistakes.length - maxPerFile
+      const first = mistakes.slice(0, maxPerFile).map((mistake) => this.#lineOf(mistake))
+      return more > 0 ? [...first, `${file}: … and ${more} more.`] : first
+    })
+    const others = files.length - maxFiles
+    if (others > 0) lines.push(`… and mistakes in ${others} more files.`)
+    throwProblems(lines.map((line) => new UsageError(line, { code: 'manifest_invalid' })))
+  }
+
+  /** @throws as `throwIfAny` does; for where something has been reported */
+  refuse(): never {
+    this.throwIfAny()
+    throw new TypeError('there is no mistake')
+  }
+
+  #lineOf({ at, message, instances }: Mistake): string {
+    const [one, ...others] = instances
+    const more = others.length === 0 ? '' : ` and ${others.length} more`
+    const text = one === undefined ? message : `${message} (${one}${more})`
+    const safe = this.#secretIn(text) === undefined ? oneLine(text) : hiddenMessage
+    return `${at.file}:${at.line}:${at.column}: ${safe}`
+  }
+
+  /** The manifest comes first. */
+  #compare(a: Position, b: Position): number {
+    if (a.file === b.file) return a.line - b.line || a.column - b.column
+    if (a.file === this.#file) return -1
+    return b.file === this.#file || a.file > b.file ? 1 : -1
   }
 }
+
+const quotedOrNumber = /"(?:[^"\\]|\\.)*"|\d+/g
 
 const hiddenMessage = 'There is a mistake in a value that is not shown.'
 
@@ -84,17 +126,6 @@ function oneLine(text: string): string {
 }
 
 const placeKey = ({ file, line, column }: Position) => `${file}\0${line}\0${column}`
-
-function byPlace(a: Position, b: Position, first: string): number {
-  if (a.file !== b.file) return a.file === first ? -1 : b.file === first ? 1 : a.file < b.file ? -1 : 1
-  return a.line - b.line || a.column - b.column
-}
-
-/** A place in a text. Lines and columns count from 1, columns in characters. */
-export interface TextPosition {
-  readonly line: number
-  readonly column: number
-}
 
 /** Finds lines and columns of offsets in a text, which are in UTF-16 units. */
 export function createLocator(text: string): (offset: number) => TextPosition {

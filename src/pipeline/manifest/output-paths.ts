@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { isDeviceName } from '../../files/file-name.ts'
 import { parseTemplate, templateTokens } from '../../files/output-plan.ts'
 import { outputExtensions, type Instance } from './manifest.ts'
@@ -18,25 +19,21 @@ export interface TakenPath {
 
 type OutputTemplate = ReturnType<typeof parseTemplate>
 
-export interface OutputProblem {
-  /** The instance that it is told of. */
-  readonly instance: string
-  readonly message: string
-}
-
 /**
- * Every mistake in the places of outputs: outside the manifest's folder, names that some system refuses or reads in
- * another way, and two files in one place, also where only case or the form of Unicode distinguishes them. A mistake that
- * many rows of a job share is told once.
+ * Reports every mistake in the places of outputs: outside the manifest's folder, names that some system refuses or reads
+ * in another way, and two files in one place, also where only case or the form of Unicode distinguishes them.
+ * @param report its `kind` is the same for mistakes of one job that differ in names only
  */
-export function outputProblems(
+export function checkOutputs(
   outputs: readonly PlannedOutput[],
   taken: readonly TakenPath[],
-): readonly OutputProblem[] {
-  const report = createReport()
+  report: (output: PlannedOutput, message: string, kind: string) => void,
+): void {
   const places = new Map<string, Place>()
   for (const { path, what } of taken) {
-    places.set(foldedPath(path), { path, owner: null, what })
+    const plain = posix.normalize(path)
+    const key = foldedPath(plain)
+    if (!places.has(key)) places.set(key, { path: plain, owner: null, what })
   }
   for (const [number, output] of outputs.entries()) {
     const template = parseTemplate(output.output)
@@ -45,13 +42,13 @@ export function outputProblems(
     // The paths of one output differ in what cannot be wrong.
     const clause = paths[0] === undefined ? undefined : pathProblem(paths[0])
     if (clause !== undefined) clauses.push(clause)
-    for (const each of clauses) report.add(output, `${JSON.stringify(output.output)} ${each}`, each)
+    for (const each of clauses) report(output, `${JSON.stringify(output.output)} ${each}`, each)
     if (clauses.length > 0) continue
     const keys = new Map(paths.map((path) => [foldedPath(path), path]))
     for (const [key, path] of keys) {
       const other = places.get(key)
       if (other !== undefined) {
-        report.add(output, samePlace(path, output, other), `same ${other.owner?.job}`)
+        report(output, samePlace(path, output, other), `same ${other.owner?.job}`)
         break
       }
     }
@@ -61,9 +58,8 @@ export function outputProblems(
     const [owner, other] = file.owner === null ? [folder.owner, file] : [file.owner, folder]
     if (owner === null) continue
     const message = `${file.path}, ${whatIs(file)}, lies in ${folder.path}, ${whatIs(folder)}.`
-    report.add(owner, message, `folder ${other.owner?.job}`)
+    report(owner, message, `folder ${other.owner?.job}`)
   }
-  return report.problems()
 }
 
 type Place = { readonly path: string } & (
@@ -184,23 +180,4 @@ function partProblem(part: string): string | undefined {
 /** Equal for paths that some file system takes for the same. */
 export function foldedPath(path: string): string {
   return /^[\0-\x7f]*$/.test(path) ? path.toUpperCase() : path.normalize('NFC').toUpperCase().normalize('NFC')
-}
-
-/** Gathers mistakes, those of the rows of one job under the first. */
-function createReport() {
-  const groups = new Map<string, { readonly instance: string; readonly message: string; more: number }>()
-  return {
-    /** @param kind the same for mistakes that differ in names only */
-    add({ id, job }: PlannedOutput, message: string, kind: string): void {
-      const group = `${job}\0${kind}`
-      const found = groups.get(group)
-      if (found === undefined) groups.set(group, { instance: id, message, more: 0 })
-      else found.more++
-    },
-    problems: (): OutputProblem[] =>
-      [...groups.values()].map(({ instance, message, more }) => ({
-        instance,
-        message: more === 0 ? message : `${message} (The same for ${more} more.)`,
-      })),
-  }
 }

@@ -5,16 +5,20 @@ import { tuneForLongWork, type FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
 import { systemCode } from '../../files/file-error.ts'
-import { numberOf } from '../../json.ts'
+import { numberOf, objectOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
-import { assembleInstances } from './assemble-instances.ts'
-import { createInputFiles, createSourceCheck, readText } from './input-files.ts'
-import { readDefaults, readJobs } from './job-definition.ts'
+import { fieldsOf } from './command-fields.ts'
+import { createInputFiles, readText } from './input-files.ts'
+import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
+import { readInstances, type Reading } from './job-instances.ts'
 import { defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
-import type { Manifest } from './manifest.ts'
-import { createLocator, createMistakes } from './mistakes.ts'
-import { readPart, readShape, type Reading } from './reading.ts'
+import { promptOf, type Instance, type Manifest } from './manifest.ts'
+import { Mistakes } from './mistakes.ts'
+import { checkOutputs, type TakenPath } from './output-paths.ts'
+import { orderInstances, type TargetJob } from './references.ts'
+import { createRowReader, maxInstances, type Row } from './rows.ts'
+import type { Scope } from './substitute.ts'
 import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 
 export interface ManifestOptions {
@@ -79,110 +83,168 @@ export async function readManifest(
 ): Promise<Manifest> {
   const project = projectOf(path, isSandbox)
   const { folder } = project
-  const shown = (file: string) => relative(context.cwd, file) || file
+  const shown = relative(context.cwd, path) || path
   const key = environment[keyVariable] ?? ''
   const secretIn = (text: string) =>
     key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
-  const mistakes = createMistakes(secretIn, shown(path))
-  const text = await readSource(context, shown(path))
+  const text = await readSource(context, shown)
   if (text.length > longText) tuneForLongWork()
-  const positionOf = createLocator(text)
-  const placeOf = (at: number) => ({ file: shown(path), ...positionOf(at) })
-  const root = await parseManifest(text, (at, message) => mistakes.add(placeOf(at), message))
+  const mistakes = new Mistakes(shown, text, secretIn)
+  const root = await parseManifest(text, {
+    report: (at, message) => mistakes.report(at, message),
+    checkText(value, at) {
+      const secret = secretIn(value)
+      if (secret !== undefined) {
+        mistakes.reportSecret(at, `A manifest must not hold a secret, and here is ${secret}.`)
+      }
+      if (!value.isWellFormed()) mistakes.report(at, 'The text contains half of a surrogate pair.')
+    },
+  })
   if (root === undefined) return mistakes.refuse()
-  const reading: Reading = {
-    files: createInputFiles(context, folder),
-    checkSources: createSourceCheck(context, folder, families),
-    mistakes,
-    placeOf,
-    placeIn: (file, line, column) => ({ file: shown(resolve(folder, file)), line, column }),
-    secretIn,
-    variables: readVariables(root, environment),
-    families,
+  const top = readShape(mistakes, root, manifestFields, 'the manifest')
+  const variables = readVariables(mistakes, root, environment)
+  const jobs = readJobs(mistakes, root)
+  const files = createInputFiles(context, { folder, secretIn, families })
+  const rows = await readAllRows(jobs, mistakes, createRowReader(mistakes, files, variables))
+  const targets = new Map(
+    jobs.map((definition): [string, TargetJob] => {
+      const own = rows.get(definition.name)
+      return [definition.name, { definition, rows: own ? new Set(own.map(({ id }) => id)) : null }]
+    }),
+  )
+  const now = context.clock.now()
+  const reading: Reading = { mistakes, files, secretIn, targets, variables, families, now }
+  const instances = new Map<string, Instance>()
+  const warnings = new Set<string>()
+  for (const job of jobs) {
+    context.signal.throwIfAborted()
+    for (const read of await readInstances(reading, job, rows.get(job.name) ?? null)) {
+      instances.set(read.instance.id, read.instance)
+      for (const warning of read.warnings) warnings.add(warning)
+    }
   }
-  reportUnusable(reading, root)
-  reportVariables(reading, root)
-  const imports = memberOf(root, 'imports')
-  if (imports !== undefined) {
-    const message = '`imports` is not read any more: name a file of another project by its path.'
-    mistakes.add(placeOf(imports.at), message)
-  }
-  const known =
-    root.kind === 'mapping' ? { ...root, entries: root.entries.filter((one) => one !== imports) } : root
-  const top = readShape(reading, known, manifestFields, { what: 'the manifest' })
-  if (root.kind !== 'mapping') return mistakes.refuse()
-  const budget = readPart(reading, root, 'budget', manifestFields.budget.fields)
-  const concurrency = readPart(reading, root, 'lanes', manifestFields.lanes.fields)
-  const jobs = readJobs(reading, root, readDefaults(reading, root))
-  const found = await assembleInstances(context, reading, { jobs, manifest: relative(folder, path) })
+  const definitions = new Map(jobs.map((job) => [job.name, job]))
+  const order = checkTogether(mistakes, definitions, instances, relative(folder, path))
   mistakes.throwIfAny()
-  const { gateway, lock_prompts: locksPrompts } = top
+  const { gateway, lock_prompts: locksPrompts, lanes, budget } = top
+  const { creates, cost } = objectOf(budget)
   return {
     project,
     sha256: hash('sha256', text),
     gateway: typeof gateway === 'string' ? gateway : null,
-    budget: { creates: numberOf(budget['creates']), cost: numberOf(budget['cost']) },
-    lanes: { ...defaultLanes, ...concurrency },
+    budget: { creates: numberOf(creates), cost: numberOf(cost) },
+    lanes: { ...defaultLanes, ...objectOf(lanes) },
     locksPrompts: locksPrompts === true,
-    ...found,
+    jobs: jobs.map(({ name }) => ({
+      name,
+      instances: rows.get(name)?.map(({ id }) => `${name}[${id}]`) ?? [name],
+    })),
+    instances: new Map(order.map((id) => [id, instances.get(id)!])),
+    warnings: [...warnings],
   }
 }
 
 /** @throws UsageError for a file that cannot be read, or is too large */
 async function readSource(context: FileContext, shown: string): Promise<string> {
-  const found = await readText(context, shown, maxBytes)
+  const found = await readText(context, shown, shown, maxBytes)
   if (found.problem === undefined) return found.value
-  const { line = 1, column = 1, problem } = found
+  const { at: { line, column } = { line: 1, column: 1 }, problem } = found
   throw new UsageError(`${shown}:${line}:${column}: ${problem}`, { code: 'manifest_invalid' })
 }
 
 /** The declared variables, with their values. */
-function readVariables(root: YamlNode, environment: ManifestOptions['env']): Reading['variables'] {
+function readVariables(
+  mistakes: Mistakes,
+  root: YamlNode,
+  environment: ManifestOptions['env'],
+): Omit<Scope, 'columns'> {
   const list = memberOf(root, 'env')?.node
-  const names =
-    list?.kind === 'list' ? list.items.map((item) => (item.kind === 'scalar' ? item.value : null)) : []
-  const declared = names.filter((name) => typeof name === 'string')
+  const declared: string[] = []
+  for (const item of list?.kind === 'list' ? list.items : []) {
+    if (item.kind !== 'scalar' || typeof item.value !== 'string') continue
+    const name = JSON.stringify(item.value)
+    declared.push(item.value)
+    if (item.value === keyVariable)
+      mistakes.report(item.at, `${name} is the key to the gateway, not a value.`)
+    else if (!variableName.test(item.value)) {
+      mistakes.report(item.at, `${name} cannot be the name of a variable.`)
+    }
+  }
   const set = declared.filter((name) => Object.hasOwn(environment, name))
   return { declared, variables: Object.fromEntries(set.map((name) => [name, environment[name]])) }
 }
 
-function reportVariables({ mistakes, placeOf }: Reading, root: YamlNode): void {
-  const list = memberOf(root, 'env')?.node
-  for (const { at, ...item } of list?.kind === 'list' ? list.items : []) {
-    if (item.kind !== 'scalar' || typeof item.value !== 'string') continue
-    const name = JSON.stringify(item.value)
-    if (item.value === keyVariable)
-      mistakes.add(placeOf(at), `${name} is the key to the gateway, not a value.`)
-    else if (!variableName.test(item.value)) {
-      mistakes.add(placeOf(at), `${name} cannot be the name of a variable.`)
+/** A run of more takes so long that its memory counts. */
+const manyInstances = 1_000
+
+/** By the names of their jobs; null for a job without `each`. */
+async function readAllRows(
+  jobs: readonly JobDefinition[],
+  mistakes: Mistakes,
+  readRows: ReturnType<typeof createRowReader>,
+): Promise<ReadonlyMap<string, readonly Row[] | null>> {
+  const found = new Map<string, readonly Row[] | null>()
+  let count = 0
+  for (const job of jobs) {
+    const rows = await readRows(job)
+    const before = count
+    count += rows?.length ?? 1
+    if (count > maxInstances && before <= maxInstances) {
+      mistakes.report(job.at, `With this job there are more than ${maxInstances} instances.`)
     }
+    found.set(job.name, count > maxInstances ? [] : rows)
   }
+  if (count > manyInstances) tuneForLongWork()
+  return found
 }
 
-/** Reports secrets, and values that JSON does not have. */
-function reportUnusable({ mistakes, placeOf, secretIn }: Reading, root: YamlNode): void {
-  const checkText = (text: string, at: number) => {
-    const secret = secretIn(text)
-    if (secret !== undefined) {
-      mistakes.addSecret(placeOf(at), `A manifest must not hold a secret, and here is ${secret}.`)
-    }
-    if (!text.isWellFormed()) mistakes.add(placeOf(at), 'The text contains half of a surrogate pair.')
-  }
-  const visited = new Set<YamlNode>()
-  const visit = (node: YamlNode): void => {
-    // Aliases lead to the same node.
-    if (visited.has(node)) return
-    visited.add(node)
-    if (node.kind === 'list') node.items.forEach(visit)
-    else if (node.kind === 'mapping') {
-      for (const { name, at, node: inner } of node.entries) {
-        checkText(name, at)
-        visit(inner)
+/**
+ * Reports what is wrong with instances only together: references to several files, outputs in one place, and cycles.
+ * @param manifest its path, relative to its folder
+ * @returns the ids, each behind those that it needs
+ */
+function checkTogether(
+  mistakes: Mistakes,
+  jobs: ReadonlyMap<string, JobDefinition>,
+  instances: ReadonlyMap<string, Instance>,
+  manifest: string,
+): readonly string[] {
+  const lock = manifest.replace(/\.[^./]*$/, '') + '.lock'
+  const taken: TakenPath[] = [
+    { path: manifest, what: 'the manifest' },
+    { path: lock, what: 'the lock' },
+  ]
+  for (const { id, job, command, fields } of instances.values()) {
+    for (const [name, value] of Object.entries(fields)) {
+      if (value.kind === 'text' && value.path !== null)
+        taken.push({ path: value.path, what: `an input of ${id}` })
+      const field = fieldsOf(command).get(name)
+      const isList = field?.kind === 'files' && field.input.isList
+      for (const { source } of value.kind === 'files' ? value.files : []) {
+        if ('path' in source) taken.push({ path: source.path, what: `an input of ${id}` })
+        else {
+          const count = instances.get(source.reference.instance)?.count ?? 1
+          const message = `${JSON.stringify(source.reference.text)} is ${count} files; ${name} takes one.`
+          const { at } = jobs.get(job)!.fields.get(name)!.node
+          if (count > 1 && !isList) mistakes.report(at, message, { instance: id })
+        }
       }
-    } else if (typeof node.value === 'string') checkText(node.value, node.at)
-    else if (typeof node.value === 'number' && !Number.isFinite(node.value)) {
-      mistakes.add(placeOf(node.at), 'The number has no finite value.')
     }
   }
-  visit(root)
+  for (const { name, own } of jobs.values()) {
+    if (typeof own['each'] === 'string') taken.push({ path: own['each'], what: `the rows of ${name}` })
+  }
+  const planned = [...instances.values()].map((instance) => ({ ...instance, prompt: promptOf(instance) }))
+  checkOutputs(planned, taken, ({ id, job: name }, message, kind) => {
+    const job = jobs.get(name)!
+    const instance = id === name ? undefined : id
+    mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, { instance, kind })
+  })
+  const needsOf = (id: string) => (instances.get(id)?.references ?? []).map(({ instance }) => instance)
+  const { order, cycles } = orderInstances(instances.keys(), needsOf)
+  for (const cycle of cycles) {
+    const way = cycle.map((id) => `@${id}`).join(' needs ')
+    mistakes.report(jobs.get(instances.get(cycle[0]!)!.job)!.at, `The job depends on itself: ${way}.`)
+  }
+  return order
 }

@@ -4,10 +4,10 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { parseJson } from '../../files/parse-json.ts'
 import { dangerousNames, isObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
+import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
-import type { TextPosition } from './mistakes.ts'
-import type { Reading } from './reading.ts'
-import { substitute } from './substitute.ts'
+import type { Mistakes, TextPosition } from './mistakes.ts'
+import { substitute, type Scope } from './substitute.ts'
 import { memberOf, valueOf } from './yaml-nodes.ts'
 
 /** A row of `each`. */
@@ -16,8 +16,6 @@ export interface Row {
   readonly id: string
   /** The values as texts, by the names of their columns. */
   readonly columns: Readonly<Record<string, string>>
-  /** The line that it begins in; in a list, its number. From 1. */
-  readonly line: number
 }
 
 interface Rows {
@@ -26,99 +24,101 @@ interface Rows {
   readonly problems: readonly TextProblem[]
 }
 
+interface TextProblem extends TextPosition {
+  readonly message: string
+}
+
+/** The values of a row, and the line that it begins in; in a list its number. */
+interface SourceRow {
+  readonly values: Readonly<Record<string, string>>
+  readonly line: number
+}
+
 /** Most instances of a manifest. */
 export const maxInstances = 100_000
+
+const tooMany = `There are more than ${maxInstances} rows.`
 
 /** Files with a JSON object a line; every other one is CSV. */
 const jsonLines = new Set(['.jsonl', '.ndjson'])
 
-/** Reads the rows of jobs, each file once. Mistakes are reported; a row with one is left out. */
-export function createRowReader(reading: Reading): (job: JobDefinition) => Promise<readonly Row[] | null> {
-  const { files, mistakes, placeOf, placeIn, variables } = reading
-  const known = new Map<string, Rows>()
-
-  /** What a path leads to, which has been reported if it is nothing. */
-  const fileRows = async (path: string, at: number): Promise<readonly Row[]> => {
-    const read = known.get(path)
-    if (read !== undefined) return read.rows
-    const found = await files.text(path)
+/**
+ * Reads the rows of jobs, each file once. Mistakes are reported; a row with one is left out.
+ * @param variables what the path of a file may use
+ * @returns reads the rows of one job; null for a job without `each`
+ */
+export function createRowReader(
+  mistakes: Mistakes,
+  files: InputFiles,
+  variables: Omit<Scope, 'columns'>,
+): (job: JobDefinition) => Promise<readonly Row[] | null> {
+  const known = new Map<string, readonly Row[]>()
+  const readFile = async (path: string, at: number): Promise<readonly Row[]> => {
+    const before = known.get(path)
+    if (before !== undefined) return before
+    const found = await files.rows(path)
     if (found.problem !== undefined) {
-      const { line, column = 1, problem } = found
-      mistakes.add(line === undefined ? placeOf(at) : placeIn(path, line, column), problem)
+      mistakes.report(found.at ?? at, found.problem)
       return []
     }
-    const rows = jsonLines.has(extname(path).toLowerCase())
-      ? rowsOfJsonLines(found.value, maxInstances)
-      : rowsOfCsv(found.value, maxInstances)
+    const isJsonLines = jsonLines.has(extname(path).toLowerCase())
+    const { rows, problems } = isJsonLines ? rowsOfJsonLines(found.value) : rowsOfCsv(found.value)
     known.set(path, rows)
-    for (const { line, column, message } of rows.problems) {
-      mistakes.add(placeIn(path, line, column), message)
-    }
-    return rows.rows
+    const file = files.shown(path)
+    for (const { line, column, message } of problems) mistakes.report({ file, line, column }, message)
+    return rows
   }
-
   return async ({ node, own }) => {
     const each = memberOf(node, 'each')?.node
     if (each === undefined) return null
     if (own['each'] === undefined) return []
-    if (each.kind === 'scalar') {
-      const { value: path, problems } = substitute(String(each.value), { columns: null, ...variables })
-      for (const { message } of problems) mistakes.add(placeOf(each.at), message)
-      return problems.length > 0 ? [] : fileRows(path, each.at)
+    if (each.kind === 'list') {
+      const { rows, problems } = rowsOfList(valueOf(each) as unknown[])
+      for (const { line, message } of problems) mistakes.report(each.items[line - 1]!.at, message)
+      return rows
     }
-    const { rows, problems } = rowsOfList(valueOf(each) as unknown[])
-    for (const { line, message } of problems) {
-      mistakes.add(placeOf(each.kind === 'list' ? each.items[line - 1]!.at : each.at), message)
-    }
-    return rows
+    const { value: path, problems } = substitute(String(own['each']), { columns: null, ...variables })
+    for (const { message } of problems) mistakes.report(each.at, message)
+    return problems.length > 0 ? [] : readFile(path, each.at)
   }
-}
-
-/** The rows of a CSV file. */
-export function rowsOfCsv(text: string, maxRows = Infinity): Rows {
-  const { header, rows, problems } = parseCsv(text, maxRows)
-  return identified(rows, header.includes('id'), problems, 'line')
 }
 
 /** The rows of a file with a JSON object a line; empty lines are no rows. */
-export function rowsOfJsonLines(text: string, maxRows = Infinity): Rows {
-  const source = canonicalText(text)
+export function rowsOfJsonLines(text: string): Rows {
   const problems: TextProblem[] = []
-  const rows: CsvRow[] = []
+  const records: SourceRow[] = []
   let count = 0
-  for (const [at, line] of source.split('\n').entries()) {
-    if (line.trim() === '') continue
-    if (++count > maxRows) {
-      problems.push({ line: at + 1, column: 1, message: `There are more than ${maxRows} rows.` })
+  for (const [at, written] of canonicalText(text).split('\n').entries()) {
+    if (written.trim() === '') continue
+    const line = at + 1
+    const add = (message: string, column = 1) => problems.push({ line, column, message })
+    if (++count > maxInstances) {
+      add(tooMany)
       break
     }
-    const { value, problem } = parseJson(line)
+    const { value, problem } = parseJson(written)
     if (problem !== undefined) {
       const [place, column = '1'] = /line 1, column (\d+): /.exec(problem) ?? ['']
-      problems.push({
-        line: at + 1,
-        column: Number(column),
-        message: `The line ${problem.replace(place, '')}.`,
-      })
+      add(`The line ${problem.replace(place, '')}.`, Number(column))
       continue
     }
     const values = isObject(value) ? valuesOf(value) : 'The line is not a JSON object.'
-    if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
-    else rows.push({ values, line: at + 1 })
+    if (typeof values === 'string') add(values)
+    else records.push({ values, line })
   }
-  return identified(rows, hasId(rows), problems, 'line')
+  return identified(records, problems, 'line')
 }
 
 /** The rows of a list in the manifest: objects, or single values, each of which is the column `id` of its row. */
 export function rowsOfList(list: readonly unknown[]): Rows {
   const problems: TextProblem[] = []
-  const rows: CsvRow[] = []
+  const records: SourceRow[] = []
   for (const [at, item] of list.entries()) {
     const values = valuesOf(isObject(item) ? item : { id: item })
     if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
-    else rows.push({ values, line: at + 1 })
+    else records.push({ values, line: at + 1 })
   }
-  return identified(rows, hasId(rows), problems, 'item')
+  return identified(records, problems, 'item')
 }
 
 /** The values as texts, or what is wrong with them. */
@@ -135,38 +135,32 @@ function valuesOf(row: Readonly<Record<string, unknown>>): Record<string, string
   return values
 }
 
-function hasId(rows: readonly CsvRow[]): boolean {
-  return rows.some(({ values }) => Object.hasOwn(values, 'id'))
-}
-
 /** @param unit what a row is in its source, for messages */
 function identified(
-  rows: readonly CsvRow[],
-  hasIds: boolean,
+  source: readonly SourceRow[],
   problems: readonly TextProblem[],
   unit: 'line' | 'item',
 ): Rows {
+  const hasIds = source.some(({ values }) => Object.hasOwn(values, 'id'))
   const all = [...problems]
-  const found: Row[] = []
-  const places = new Map<string, number>()
-  for (const { values, line } of rows) {
-    const given = hasIds ? values['id'] : undefined
-    const id = hasIds ? given?.normalize('NFC') : digestOf(values)
+  const rows: Row[] = []
+  const lines = new Map<string, number>()
+  for (const { values, line } of source) {
+    const id = hasIds ? (values['id']?.normalize('NFC') ?? '') : digestOf(values)
+    const first = lines.get(id)
     const problem = hasIds ? idProblem(id) : undefined
-    const first = id === undefined ? undefined : places.get(id)
-    if (id === undefined || problem !== undefined) {
-      all.push({ line, column: 1, message: problem! })
-    } else if (first !== undefined) {
+    if (problem !== undefined) all.push({ line, column: 1, message: problem })
+    else if (first !== undefined) {
       const message = hasIds
         ? `The id ${JSON.stringify(id)} is taken by ${unit} ${first}.`
         : `The row is the same as that of ${unit} ${first}; give each a column \`id\`, or leave one out.`
       all.push({ line, column: 1, message })
     } else {
-      places.set(id, line)
-      found.push({ id, columns: values, line })
+      lines.set(id, line)
+      rows.push({ id, columns: values })
     }
   }
-  return { rows: found, problems: all.toSorted((a, b) => a.line - b.line) }
+  return { rows, problems: all.toSorted((a, b) => a.line - b.line) }
 }
 
 const maxIdLength = 120
@@ -174,8 +168,8 @@ const maxIdLength = 120
 /** Control characters, ends of lines, and marks that turn the direction of what is shown. */
 const hidden = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
 
-function idProblem(id: string | undefined): string | undefined {
-  if (id === undefined || id === '') return 'The row has no `id`, which the other rows have.'
+function idProblem(id: string): string | undefined {
+  if (id === '') return 'The row has no `id`, which the other rows have.'
   const shown = JSON.stringify(id.slice(0, maxIdLength))
   if (/[[\]]/.test(id)) return `The id ${shown} has a bracket in it.`
   if (hidden.test(id) || !id.isWellFormed()) return `The id ${shown} has a control character in it.`
@@ -189,34 +183,15 @@ function digestOf(values: Readonly<Record<string, string>>): string {
   return hash('sha256', JSON.stringify(sorted)).slice(0, 16)
 }
 
-/** A mistake in a text. */
-export interface TextProblem extends TextPosition {
-  readonly message: string
-}
-
-export interface CsvRow {
-  /** By the names of the header. */
-  readonly values: Readonly<Record<string, string>>
-  /** The line that it begins in. */
-  readonly line: number
-}
-
-export interface Csv {
-  readonly header: readonly string[]
-  readonly rows: readonly CsvRow[]
-  /** Every mistake, with the line that its row begins in. With one in the header there are no rows. */
-  readonly problems: readonly TextProblem[]
-}
-
 const maxColumns = 1000
 
 /**
- * Reads CSV of RFC 4180: a header, commas, quotes around what holds a comma, a quote or an end of line. A byte-order
- * mark is taken off, CR LF is LF (in values, too), and empty lines are no rows. Nothing after a wrong quote is read.
- * @param maxRows a text with more rows is a mistake, and the rest is not read
+ * The rows of CSV of RFC 4180: a header, commas, quotes around what holds a comma, a quote or an end of line. A byte-order
+ * mark is taken off, CR LF is LF (in values, too), and empty lines are no rows. Nothing after a wrong quote is read, and
+ * nothing at all with a mistake in the header.
  */
-export function parseCsv(text: string, maxRows = Infinity): Csv {
-  const rows: CsvRow[] = []
+export function rowsOfCsv(text: string): Rows {
+  const rows: SourceRow[] = []
   const problems: TextProblem[] = []
   let header: readonly string[] | undefined
   let isNamed = false
@@ -230,7 +205,7 @@ export function parseCsv(text: string, maxRows = Infinity): Csv {
       header = values
       headerProblems(values).forEach(add)
       isNamed = problems.length === 0
-    } else if (++count > maxRows) add(`There are more than ${maxRows} rows.`)
+    } else if (++count > maxInstances) add(tooMany)
     else if (values.length === header.length) {
       const named = header.map((name, at) => [name, values[at]!])
       rows.push({ values: Object.fromEntries(named), line: line + emptyLines })
@@ -242,7 +217,8 @@ export function parseCsv(text: string, maxRows = Infinity): Csv {
       record_delimiter: '\n',
       relax_column_count: true,
       skip_empty_lines: true,
-      ...(Number.isFinite(maxRows) && { to: maxRows + 2 }),
+      // The header, and one to see that there are too many.
+      to: maxInstances + 2,
       on_record(values: readonly string[], info) {
         emptyLines = info.empty_lines
         take(values)
@@ -254,9 +230,10 @@ export function parseCsv(text: string, maxRows = Infinity): Csv {
     emptyLines = Number(error['empty_lines'])
     add(quoteProblems[error.code] ?? `${error.message}.`)
   }
-  if (header === undefined && problems.length === 0)
+  if (header === undefined && problems.length === 0) {
     add('The file is empty: its first line has to name the columns.')
-  return { header: header ?? [], rows: isNamed ? rows : [], problems }
+  }
+  return identified(isNamed ? rows : [], problems, 'line')
 }
 
 const quoteProblems: Readonly<Record<string, string>> = {

@@ -27,14 +27,19 @@ const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
 /**
  * Replaces `${name}` by a column of the row, `${env:NAME}` by a declared variable, and `$${` by `${`.
  * What is put in is not looked through again.
+ * @param escape changes what is put in
  */
-export function substitute(text: string, scope: Scope): Substituted<string> {
+export function substitute(
+  text: string,
+  scope: Scope,
+  escape: (value: string) => string = (value) => value,
+): Substituted<string> {
   if (!text.includes('${')) return { value: text, problems: [] }
   const problems: SubstitutionProblem[] = []
   const value = text.replace(pattern, (written: string, name: string | undefined) => {
     if (written === '$${') return '${'
     const found = name === undefined ? unclosed : valueOf(name, scope)
-    if ('text' in found) return found.text
+    if ('text' in found) return escape(found.text)
     problems.push({ path: [], message: found.problem })
     return written
   })

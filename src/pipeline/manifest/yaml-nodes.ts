@@ -14,8 +14,12 @@ export interface YamlEntry {
   readonly node: YamlNode
 }
 
-/** A mistake in a text, at an offset in UTF-16 units. */
-type Report = (at: number, message: string) => void
+/** What is done with what is found in the text, at offsets in UTF-16 units. */
+interface Checks {
+  report(at: number, message: string): void
+  /** Called with each text and each name. */
+  checkText(text: string, at: number): void
+}
 
 /** Bounds for documents that are small on disk and large in memory. */
 const maxDepth = 64
@@ -27,7 +31,8 @@ const maxNodes = 1_000_000
  * stand twice in a mapping are reported; the first is kept.
  * @returns undefined for a text that is not YAML, which has been reported
  */
-export async function parseManifest(text: string, report: Report): Promise<YamlNode | undefined> {
+export async function parseManifest(text: string, checks: Checks): Promise<YamlNode | undefined> {
+  const { report } = checks
   const yaml = await import('js-yaml')
   try {
     const events = yaml.parseEvents(text, { maxDepth })
@@ -35,7 +40,7 @@ export async function parseManifest(text: string, report: Report): Promise<YamlN
     const schema = yaml.CORE_SCHEMA.withTags(pairsTag(yaml))
     const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases })
     if (documents.length > 1) return void report(0, 'The file has more than one YAML document.')
-    const { node, size } = placeValues(yaml, events, documents[0] ?? null, report)
+    const { node, size } = placeValues(yaml, events, documents[0] ?? null, checks)
     return size > maxNodes ? void report(0, tooLarge) : node
   } catch (error) {
     if (!(error instanceof yaml.YAMLException)) throw error
@@ -80,7 +85,7 @@ function placeValues(
   yaml: typeof Yaml,
   events: readonly Yaml.Event[],
   root: unknown,
-  report: Report,
+  { report, checkText }: Checks,
 ): Placed {
   const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
   /** What aliases may stand for, by its value. */
@@ -91,6 +96,13 @@ function placeValues(
   const take = () => {
     while (events[next]?.type === DOCUMENT) next++
     return events[next++]
+  }
+  const scalar = (at: number, value: unknown): YamlNode => {
+    if (typeof value === 'string') checkText(value, at)
+    else if (typeof value === 'number' && !Number.isFinite(value)) {
+      report(at, 'The number has no finite value.')
+    }
+    return { kind: 'scalar', at, value: value as string | number | boolean | null }
   }
   const visit = (value: unknown): YamlNode => {
     const event = take()
@@ -116,22 +128,16 @@ function placeValues(
     const entries: YamlEntry[] = []
     for (const [name, value] of list) {
       const at = startOf(take())
+      checkText(name, at)
       const node = visit(value)
-      if (checkName(name, names, (message) => report(at, message))) entries.push({ name, at, node })
+      if (names.has(name)) report(at, `${JSON.stringify(name)} appears twice.`)
+      else if (dangerousNames.has(name)) report(at, `${JSON.stringify(name)} is not allowed as a name.`)
+      else entries.push({ name, at, node })
+      names.add(name)
     }
     return entries
   }
   return { node: visit(root), size }
-}
-
-function checkName(name: string, names: Set<string>, complain: (message: string) => void): boolean {
-  if (names.has(name)) complain(`${JSON.stringify(name)} appears twice.`)
-  else if (dangerousNames.has(name)) complain(`${JSON.stringify(name)} is not allowed as a name.`)
-  else {
-    names.add(name)
-    return true
-  }
-  return false
 }
 
 /** Where a scalar begins: with its quote, if it has one. */
@@ -139,10 +145,6 @@ function startOf(event: Yaml.Event | undefined): number {
   if (event === undefined || !('valueStart' in event)) return 0
   const isQuoted = event.style === 2 || event.style === 3
   return Math.max(0, event.valueStart - (isQuoted ? 1 : 0))
-}
-
-function scalar(at: number, value: unknown): YamlNode {
-  return { kind: 'scalar', at: Math.max(0, at), value: value as string | number | boolean | null }
 }
 
 /** The value of a node as JSON. */
@@ -157,11 +159,7 @@ export function nodeAt(node: YamlNode, path: readonly (string | number)[]): Yaml
   let found = node
   for (const step of path) {
     const inner: YamlNode | undefined =
-      found.kind === 'list'
-        ? found.items[Number(step)]
-        : found.kind === 'mapping'
-          ? memberOf(found, String(step))?.node
-          : undefined
+      found.kind === 'list' ? found.items[Number(step)] : memberOf(found, String(step))?.node
     if (inner === undefined) return found
     found = inner
   }

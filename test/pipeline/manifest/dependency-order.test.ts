@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { orderInstances } from '../../../src/pipeline/manifest/assemble-instances.ts'
+import { orderInstances } from '../../../src/pipeline/manifest/references.ts'
 
 const orderOf = (needs: Readonly<Record<string, readonly string[]>>) =>
   orderInstances(Object.keys(needs), (id) => needs[id] ?? [])

@@ -34,14 +34,3 @@ test.each<[what: string, manifest: string, mistake: string]>([
   expect(found).toHaveLength(1)
   expect(found[0]).toContain(`modelgate.yaml:${mistake}`)
 })
-
-test('the first 200 of many mistakes are told', async () => {
-  const jobs = Array.from(
-    { length: 300 },
-    (_, at) => `  j${at}: { respond: { inptu: x, input: x }, out: ${at}.txt }`,
-  )
-  const found = await mistakesIn(['version: 1', 'jobs:', ...jobs].join('\n'))
-  expect(found).toHaveLength(201)
-  expect(found[0]).toBe('modelgate.yaml:3:20: "inptu" is not a field of respond; did you mean input?')
-  expect(found.at(-1)).toBe('… and 100 more.')
-})

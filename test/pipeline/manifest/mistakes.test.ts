@@ -13,12 +13,8 @@ defaults:
   image edit: { modle: gpt-image-2 }
 jobs:
   hero:
-    image create: { promt: hi, n: 20, model: gpt-image-2, stream: true, variants: 3 }
+    image create: { promt: hi, n: 20, model: gpt-image-2 }
     out: ../x.png
-  other:
-    image create: { prompt: hi }
-    respond: { input: hi }
-    out: other.png
 `
   expect(await mistakesIn(manifest)).toEqual([
     'modelgate.yaml:1:10: version must be 1, not 2.',
@@ -30,15 +26,42 @@ jobs:
     'modelgate.yaml:9:5: prompt is missing: what to draw.',
     'modelgate.yaml:9:21: "promt" is not a field of image create; did you mean prompt?',
     'modelgate.yaml:9:35: n must be from 1 to 10, not 20.',
-    'modelgate.yaml:9:59: stream is not for a manifest. It says how a result travels, which is up to the run.',
-    'modelgate.yaml:9:73: "variants" belongs to the job, beside image create.',
     'modelgate.yaml:10:10: "../x.png" is one name for 20 files: put {index} into it.',
-    'modelgate.yaml:13:5: A job has one command, and image create is one already: make it a separate job.',
+  ])
+})
+
+test('of each file the first ten mistakes are told, then how many more there are', async () => {
+  const jobs = Array.from({ length: 25 }, (_, at) => `  j${at}: { each: data.csv, respond: { inptu: x } }`)
+  const rows = 'a,b\n'.repeat(12)
+  const found = await mistakesIn(['version: 1', 'jobs:', ...jobs].join('\n'), { 'data.csv': `id\n${rows}` })
+  expect(found.slice(0, 3)).toEqual([
+    'modelgate.yaml:3:7: out is missing.',
+    'modelgate.yaml:3:36: "inptu" is not a field of respond; did you mean input?',
+    'modelgate.yaml:4:7: out is missing.',
+  ])
+  expect(found.slice(10)).toEqual([
+    'modelgate.yaml: … and 40 more.',
+    ...Array.from(
+      { length: 10 },
+      (_, at) =>
+        `data.csv:${at + 2}:1: The row has 2 values, but the header 1 columns; a value with a comma needs quotes.`,
+    ),
+    'data.csv: … and 2 more.',
   ])
 })
 
 test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>([
   ['no command', ['out: a.png'], ['3:3: the job hero has no command.']],
+  [
+    'two commands',
+    ['image create: { prompt: x }', 'respond: { input: x }', 'out: a.png'],
+    ['5:5: A job has one command, and image create is one already: make it a separate job.'],
+  ],
+  [
+    'a field of the job in its command',
+    ['image create: { prompt: x, variants: 3 }', 'out: a.png'],
+    ['4:32: "variants" belongs to the job, beside image create.'],
+  ],
   ['no output', [image], ['4:5: out is missing.']],
   [
     'an output of another kind',
@@ -303,6 +326,10 @@ test('what git could not merge is named with its line, and not sent', async () =
 })
 
 test('a mistake of many rows is told once', async () => {
+  const same = oneJob('each: [a, b, c, d, e]', 'image create: { prompt: "${id}" }', 'out: x.png')
+  expect(await mistakesIn(same)).toEqual([
+    'modelgate.yaml:6:10: hero[a] and hero[b] write one file: x.png. Put a column into `out`, such as ${id}. (hero[b] and 3 more)',
+  ])
   const manifest = oneJob('each: [a, b, c]', 'image create: { prompt: x, n: "${id}" }', 'out: "${id}.png"')
   expect(await mistakesIn(manifest)).toEqual([
     'modelgate.yaml:5:35: n must be a whole number, not "a". (hero[a] and 2 more)',

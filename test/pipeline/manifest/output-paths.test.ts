@@ -1,10 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  foldedPath,
-  outputProblems,
-  type PlannedOutput,
-} from '../../../src/pipeline/manifest/output-paths.ts'
+import { foldedPath, checkOutputs, type PlannedOutput } from '../../../src/pipeline/manifest/output-paths.ts'
 import { anyText } from '../../support/any-text.ts'
 
 const planned = (output: string, more: Partial<PlannedOutput> = {}): PlannedOutput => ({
@@ -18,8 +14,11 @@ const planned = (output: string, more: Partial<PlannedOutput> = {}): PlannedOutp
   ...more,
 })
 const b = { id: 'b', job: 'b' }
-const messagesOf = (outputs: readonly PlannedOutput[], taken: Parameters<typeof outputProblems>[1] = []) =>
-  outputProblems(outputs, taken).map(({ instance, message }) => `${instance}: ${message}`)
+function messagesOf(outputs: readonly PlannedOutput[], taken: Parameters<typeof checkOutputs>[1] = []) {
+  const found: string[] = []
+  checkOutputs(outputs, taken, ({ id }, message) => found.push(`${id}: ${message}`))
+  return found
+}
 
 test.each([
   'assets/hero.webp',
@@ -111,17 +110,6 @@ test('needs {index} for several files', () => {
   ])
 })
 
-test('tells once what the rows of a job share', () => {
-  const rows = Array.from({ length: 5 }, (_, at) => planned('x.png', { id: `a[${at}]` }))
-  expect(messagesOf(rows)).toEqual([
-    'a[1]: a[0] and a[1] write one file: x.png. Put a column into `out`, such as ${id}. (The same for 3 more.)',
-  ])
-  const outside = Array.from({ length: 3 }, (_, at) => planned(`/x${at}`, { id: `a[${at}]` }))
-  expect(messagesOf(outside)).toEqual([
-    'a[0]: "/x0" is an absolute path: outputs lie below the manifest\'s folder. (The same for 2 more.)',
-  ])
-})
-
 test('replaces no file of the project', () => {
   const taken = [
     { path: 'modelgate.yaml', what: 'the manifest' },
@@ -148,7 +136,8 @@ test('takes any names, and none twice that it finds nothing wrong with', () => {
   fc.assert(
     fc.property(fc.array(path, { maxLength: 8 }), (paths) => {
       const outputs = paths.map((output, at) => planned(output, { id: `j${at}`, job: `j${at}` }))
-      const wrong = new Set(outputProblems(outputs, []).map(({ instance }) => instance))
+      const wrong = new Set<string>()
+      checkOutputs(outputs, [], ({ id }) => wrong.add(id))
       const good = outputs.filter(({ id, output }) => !wrong.has(id) && !/[{}]/.test(output))
       expect(new Set(good.map(({ output }) => foldedPath(output))).size).toBe(good.length)
       for (const { output } of good) expect(output).not.toMatch(/(^|\/)\.\.?(\/|$)|^\/|\\/)

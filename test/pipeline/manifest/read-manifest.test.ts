@@ -66,7 +66,6 @@ test('a manifest with everything in it', async () => {
     ['captions', ['captions[shoe]', 'captions[hat]']],
     ['photos', ['photos[shoe]', 'photos[hat]']],
   ])
-  expect(manifest.jobs[1]!.at).toEqual({ file: 'modelgate.yaml', line: 17, column: 3 })
   // Each behind what it needs.
   expect([...manifest.instances.keys()]).toEqual([
     'hero',

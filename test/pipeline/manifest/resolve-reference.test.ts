@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseReference } from '../../../src/pipeline/manifest/resolve-field.ts'
+import { parseReference } from '../../../src/pipeline/manifest/references.ts'
 import { anyText } from '../../support/any-text.ts'
 
 test.each([

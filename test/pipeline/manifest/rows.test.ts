@@ -1,10 +1,100 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rowsOfCsv, rowsOfJsonLines, rowsOfList } from '../../../src/pipeline/manifest/rows.ts'
+import { anyText } from '../../support/any-text.ts'
+
+test('reads quotes, commas, ends of lines and a byte-order mark', () => {
+  const text = '\ufeffid,name\r\nshoe,"Red, ""soft""\r\nshoe"\r\n\r\nhat,\r\n"",x'
+  expect(rowsOfCsv(text)).toEqual({
+    rows: [
+      { id: 'shoe', columns: { id: 'shoe', name: 'Red, "soft"\nshoe' } },
+      { id: 'hat', columns: { id: 'hat', name: '' } },
+    ],
+    problems: [{ line: 6, column: 1, message: 'The row has no `id`, which the other rows have.' }],
+  })
+})
+
+test.each([
+  ['an empty file', '', [1, 1, 'The file is empty: its first line has to name the columns.']],
+  ['a column twice', 'a,b,a\n1,2,3', [1, 1, 'The column "a" is there twice.']],
+  ['a column without name', 'a,,c\n1,2,3', [1, 1, 'Column 2 has no name.']],
+  ['a space in the header', 'a, b\n', [1, 1, 'The column " b" has a space at its beginning or end.']],
+  ['a name of JavaScript', 'a,__proto__\n', [1, 1, 'A column cannot be named "__proto__".']],
+  ['a name like a variable', 'env:A\n', [1, 1, 'A column cannot begin with env:, as "env:A" does.']],
+  ['a brace', 'a}\n', [1, 1, 'The column "a}" has a brace or a control character in its name.']],
+  ['semicolons', 'id;name\n1;2', [1, 1, 'The columns are separated by semicolons; use commas.']],
+  ['tabs', 'id\tname\n1\t2', [1, 1, 'The columns are separated by tabs; use commas.']],
+  [
+    'a row that is too long',
+    'a,b\n1,2\n1,2,3',
+    [3, 1, 'The row has 3 values, but the header 2 columns; a value with a comma needs quotes.'],
+  ],
+  ['a row that is too short', 'a,b\n1', [2, 1, 'The row has 1 value, but the header 2 columns.']],
+  ['an open quote', 'a,b\n\n😀,"x\ny', [3, 1, 'The quote is never closed.']],
+  [
+    'text behind a quote',
+    'a,b\n"1"x,2',
+    [2, 1, 'Text follows the closing quote; a quote in a value is written twice: "".'],
+  ],
+  [
+    'a quote in a bare value',
+    'a\n5" nail',
+    [2, 1, 'A value with a quote in it has to be in quotes, with the quote written twice: "".'],
+  ],
+  [
+    'lines that end with a carriage return',
+    'a\rb',
+    [1, 1, 'The column "a\\rb" has a brace or a control character in its name.'],
+  ],
+] as const)('tells where CSV has %s', (_, text, [line, column, message]) => {
+  expect(rowsOfCsv(text).problems).toEqual([{ line, column, message }])
+})
+
+test('tells every mistake, and reads the other rows', () => {
+  const { rows, problems } = rowsOfCsv('a,id\n1\n"x\ny",2\n3,4,5\n')
+  expect(rows).toEqual([{ id: '2', columns: { a: 'x\ny', id: '2' } }])
+  expect(problems.map(({ line }) => line)).toEqual([2, 5])
+})
+
+test('reads back CSV that was written, in every way of quoting', () => {
+  const quote = (value: string) => `"${value.replaceAll('"', '""')}"`
+  const written = (value: string, isQuoted: boolean) =>
+    isQuoted || value === '' || /[",\n\r]/.test(value) ? quote(value) : value
+  const value = anyText({ maxLength: 6 }).map((text) => text.replaceAll('\r\n', '\n'))
+  const table = fc
+    .integer({ min: 1, max: 4 })
+    .chain((width) =>
+      fc.array(fc.array(fc.tuple(value, fc.boolean()), { minLength: width, maxLength: width })),
+    )
+  fc.assert(
+    fc.property(table, fc.constantFrom('\n', '\r\n'), fc.boolean(), (rows, end, endsWithEnd) => {
+      const header = ['id', ...(rows[0] ?? []).map((_, at) => `c${at}`)]
+      const cells = rows.map((row, at) => [`${at}`, ...row.map((cell) => written(...cell))].join(','))
+      const result = rowsOfCsv([header.join(','), ...cells].join(end) + (endsWithEnd ? end : ''))
+      expect(result.problems).toEqual([])
+      expect(result.rows.map(({ columns }) => header.map((name) => columns[name]))).toEqual(
+        rows.map((row, at) => [`${at}`, ...row.map(([text]) => text)]),
+      )
+    }),
+  )
+})
+
+test('takes any text as CSV, with each mistake inside it', () => {
+  const text = fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', 'a', '😀', ';') })
+  fc.assert(
+    fc.property(text, (source) => {
+      const lines = source.replaceAll('\r\n', '\n').split('\n')
+      for (const { line, column } of rowsOfCsv(source).problems) {
+        expect(lines.length).toBeGreaterThanOrEqual(line)
+        expect([...lines[line - 1]!].length + 1).toBeGreaterThanOrEqual(column)
+      }
+    }),
+  )
+})
 
 test('takes the column id', () => {
   expect(rowsOfCsv('name,id\nRed,shoe-1\n')).toEqual({
-    rows: [{ id: 'shoe-1', columns: { name: 'Red', id: 'shoe-1' }, line: 2 }],
+    rows: [{ id: 'shoe-1', columns: { name: 'Red', id: 'shoe-1' } }],
     problems: [],
   })
 })
@@ -20,16 +110,16 @@ test('takes a digest of the values where there is no id, wherever row and column
 test('reads values of JSON as texts', () => {
   const { rows } = rowsOfJsonLines('\ufeff{"id":"a","n":1.50,"is":true}\r\n\n{"id":7,"none":null}\n')
   expect(rows).toEqual([
-    { id: 'a', columns: { id: 'a', n: '1.5', is: 'true' }, line: 1 },
-    { id: '7', columns: { id: '7', none: '' }, line: 3 },
+    { id: 'a', columns: { id: 'a', n: '1.5', is: 'true' } },
+    { id: '7', columns: { id: '7', none: '' } },
   ])
 })
 
 test('takes single values of a list as ids', () => {
   expect(rowsOfList(['de', 'en', 3]).rows).toEqual([
-    { id: 'de', columns: { id: 'de' }, line: 1 },
-    { id: 'en', columns: { id: 'en' }, line: 2 },
-    { id: '3', columns: { id: '3' }, line: 3 },
+    { id: 'de', columns: { id: 'de' } },
+    { id: 'en', columns: { id: 'en' } },
+    { id: '3', columns: { id: '3' } },
   ])
 })
 

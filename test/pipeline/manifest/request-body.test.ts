@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { creatingCommands } from '../../../src/contract/commands.ts'
 import { checkBody } from '../../../src/contract/field.ts'
-import { requestBody } from '../../../src/pipeline/execute/task-body.ts'
-import { bodyOfFields, creationOf } from '../../../src/pipeline/manifest/instance-body.ts'
 import type { FieldValue, Instance } from '../../../src/pipeline/manifest/manifest.ts'
+import { bodyOf, buildRequest, creationOf } from '../../../src/pipeline/manifest/request-body.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { filesField, instanceOf, textField, textOfField, valueField } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -15,14 +14,19 @@ const png = pngBytes()
 const picture = { bytesBase64Encoded: png.toString('base64'), mimeType: 'image/png' }
 
 /** The body of an instance whose references all are to the file `up.png`. */
-function bodyOf(command: Instance['command'], fields: Readonly<Record<string, FieldValue>>, model = 'm') {
+async function sentBody(
+  command: Instance['command'],
+  fields: Readonly<Record<string, FieldValue>>,
+  model = 'm',
+) {
   const folder = temporaryFolder()
   const clip = mp4Bytes()
   writeFiles(folder, { 'a.png': png, 'b.png': png, 'up.png': png, 'clip.mp4': clip })
   const files = [{ path: join(folder, 'up.png'), sha256: '', media_type: 'image/png' }]
   const upstream = new Map([['@up', { files, jobId: null }]])
   const context = testContext({ cwd: '/nowhere' })
-  return requestBody(context, instanceOf({ command, model, fields }), { folder, upstream })
+  const request = await buildRequest(context, instanceOf({ command, model, fields }), { folder, upstream })
+  return request.body
 }
 
 test('content generation has its texts in messages, and flat fields in their objects', async () => {
@@ -36,7 +40,7 @@ test('content generation has its texts in messages, and flat fields in their obj
     schema: valueField({ type: 'object' }),
   }
   const image = { inlineData: { mimeType: 'image/png', data: png.toString('base64') } }
-  expect(await bodyOf('generate', fields)).toEqual({
+  expect(await sentBody('generate', fields)).toEqual({
     contents: [{ role: 'user', parts: [image, image, { text: 'Name a river' }] }],
     systemInstruction: { parts: [{ text: 'Be short' }] },
     generationConfig: {
@@ -50,13 +54,13 @@ test('content generation has its texts in messages, and flat fields in their obj
 })
 
 test('a response has its input as a text, unless something is attached', async () => {
-  expect(await bodyOf('respond', { input: textField('Hello'), verbosity: valueField('low') })).toEqual({
+  expect(await sentBody('respond', { input: textField('Hello'), verbosity: valueField('low') })).toEqual({
     model: 'm',
     input: 'Hello',
     text: { verbosity: 'low' },
   })
   const earlier = [{ role: 'user', content: 'Hello' }]
-  expect(await bodyOf('respond', { input: valueField(earlier), attach: filesField('a.png') })).toEqual({
+  expect(await sentBody('respond', { input: valueField(earlier), attach: filesField('a.png') })).toEqual({
     model: 'm',
     input: [
       ...earlier,
@@ -72,8 +76,8 @@ test('a response has its input as a text, unless something is attached', async (
 
 test('the model of a body is that of the instance, unless the gateway chooses', async () => {
   const image = instanceOf({ command: 'image create', fields: { prompt: textField('A kite') } })
-  expect(bodyOfFields(image)).toEqual({ prompt: 'A kite', model: 'sandbox-image' })
-  expect(bodyOfFields({ ...image, model: null })).toEqual({ prompt: 'A kite' })
+  expect(bodyOf(image)).toEqual({ prompt: 'A kite', model: 'sandbox-image' })
+  expect(bodyOf({ ...image, model: null })).toEqual({ prompt: 'A kite' })
 })
 
 test('a video has its pictures in their places', async () => {
@@ -90,7 +94,7 @@ test('a video has its pictures in their places', async () => {
     } as const,
     duration_seconds: valueField(4),
   }
-  expect(await bodyOf('video generate', fields)).toEqual({
+  expect(await sentBody('video generate', fields)).toEqual({
     instances: [
       {
         prompt: 'It opens',
@@ -104,7 +108,7 @@ test('a video has its pictures in their places', async () => {
     ],
     parameters: { durationSeconds: 4 },
   })
-  expect(await bodyOf('video generate', { video: filesField('clip.mp4') })).toEqual({
+  expect(await sentBody('video generate', { video: filesField('clip.mp4') })).toEqual({
     instances: [{ video: { encodedVideo: mp4Bytes().toString('base64'), encoding: 'video/mp4' } }],
     parameters: {},
   })
@@ -113,7 +117,7 @@ test('a video has its pictures in their places', async () => {
 test('what is unknown or missing does not break the contract of a body', () => {
   const broken = (command: Instance['command'], fields: Readonly<Record<string, FieldValue>>) => {
     const instance = instanceOf({ command, fields })
-    return checkBody(creatingCommands[command].endpoint, bodyOfFields(instance))
+    return checkBody(creatingCommands[command].endpoint, bodyOf(instance))
   }
   expect(broken('generate', { prompt: textOfField('@up') })).toEqual([])
   expect(broken('generate', { attach: filesField('@up') })).toEqual([])
@@ -127,17 +131,17 @@ test('what is unknown or missing does not break the contract of a body', () => {
 
 test('what is wrong with several files is told at once', async () => {
   const fields = { image: filesField('x.png'), last_frame: filesField('y.png') }
-  await expect(bodyOf('video generate', fields)).rejects.toThrow(/x\.png[^]*y\.png/)
+  await expect(sentBody('video generate', fields)).rejects.toThrow(/x\.png[^]*y\.png/)
 })
 
 test('a prompt that another job makes has to be a text', async () => {
-  await expect(bodyOf('respond', { input: textOfField('@up') })).rejects.toThrow(
+  await expect(sentBody('respond', { input: textOfField('@up') })).rejects.toThrow(
     /^input: .*up\.png" is not a text in UTF-8\.$/,
   )
 })
 
 test('a picture that another job makes has to be one', async () => {
-  await expect(bodyOf('video generate', { video: filesField('@up') })).rejects.toThrow(
+  await expect(sentBody('video generate', { video: filesField('@up') })).rejects.toThrow(
     /^video .*up\.png" is not a video but image\/png\.$/,
   )
 })

@@ -1,0 +1,139 @@
+import { creatingCommands } from '../../contract/commands.ts'
+import { nearestName } from '../../nearest-name.ts'
+import { nouns } from './command-fields.ts'
+import type { JobDefinition } from './job-definition.ts'
+import type { Lane, Reference } from './manifest.ts'
+
+/** The parts of `@job[row]#candidate`. */
+interface WrittenReference {
+  readonly job: string
+  /** The id of a row, in Unicode's form NFC. */
+  readonly row?: string
+  /** From 1. */
+  readonly candidate?: number
+}
+
+const pattern = /^@(?<job>[a-z0-9][a-z0-9_-]{0,63})(?:\[(?<row>[^[\]]+)\])?(?:#(?<candidate>[1-9]\d{0,3}))?$/u
+
+/** Reads a reference to what another job makes; undefined for anything else, a misspelt one, too. */
+export function parseReference(text: string): WrittenReference | undefined {
+  const parts = pattern.exec(text)?.groups
+  if (parts === undefined) return undefined
+  const { job, row, candidate } = parts
+  return {
+    job: job!,
+    ...(row === undefined ? {} : { row: row.normalize('NFC') }),
+    ...(candidate === undefined ? {} : { candidate: Number(candidate) }),
+  }
+}
+
+/** The jobs that references can lead to, by their names. */
+export type Targets = ReadonlyMap<string, TargetJob>
+
+export interface TargetJob {
+  readonly definition: JobDefinition
+  /** The ids of its rows; null for a job without `each`. */
+  readonly rows: ReadonlySet<string> | null
+}
+
+/** Finding the nearest of many thousands of rows would take long. */
+const maxCompared = 1000
+
+/**
+ * What a reference leads to, or what is wrong with it: a sentence.
+ * @param text begins with `@`
+ * @param own the job that it stands in
+ * @param wanted what the field takes: results of one kind, or of any for null
+ */
+export function resolveReference(
+  text: string,
+  jobs: Targets,
+  own: JobDefinition,
+  wanted: Lane | null,
+): Reference | string {
+  const written = parseReference(text)
+  const shown = JSON.stringify(text)
+  if (written === undefined) {
+    return `${shown} is not a reference: there are @job, @job#2 and @job[id]. A file of another project is named by its path.`
+  }
+  const { job, row, candidate } = written
+  const target = jobs.get(job)
+  if (target === undefined) {
+    const near = nearestName(job, [...jobs.keys()])
+    return `There is no job ${job} for ${shown}${near === undefined ? '.' : `; did you mean @${near}?`}`
+  }
+  const { rows, definition } = target
+  const makes = creatingCommands[definition.command].creates
+  if (wanted !== null && makes !== wanted)
+    return `${shown} is ${nouns[makes][0]}; expected ${nouns[wanted][0]}.`
+  if (rows === null && row !== undefined)
+    return `${shown}: the job ${job} has no rows, so it is just @${job}.`
+  if (rows !== null && row === undefined) {
+    const form = own.own['each'] === undefined ? `@${job}[ID]` : `@${job}[\${id}]`
+    return `${shown}: the job ${job} has a result a row; name one, such as ${form}.`
+  }
+  if (rows !== null && row !== undefined && !rows.has(row)) {
+    const near = nearestName(row, [...rows].slice(0, maxCompared))
+    return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
+  }
+  const variants = Number(definition.own['variants'] ?? 1)
+  if (candidate !== undefined && candidate > variants) {
+    return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
+  }
+  const instance = row === undefined ? job : `${job}[${row}]`
+  return { text, instance, candidate: candidate ?? null }
+}
+
+export interface DependencyOrder {
+  /** Each behind those that it needs, else as given. With a cycle, not all of that holds. */
+  readonly order: readonly string[]
+  /** Each begins and ends with the same id: `a`, `b`, `a`. One for all rows of the same jobs. */
+  readonly cycles: readonly (readonly string[])[]
+}
+
+/** More cycles than anybody reads at once. */
+const maxCycles = 20
+
+/**
+ * Puts instances behind those that they need. The same ids in the same order always give the same result.
+ * @param needsOf the ids that one refers to; those that are not among `ids` are ignored
+ */
+export function orderInstances(
+  ids: Iterable<string>,
+  needsOf: (id: string) => readonly string[],
+): DependencyOrder {
+  const given = new Set(ids)
+  const order: string[] = []
+  const cycles = new Map<string, readonly string[]>()
+  const done = new Set<string>()
+  /** The ids that led to the current one, in order, and what is left to look at of each. */
+  const path = new Map<string, Iterator<string>>()
+  const visit = (id: string) => path.set(id, needsOf(id)[Symbol.iterator]())
+
+  for (const first of given) {
+    if (done.has(first)) continue
+    const stack = [first]
+    visit(first)
+    while (stack.length > 0) {
+      const id = stack.at(-1)!
+      const { value: need, done: isLast } = path.get(id)!.next()
+      if (isLast === true) {
+        stack.pop()
+        path.delete(id)
+        done.add(id)
+        order.push(id)
+      } else if (path.has(need)) {
+        if (cycles.size < maxCycles) addCycle(cycles, stack.slice(stack.indexOf(need)))
+      } else if (given.has(need) && !done.has(need)) {
+        stack.push(need)
+        visit(need)
+      }
+    }
+  }
+  return { order, cycles: [...cycles.values()] }
+}
+
+function addCycle(cycles: Map<string, readonly string[]>, ids: readonly string[]): void {
+  const jobs = ids.map((id) => id.replace(/\[.*/s, '')).join(' ')
+  if (!cycles.has(jobs)) cycles.set(jobs, [...ids, ids[0]!])
+}

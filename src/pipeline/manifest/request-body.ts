@@ -1,0 +1,269 @@
+import { join } from 'node:path'
+import type { FileContext } from '../../context.ts'
+import { creatingCommands } from '../../contract/commands.ts'
+import { videoReferenceTypes } from '../../contract/videos.ts'
+import type { Creation } from '../../cost/creation.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { decodeText, readInputFile } from '../../files/input-file.ts'
+import { isObject } from '../../json.ts'
+import { readAttachment, type Attachment } from '../../operations/attachments.ts'
+import { addMessage } from '../../operations/content-request.ts'
+import { textCreation } from '../../operations/generate-text.ts'
+import { imageCreation } from '../../operations/image-request.ts'
+import type { Body } from '../../operations/operation.ts'
+import { addInput, schemaFormat } from '../../operations/response-request.ts'
+import {
+  addInstance,
+  readPicture,
+  readVideo,
+  videoCount,
+  videoCreation,
+  type InstanceMedia,
+} from '../../operations/video-request.ts'
+import { allInputs } from '../../problems.ts'
+import type { TaskRequest, UpstreamResult } from '../execute/task.ts'
+import { canonicalText } from '../lock/canonical-form.ts'
+import { createNormaliser, digestOfInput } from '../store/file-digest.ts'
+import { fieldsOf } from './command-fields.ts'
+import { inputFiles, type FieldValue, type Instance } from './manifest.ts'
+
+/** What the fields of an instance put into its body besides plain values. */
+interface Contents {
+  readonly texts: ReadonlyMap<string, string>
+  readonly attachments: readonly Attachment[]
+  readonly media: InstanceMedia
+}
+
+/**
+ * The body of an instance's request, the one that is checked, sent and given to a worker. The pictures of an edit are not a
+ * part of it.
+ * @param contents by default what is known without reading anything: files are missing, and a stand-in is in the place of a
+ * text that another instance makes
+ * @throws UsageError for fields that exclude each other
+ */
+export function bodyOf(instance: Instance, contents: Contents = knownContents(instance)): Body {
+  const { texts, attachments, media } = contents
+  const { command, fields, model } = instance
+  const body: Body = {}
+  const contract = creatingCommands[command]
+  const message = contract.prompt.name
+  // The text of a message has its place beside what is attached.
+  const isOwn = command === 'respond' || command === 'generate' || command === 'video generate'
+  for (const known of fieldsOf(command).values()) {
+    if (!('path' in known) || known.path === null) continue
+    const { name, path } = known
+    const field = fields[name]
+    const value = field?.kind === 'value' ? structuredClone(field.value) : texts.get(name)
+    const isMessage = isOwn && name === message && texts.has(name)
+    if (value !== undefined && !isMessage) setAt(body, path, value)
+  }
+  if (model !== null && contract.model.location === 'body') body['model'] ??= model
+  const prompt = texts.get(message)
+  const schema = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
+  if (command === 'generate') {
+    const system = texts.get('system')
+    if (system !== undefined) body['systemInstruction'] = { parts: [{ text: system }] }
+    if (schema !== undefined) {
+      setAt(body, ['generationConfig', 'responseMimeType'], 'application/json')
+      setAt(body, ['generationConfig', 'responseJsonSchema'], schema)
+    }
+    addMessage(body, attachments, prompt)
+  } else if (command === 'respond') {
+    if (schema !== undefined) setAt(body, ['text', 'format'], schemaFormat(schema))
+    addInput(body, attachments, prompt)
+  } else if (command === 'video generate') {
+    body['parameters'] ??= {}
+    addInstance(body, prompt, media)
+  }
+  return body
+}
+
+/** Sets a value inside the body, with the objects around it. What is no object stays, for the contract's check. */
+function setAt(body: Body, [name, ...rest]: readonly string[], value: unknown): void {
+  if (name === undefined) return
+  if (rest.length === 0) body[name] = value
+  else {
+    body[name] ??= {}
+    if (isObject(body[name])) setAt(body[name] as Body, rest, value)
+  }
+}
+
+/** Stands for a text that another instance is still to make. */
+const unknownText = '…'
+
+function knownContents({ fields }: Instance): Contents {
+  const texts = new Map<string, string>()
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.kind === 'text') texts.set(name, field.text)
+    if (field.kind === 'text of') texts.set(name, unknownText)
+  }
+  // A message of nothing but files is a message.
+  if (!texts.has('prompt') && fields['attach'] !== undefined) texts.set('prompt', unknownText)
+  return { texts, attachments: [], media: {} }
+}
+
+/**
+ * What one request of an instance creates, as far as its fields say: nothing is read, so what it costs is estimated
+ * without its files and without texts that other instances make.
+ */
+export function creationOf(instance: Instance): Creation {
+  const { lane, model, count } = instance
+  const body = bodyOf(instance)
+  if (lane === 'text') return textCreation({ model, body })
+  if (lane === 'video') return videoCreation({ model: model ?? '', body, count })
+  return imageCreation({ model, body, wanted: Array.from({ length: count }, (_, at) => at + 1) })
+}
+
+/** How many outputs one result of this body has. */
+export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): number {
+  if (lane === 'video') return 'instances' in body ? videoCount(body) : 1
+  const { n } = body
+  return lane === 'image' && typeof n === 'number' && n >= 1 ? Math.floor(n) : 1
+}
+
+interface RequestInputs {
+  /** The manifest's folder, absolute. */
+  readonly folder: string
+  /**
+   * What each reference of the instance stands for, by its text. One that is not there is still to be made: its files
+   * are left out.
+   */
+  readonly upstream: ReadonlyMap<string, UpstreamResult>
+}
+
+/**
+ * The request of an instance, with all texts and files in it.
+ * @throws UsageError, FileError with everything that is wrong with the files
+ */
+export async function buildRequest(
+  context: FileContext,
+  instance: Instance,
+  inputs: RequestInputs,
+): Promise<TaskRequest> {
+  const { command, fields } = instance
+  const files = (name: string) => filesOf(fields[name], inputs)
+  // Relative paths are those of the manifest.
+  const reader = { ...context, cwd: inputs.folder }
+  const read = Object.entries(fields).map(async ([name, field]) => {
+    return [name, await textOf(context, name, field, inputs)] as const
+  })
+  const texts = (await allInputs(read)).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const attachments = await allInputs(files('attach').map(({ path }) => attachmentOf(reader, path)))
+  const media = command === 'video generate' ? await readMedia(reader, files) : {}
+  const paths = (name: string) => (command === 'image edit' ? files(name).map(({ path }) => path) : [])
+  return {
+    body: bodyOf(instance, { texts: new Map(texts), attachments, media }),
+    images: paths('image'),
+    mask: paths('mask')[0] ?? null,
+    source: sourceOf(fields['source'], inputs),
+  }
+}
+
+interface GivenFile {
+  /** Relative to the manifest's folder, or absolute: what another instance made. */
+  readonly path: string
+  readonly role: string | null
+}
+
+/** The files of a field, in their order; those of a reference in the order of its outputs. */
+function filesOf(field: FieldValue | undefined, { folder, upstream }: RequestInputs): GivenFile[] {
+  if (field?.kind !== 'files') return []
+  return field.files.flatMap(({ source, role }): GivenFile[] => {
+    if ('reference' in source) {
+      return (upstream.get(source.reference.text)?.files ?? []).map(({ path }) => ({ path, role }))
+    }
+    const { path } = source
+    // A name such as `C:x` or `http:x` stays a path.
+    return [{ path: /^[\w+.-]+:/.test(path) ? join(folder, path) : path, role }]
+  })
+}
+
+/**
+ * The text of a field: as it is written, or what another instance has made; undefined for what is no text.
+ * @throws UsageError for a result that is no text; FileError for one that cannot be read
+ */
+async function textOf(
+  context: FileContext,
+  name: string,
+  field: FieldValue,
+  { upstream }: RequestInputs,
+): Promise<string | undefined> {
+  if (field.kind === 'text') return field.text
+  if (field.kind !== 'text of') return undefined
+  const { text: reference } = field.reference
+  const files = upstream.get(reference)?.files ?? []
+  const [file] = files
+  if (file === undefined || files.length > 1) {
+    throw new UsageError(`${name}: ${reference} stands for ${files.length} files, not one text.`)
+  }
+  const content = await readInputFile(context, file.path)
+  if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
+  const { text } = decodeText(content)
+  if (text !== undefined) return canonicalText(text)
+  throw new UsageError(`${name}: ${shownPath(file.path)} is not a text in UTF-8.`, { code: 'not_utf8' })
+}
+
+/** A text is sent as its digest in the key is taken: without byte-order mark, with LF at the end of its lines. */
+async function attachmentOf(context: FileContext, path: string): Promise<Attachment> {
+  const attachment = await readAttachment(context, path)
+  if (attachment.kind !== 'file' || attachment.mediaType !== 'text/plain') return attachment
+  const normalise = createNormaliser({ crlf: true, mark: true })
+  const text = normalise(Buffer.from(attachment.base64(), 'base64'), true)
+  return { ...attachment, base64: () => text.toString('base64') }
+}
+
+async function readMedia(
+  context: FileContext,
+  files: (name: string) => readonly GivenFile[],
+): Promise<InstanceMedia> {
+  const picture = (label: string, path: string) => readPicture(context, { label, path })
+  const one = (name: string) => files(name).slice(0, 1)
+  const first = one('image').map(async ({ path }) => ({ image: await picture('image', path) }))
+  const last = one('last_frame').map(async ({ path }) => ({ lastFrame: await picture('last_frame', path) }))
+  const video = one('video').map(async ({ path }) => ({
+    video: await readVideo(context, { label: 'video', path }),
+  }))
+  const references = files('reference').map(async ({ path, role }) => ({
+    image: await picture('reference', path),
+    referenceType: role ?? videoReferenceTypes[0],
+  }))
+  const all =
+    references.length === 0 ? [] : [allInputs(references).then((referenceImages) => ({ referenceImages }))]
+  const parts: Promise<InstanceMedia>[] = [...first, ...last, ...all, ...video]
+  return Object.assign({}, ...(await allInputs(parts))) as InstanceMedia
+}
+
+/** The remote job of a video to remix: by its id, or of the instance that made it. */
+function sourceOf(field: FieldValue | undefined, { upstream }: RequestInputs): string | null {
+  if (field?.kind === 'value') return typeof field.value === 'string' ? field.value : null
+  const [file] = field?.kind === 'files' ? field.files : []
+  return file !== undefined && 'reference' in file.source
+    ? (upstream.get(file.source.reference.text)?.jobId ?? null)
+    : null
+}
+
+/**
+ * Compares the input files of an instance with what its key was computed of: else a result would be locked as that of
+ * other files.
+ * @param digestBefore SHA-256 of a file at that time
+ * @throws UsageError with every file that has changed; FileError
+ */
+export async function refuseChanged(
+  { fields }: Instance,
+  folder: string,
+  digestBefore: (path: string) => Promise<string>,
+): Promise<void> {
+  const changed: string[] = []
+  for (const { source } of inputFiles(fields)) {
+    if (!('path' in source)) continue
+    const now = await digestOfInput(join(folder, source.path))
+    if (now?.sha256 === (await digestBefore(source.path))) continue
+    changed.push(`${source.path} has changed since the run began.`)
+  }
+  if (changed.length === 0) return
+  throw new UsageError(changed, {
+    code: 'input_changed',
+    hint: 'Run it again: the file is a part of the request.',
+  })
+}
