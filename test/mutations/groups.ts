@@ -94,20 +94,17 @@ export const groups: readonly Group[] = [
   {
     name: 'journal',
     units: [
-      unit(['pipeline/journal/journal-line'], ['pipeline/journal/journal-line']),
       unit(['pipeline/journal/history'], ['pipeline/journal/history']),
       unit(['pipeline/journal/journal'], ['pipeline/journal/journal']),
-      unit(['pipeline/journal/owner'], ['pipeline/journal/owner.ci', 'pipeline/journal/owner-record']),
+      unit(['pipeline/journal/owner'], ['pipeline/journal/owner.ci']),
     ],
   },
   {
     name: 'lock',
     units: [
-      unit(['pipeline/lock/block-shape', 'pipeline/lock/lock-text'], ['pipeline/lock/lock-text']),
-      unit(['pipeline/lock/lock-block'], ['pipeline/lock/lock-block', 'pipeline/lock/lock-text']),
+      unit(['pipeline/lock/lock-block', 'pipeline/lock/project-lock'], ['pipeline/lock/project-lock']),
       unit(['pipeline/lock/merge-lock'], ['pipeline/lock/merge-lock.ci']),
       unit(['pipeline/lock/canonical-form'], ['pipeline/lock/canonical-form']),
-      unit(['pipeline/lock/project-lock'], ['pipeline/lock/project-lock']),
     ],
   },
   {

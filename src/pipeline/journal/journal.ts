@@ -1,26 +1,168 @@
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import * as v from 'valibot'
 import { randomHex, type Clock } from '../../context.ts'
-import type { FileError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
+import type { MadeImages } from '../../files/jobs/job-record.ts'
+import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
+import { resultSchema } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { listRuns, runsFolder, type History } from './history.ts'
-import { findTail, writeLine, type JournalEvent } from './journal-line.ts'
+import { namesIn, readStateFile } from '../state-folder.ts'
 
-/** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
-export interface Journal {
-  /** The id of the run. */
-  readonly run: string
-  /**
-   * Resolves when the event is on the disk; events that are appended meanwhile share one sync. Their order is that of
-   * the calls.
-   * @throws FileError when it cannot be written; from then on nothing is, because what is on the disk is not known
-   */
-  append(event: JournalEvent): Promise<void>
-  /** Waits for what is being written. */
-  close(): Promise<void>
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+/** One request for one candidate: `variant` is its number, from 1. */
+const request = { instance: v.string(), key: v.string(), variant: count }
+
+/** What readers rely on of results that are at addresses. */
+const made = v.looseObject({
+  origin: v.string(),
+  expires_at: v.pipe(v.number(), v.finite()),
+  images: v.array(v.looseObject({ index: count, url: v.string() })),
+})
+
+/**
+ * A line of a journal. Of one key the events come in this order: `intent`, `job` (for a remote job) or `made`, and then one of
+ * `result`, `failure` and `release`. An intent that none of them follows is under way, or its outcome is unknown.
+ */
+const journalEvent = v.variant('type', [
+  /** The name of the manifest's file, and the version of the program. */
+  v.object({
+    type: v.literal('begin'),
+    run: v.string(),
+    manifest: v.string(),
+    version: v.string(),
+  }),
+  /** On disk before the request is sent. */
+  v.object({
+    type: v.literal('intent'),
+    ...request,
+    /** The same each time the request of this intent is sent. */
+    idempotency_key: v.string(),
+    /** How much it creates, and what that is estimated to cost. */
+    creates: count,
+    cost: v.nullable(v.pipe(v.number(), v.finite())),
+    /** The identity of the queue that it is given to; left out for a request that this process makes itself. */
+    queue: v.exactOptional(v.string()),
+    /** Where that queue is, without user and password: for messages. */
+    queue_at: v.exactOptional(v.string()),
+  }),
+  /** The remote job, as soon as its id is known. */
+  v.object({
+    type: v.literal('job'),
+    key: v.string(),
+    id: v.string(),
+    kind: v.picklist(['video', 'operation', 'response']),
+  }),
+  /** The addresses of results, as soon as the reply is read and before anything is fetched. */
+  v.object({
+    type: v.literal('made'),
+    key: v.string(),
+    made: v.custom<MadeImages>((value) => v.is(made, value)),
+  }),
+  /** The result is in the folder of its key; `rejected` says which asserts failed. */
+  v.object({
+    type: v.literal('result'),
+    ...request,
+    /** Version 0.1.0 wrote it here. */
+    result: v.exactOptional(resultSchema),
+    rejected: v.nullable(v.pipe(v.array(v.string()), v.readonly())),
+  }),
+  /** An answer that is final for this request, paid for or not. */
+  v.object({
+    type: v.literal('failure'),
+    instance: v.string(),
+    key: v.string(),
+    exit_code: count,
+    code: v.string(),
+    message: v.string(),
+    billed: v.picklist(['no', 'maybe', 'yes']),
+  }),
+  /** Nothing was created: the request can be made again, and the intent does not count. */
+  v.object({ type: v.literal('release'), key: v.string(), reason: v.string() }),
+  /** `--regenerate`, or `on_unknown: retry`: an unknown outcome or an older result no longer counts. */
+  v.object({ type: v.literal('discard'), key: v.string() }),
+  /** Nothing is left to do: the next run is a new one. */
+  v.object({ type: v.literal('end'), run: v.string() }),
+])
+
+export type JournalEvent = Readonly<v.InferOutput<typeof journalEvent>>
+
+/** The event as a line of JSON, with the time; its last member is a checksum of everything before that. */
+export function writeLine(event: JournalEvent, now: number): string {
+  const start = JSON.stringify({ ...event, at: new Date(now).toISOString() }).slice(0, -1)
+  return `${start},"check":"${checksum(Buffer.from(start))}"}\n`
+}
+
+/** `,"check":"0123abcd"}` */
+const endLength = 20
+
+export type JournalLine =
+  | { readonly event: JournalEvent; readonly problem?: never }
+  /** A clause: `is damaged`. */
+  | { readonly problem: string; readonly event?: never }
+
+/** The problem of a line whose checksum is wrong. */
+export const damagedLine = 'is damaged'
+
+/** Reads one line, without its newline. */
+function readLine(line: Buffer): JournalLine {
+  const start = line.subarray(0, Math.max(0, line.length - endLength))
+  const end = line.toString('latin1', start.length)
+  if (end !== `,"check":"${checksum(start)}"}`) return { problem: damagedLine }
+  const { success, output: event, issues } = v.safeParse(journalEvent, parseJson(line.toString()).value)
+  if (success) return { event }
+  const name = issues[0].path?.[0].key ?? 'type'
+  return {
+    problem:
+      name === 'type' ? 'has an event that this version does not know' : `has no valid "${String(name)}"`,
+  }
+}
+
+function checksum(bytes: Buffer): string {
+  return crc32(bytes).toString(16).padStart(8, '0')
+}
+
+/**
+ * The lines of a journal, in order. What is behind the last newline counts only if it is whole: otherwise the process
+ * was killed while it wrote it, nothing had begun to rely on it, and it is left out.
+ */
+export function* readLines(bytes: Buffer): Generator<JournalLine> {
+  for (let from = 0; from < bytes.length;) {
+    const newline = bytes.indexOf(10, from)
+    const to = newline === -1 ? bytes.length : newline
+    const line = readLine(bytes.subarray(from, to))
+    if (newline !== -1 || line.event !== undefined) yield line
+    from = to + 1
+  }
+}
+
+/** The folder of the journals. */
+export function runsFolder({ stateFolder }: Project): string {
+  return join(stateFolder, 'runs')
+}
+
+/** `20261122T121607123-1a2b3c4d.jsonl`: the order of the names is that of the runs. */
+const journalName = /^(\d{8}T\d{9}-[0-9a-f]{8})\.jsonl$/
+
+/** The ids of all runs in the folder, the oldest first; none where there is no folder. @throws FileError */
+export async function listRuns(folder: string): Promise<string[]> {
+  return (await namesIn(folder)).flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
+}
+
+/** Later than the newest run, also by a clock that was put back. */
+function newRun(newest: string | undefined, clock: Clock): string {
+  const time = Math.max(clock.now(), newest === undefined ? 0 : timeOf(newest) + 1)
+  return `${new Date(time).toISOString().replaceAll(/[-:.Z]/g, '')}-${randomHex(clock, 8)}`
+}
+
+/** When a run began, in milliseconds since 1970, by the clock of its machine. */
+export function timeOf(run: string): number {
+  const [, year, month, day, hour, minute, second, ms] = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!
+  // A name that holds no time, such as a month of 99, is not ours.
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
 }
 
 interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
@@ -36,100 +178,102 @@ interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
 export async function openJournal(
   project: Project,
   clock: Clock,
-  unfinished: History['unfinished'],
+  unfinished: { readonly run: string } | null,
 ): Promise<Journal> {
-  const folder = runsFolder(project)
-  const run = unfinished?.run ?? newRun((await listRuns(folder)).at(-1), clock)
-  const path = join(folder, `${run}.jsonl`)
-  let waiting: Waiting[] = []
-  let handle: FileHandle | undefined
-  let failure: FileError | undefined
-  /** As much of the file as is on the disk for certain. */
-  let syncedBytes = 0
-  let writtenBytes = 0
-  let writing: Promise<void> | undefined
+  const run = unfinished?.run ?? newRun((await listRuns(runsFolder(project))).at(-1), clock)
+  return new Journal(project, clock, run, unfinished !== null)
+}
 
-  const openFile = async () => {
-    if (unfinished !== null) {
-      const left = await openUnfinished(path)
-      syncedBytes = left.bytes
-      writtenBytes = left.bytes
-      return left.handle
-    }
-    await makeFolder(folder)
-    const created = await open(path, 'ax', 0o600)
-    for (const above of [folder, project.stateFolder, project.outputFolder]) await syncFolder(above)
-    const begin = { type: 'begin' as const, run, manifest: basename(project.manifestPath) }
-    handle = created
-    const line = Buffer.from(writeLine({ ...begin, version: __VERSION__ }, clock.now()))
-    await created.appendFile(line)
-    writtenBytes = line.length
-    return created
+/** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
+export class Journal {
+  readonly run: string
+  readonly #project: Project
+  readonly #clock: Clock
+  readonly #isUnfinished: boolean
+  readonly #path: string
+  #handle: FileHandle | undefined
+  #waiting: Waiting[] = []
+  #writing: Promise<void> | undefined
+  #failure: Error | undefined
+  /** As much of the file as is on the disk for certain. */
+  #syncedBytes = 0
+
+  /** @param isUnfinished whether an earlier process has begun the run */
+  constructor(project: Project, clock: Clock, run: string, isUnfinished: boolean) {
+    this.run = run
+    this.#project = project
+    this.#clock = clock
+    this.#isUnfinished = isUnfinished
+    this.#path = join(runsFolder(project), `${run}.jsonl`)
   }
-  const writeAll = async () => {
-    while (waiting.length > 0) {
-      const batch = waiting
-      waiting = []
+
+  /**
+   * Resolves when the event is on the disk; events that are appended meanwhile share one sync. Their order is that of
+   * the calls.
+   * @throws FileError when it cannot be written; from then on nothing is, because what is on the disk is not known
+   */
+  append(event: JournalEvent): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#waiting.push({ line: writeLine(event, this.#clock.now()), resolve, reject })
+    this.#writing ??= this.#writeAll()
+    return promise
+  }
+
+  /** Waits for what is being written. */
+  async close(): Promise<void> {
+    await this.#writing
+    // What counts has been synced.
+    await this.#handle?.close().catch(() => {})
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
       try {
-        if (failure !== undefined) throw failure
-        handle ??= await openFile()
-        const lines = Buffer.from(batch.map(({ line }) => line).join(''))
-        await handle.appendFile(lines)
-        await handle.datasync()
-        writtenBytes += lines.length
-        syncedBytes = writtenBytes
+        if (this.#failure !== undefined) throw this.#failure
+        await this.#write(batch.map(({ line }) => line).join(''))
         for (const { resolve } of batch) resolve()
       } catch (error) {
-        if (failure === undefined) {
-          failure = writeError(error, path)
+        if (this.#failure === undefined) {
+          this.#failure = writeError(error, this.#path)
           // The next process must not believe what this one was told is not there.
-          await handle?.truncate(syncedBytes).catch(() => {})
+          await this.#handle?.truncate(this.#syncedBytes).catch(() => {})
         }
-        for (const { reject } of batch) reject(failure)
+        for (const { reject } of batch) reject(this.#failure)
       }
     }
-    writing = undefined
+    this.#writing = undefined
   }
 
-  return {
-    run,
-    append(event) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      waiting.push({ line: writeLine(event, clock.now()), resolve, reject })
-      writing ??= writeAll()
-      return promise
-    },
-    async close() {
-      await writing
-      // What counts has been synced.
-      await handle?.close().catch(() => {})
-    },
+  async #write(lines: string): Promise<void> {
+    const bytes = Buffer.from(this.#handle === undefined ? `${await this.#open()}${lines}` : lines)
+    await this.#handle!.appendFile(bytes)
+    await this.#handle!.datasync()
+    this.#syncedBytes += bytes.length
   }
-}
 
-/** Opens a journal that another process has left, and takes off a line that it did not get to finish. */
-async function openUnfinished(path: string): Promise<{ handle: FileHandle; bytes: number }> {
-  const handle = await open(path, constants.O_RDWR | constants.O_APPEND)
-  try {
-    const { wholeBytes, needsNewline } = findTail(await handle.readFile())
-    await handle.truncate(wholeBytes)
-    if (needsNewline) await handle.appendFile('\n')
-    return { handle, bytes: wholeBytes + (needsNewline ? 1 : 0) }
-  } catch (error) {
-    await handle.close().catch(() => {})
-    throw error
+  /** @returns what is to be written before the first event */
+  async #open(): Promise<string> {
+    if (this.#isUnfinished) return await this.#openUnfinished()
+    const { stateFolder, outputFolder, manifestPath } = this.#project
+    const runs = runsFolder(this.#project)
+    await makeFolder(runs)
+    this.#handle = await open(this.#path, 'ax', 0o600)
+    for (const above of [runs, stateFolder, outputFolder]) await syncFolder(above)
+    const manifest = basename(manifestPath)
+    const begin = { type: 'begin', run: this.run, manifest, version: __VERSION__ } as const
+    return writeLine(begin, this.#clock.now())
   }
-}
 
-/** Later than the newest run, also by a clock that was put back. */
-function newRun(newest: string | undefined, clock: Clock): string {
-  const time = Math.max(clock.now(), newest === undefined ? 0 : timeOf(newest) + 1)
-  return `${new Date(time).toISOString().replaceAll(/[-:.Z]/g, '')}-${randomHex(clock, 8)}`
-}
-
-/** When a run began, in milliseconds since 1970, by the clock of its machine. */
-export function timeOf(run: string): number {
-  const [, year, month, day, hour, minute, second, ms] = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!
-  // A name that holds no time, such as a month of 99, is not ours.
-  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
+  /** Takes off a line that an earlier process did not get to finish. @returns as `#open` does */
+  async #openUnfinished(): Promise<string> {
+    const bytes = (await readStateFile(this.#path)) ?? Buffer.alloc(0)
+    const lastLine = bytes.lastIndexOf(10) + 1
+    const isWhole = readLine(bytes.subarray(lastLine)).event !== undefined
+    this.#syncedBytes = isWhole ? bytes.length : lastLine
+    this.#handle = await open(this.#path, constants.O_WRONLY | constants.O_APPEND)
+    await this.#handle.truncate(this.#syncedBytes)
+    return isWhole ? '\n' : ''
+  }
 }

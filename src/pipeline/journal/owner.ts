@@ -1,15 +1,22 @@
-import { open, readdir, readFile, readlink, stat, unlink, utimes } from 'node:fs/promises'
+import { readdir, readFile, readlink, stat, unlink, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
-import { randomHex, sleep, type Context, type FileHost, type Processes, type Timer } from '../../context.ts'
+import {
+  randomHex,
+  sleep,
+  type Clock,
+  type Context,
+  type FileHost,
+  type Processes,
+  type Timer,
+} from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { renameFile } from '../../files/write-target.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, readStateFile } from '../state-folder.ts'
-import { runsFolder } from './history.ts'
+import { runsFolder } from './journal.ts'
 
 /** The right to run a manifest. */
 export interface Ownership {
@@ -36,21 +43,33 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   const name = basename(project.manifestPath)
   const own = await ownRecord(processes)
   let followsDeath = false
-  const onDeath = () => void (followsDeath = true)
+  /** Another process that owns the manifest, or is about to. Removes the files of dead ones. */
+  const findLiving = async (ownPath?: string): Promise<FoundOwner | undefined> => {
+    for (const other of await readdir(folder)) {
+      const path = join(folder, other)
+      const isOwner = other.startsWith(`${name}.`) && ownerEnding.test(other.slice(name.length))
+      const owner = isOwner && path !== ownPath ? await readRecord(path) : undefined
+      if (owner === undefined) continue
+      if (await isLiving(owner, own, context)) return owner
+      followsDeath = true
+      await unlink(path).catch(() => {})
+    }
+    return undefined
+  }
   try {
     await makeStateFolder(project, 'runs')
     for (;;) {
-      const living = await findLiving(folder, name, own, context, onDeath)
+      const living = await findLiving()
       if (living !== undefined) throw owned(name, living, own, clock.now())
       const path = join(folder, `${name}.${randomHex(clock, 16)}.owner`)
-      await writeRecord(context, path, own)
       let isAlone = false
       try {
-        isAlone = (await findLiving(folder, name, own, context, onDeath, path)) === undefined
+        await writeRecord(context, path, own)
+        isAlone = (await findLiving(path)) === undefined
       } finally {
         if (!isAlone) await unlink(path).catch(() => {})
       }
-      if (isAlone) return hold(path, context, followsDeath)
+      if (isAlone) return hold(path, clock, followsDeath)
       await sleep(clock, 10 + clock.random() * 100)
     }
   } catch (error) {
@@ -59,14 +78,17 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   }
 }
 
-function hold(path: string, { clock }: OwnerContext, followsDeath: boolean): Ownership {
+/** What follows the name of the manifest in that of an owner's file. */
+const ownerEnding = /^\.[0-9a-f]{16}\.owner$/
+
+function hold(path: string, clock: Clock, followsDeath: boolean): Ownership {
   const lost = new AbortController()
   let timer: Timer | undefined
   const beat = async () => {
     try {
       await touch(path, clock.now())
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') return lost.abort(taken(path))
+      if (systemCode(error) === 'ENOENT') return lost.abort(takenOver(path))
     }
     if (timer !== undefined) schedule()
   }
@@ -85,35 +107,12 @@ function hold(path: string, { clock }: OwnerContext, followsDeath: boolean): Own
   }
 }
 
-/** Another process that owns the manifest, or is about to. Removes the files of dead ones, and tells of them. */
-async function findLiving(
-  folder: string,
-  name: string,
-  own: OwnerRecord,
-  context: OwnerContext,
-  onDeath: () => void,
-  except?: string,
-): Promise<FoundOwner | undefined> {
-  for (const other of await readdir(folder)) {
-    const path = join(folder, other)
-    const rest = other.startsWith(`${name}.`) ? other.slice(name.length) : ''
-    if (path === except || !/^\.[0-9a-f]{16}\.owner(?:\.new)?$/.test(rest)) continue
-    const owner = await readRecord(path)
-    if (owner === undefined) continue
-    if (!(await isLiving(owner, own, context))) {
-      onDeath()
-      await unlink(path).catch(() => {})
-    }
-    // Before the file has its name, its process owns nothing.
-    else if (!rest.endsWith('.new')) return owner
-  }
-  return undefined
-}
-
 function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): UsageError {
   const isHere = owner.host === own.host && owner.machine === own.machine
   const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
-  const where = isHere ? 'on this machine' : `on ${owner.host}, last seen ${silentS} s ago`
+  // A file that says nothing is being written, or was left so.
+  const host = owner.host || 'another machine'
+  const where = isHere ? 'on this machine' : `on ${host}, last seen ${silentS} s ago`
   const message = `${shownPath(name)} is already being run by process ${owner.process} ${where}.`
   const isAhead = owner.heartbeat - now > silenceMs
   const hint = isHere
@@ -124,7 +123,7 @@ function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): 
   return new UsageError(message, { code: 'run_owned', hint })
 }
 
-function taken(path: string): FileError {
+function takenOver(path: string): FileError {
   return new FileError(
     'run_taken_over',
     `Another process has taken over this run: ${shownPath(path)} is gone.`,
@@ -180,22 +179,14 @@ export async function isLiving(
   return own.started === null || (await startOf(owner.process)) === owner.started
 }
 
-/** The file appears under its name with all that it holds, or not at all. @throws the error of the system */
-export async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
-  const temporary = `${path}.new`
-  const handle = await open(temporary, 'wx', 0o600)
-  try {
-    try {
-      await handle.writeFile(`${JSON.stringify(record)}\n`)
-    } finally {
-      await handle.close()
-    }
-    await touch(temporary, host.clock.now())
-    await renameFile(host, temporary, path)
-  } catch (error) {
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
+/** A file that is not written yet, or will never be, passes for that of another machine. @throws the error of the system */
+export async function writeRecord(
+  { clock }: Pick<Context, 'clock'>,
+  path: string,
+  record: OwnerRecord,
+): Promise<void> {
+  await writeFile(path, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
+  await touch(path, clock.now())
 }
 
 /** @returns undefined when it is gone */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../errors.ts'
 import type { Lock, LockBlock } from './lock-block.ts'
-import { parseLock } from './lock-text.ts'
+import { parseLock } from './project-lock.ts'
 
 export interface MergeJudge {
   /** The instances of the manifest, each behind those that it refers to. */

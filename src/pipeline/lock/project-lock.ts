@@ -3,12 +3,25 @@ import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
 import { decodeText, invalidTextClause } from '../../files/input-file.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { describeJsonError } from '../../files/parse-json.ts'
 import { makeFolder } from '../../files/write-target.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import { createProblemList } from '../../problems.ts'
 import type { Project } from '../project.ts'
 import { maxStateText, readStateFile } from '../state-folder.ts'
-import type { Lock } from './lock-block.ts'
-import { formatLock, parseLock } from './lock-text.ts'
+import { readBlock, type Lock, type LockBlock } from './lock-block.ts'
+
+/** The form of the lock. A program refuses a lock of a higher number; members that it does not know it ignores. */
+const version = 1
+
+const about = 'Written by modelgate run: what was generated, by which request. Commit it; do not edit it.'
+
+/** `hero`, `captions[shoe-de]`. */
+const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
+
+const maxProblems = 10
 
 /**
  * Reads the lock of a project; an empty one when there is no file.
@@ -30,11 +43,8 @@ export async function readLockText(context: FileContext, project: Project): Prom
   const bytes = await readStateFile(project.lockPath, file, maxStateText)
   if (bytes === undefined) return undefined
   const { text, invalid } = decodeText(bytes)
-  if (text !== undefined) return text
-  throw new UsageError(`${file}: the lock ${invalidTextClause(invalid)}.`, {
-    code: 'lock_invalid',
-    hint: 'Restore it from version control; nothing is generated without it.',
-  })
+  if (text === undefined) throw lockInvalid(`${file}: the lock ${invalidTextClause(invalid)}.`)
+  return text
 }
 
 /**
@@ -44,11 +54,10 @@ export async function readLockText(context: FileContext, project: Project): Prom
  */
 export async function writeLock(context: FileContext, project: Project, lock: Lock): Promise<void> {
   const text = formatLock(lock)
-  const found = (
-    await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
-  )?.toString()
+  const found = await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
   // A checkout on Windows may have other line breaks.
-  if (found === undefined ? lock.size === 0 : found.replaceAll('\r\n', '\n') === text) return
+  const isSame = found === undefined ? lock.size === 0 : found.toString().replaceAll('\r\n', '\n') === text
+  if (isSame) return
   await makeFolder(dirname(project.lockPath)).catch((error: unknown) => {
     throw writeError(error, shownLock(context, project))
   })
@@ -64,4 +73,130 @@ export async function writeLock(context: FileContext, project: Project, lock: Lo
 /** The path of the lock as the user knows it. */
 function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): string {
   return relative(cwd, lockPath) || lockPath
+}
+
+/**
+ * The text of a lock: a line for each instance, sorted by the UTF-16 units of the ids. Git merges by lines: of blocks of
+ * many lines, half of which are the same in each, it would now and then make one of two without a conflict. Every line
+ * ends with a comma, because a member follows that never changes, so that a new instance changes no line but its own.
+ */
+export function formatLock(lock: Lock): string {
+  const lines = [...lock.keys()].sort().map((id) => formatMember(id, compactBlock(lock.get(id)!)))
+  return `{\n${[formatMember('$about', about), ...lines, formatMember('$version', version)].join(',\n')}\n}\n`
+}
+
+function formatMember(name: string, value: unknown): string {
+  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
+}
+
+/** The members in one order, so that the same lock is always the same text; without those that say nothing. */
+function compactBlock(block: LockBlock): object {
+  const { key, outputs, fields, model, origin, request_id, job_id, usage, took_s } = block
+  const { picked, adopted, prompt } = block
+  return {
+    key,
+    outputs: outputs.map(({ path, sha256, bytes, media_type, width, height, seconds, credentials }) =>
+      withoutNull({
+        path,
+        sha256,
+        bytes,
+        media_type,
+        width,
+        height,
+        seconds,
+        credentials: credentials || null,
+      }),
+    ),
+    fields: Object.fromEntries(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1))),
+    ...withoutNull({ picked, adopted, model, origin, request_id, job_id, usage, took_s, prompt }),
+  }
+}
+
+function withoutNull(object: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+}
+
+/**
+ * Reads the text of a lock.
+ * @param file its name for messages
+ * @throws UsageError `lock_conflict`, `lock_invalid`, `lock_newer`, with `FILE:LINE`
+ */
+export function parseLock(text: string, file: string): Lock {
+  const conflict = conflictMark.exec(text)
+  if (conflict !== null) throw lockConflict(file, text.slice(0, conflict.index).split('\n').length)
+  const members = parseMembers(text, file)
+  const found = members['$version']
+  if (typeof found === 'number' && found > version) throw lockNewer(file, found)
+  const problems = createProblemList(maxProblems)
+  const complain = (line: number, problem: string) =>
+    problems.add(lockInvalid(`${file}:${line}: ${problem}.`))
+  if (found !== version) complain(1, `the lock has no "$version" of ${version}`)
+  const lines = findLines(text)
+  const lock = new Map<string, LockBlock>()
+  for (const id of Object.keys(members).sort()) {
+    const name = JSON.stringify(id)
+    const [line = 1, ...repeated] = lines.get(id) ?? []
+    // In JSON the last of several members of one name counts: a merge by hand may have left both sides.
+    for (const other of repeated) complain(other, `${name} appears twice in the lock`)
+    if (id.startsWith('$')) continue
+    if (instanceId.test(id)) {
+      const block = readBlock(members[id], (mistake) => complain(line, `${name}: ${mistake}`))
+      if (block !== undefined) lock.set(id, block)
+    } else {
+      complain(line, `${name} is not the name of an instance`)
+    }
+    if (problems.isFull) break
+  }
+  problems.throwIfAny()
+  return lock
+}
+
+/** The beginning of a line that git writes where two branches differ. */
+const conflictMark = /^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|$)/m
+
+function parseMembers(text: string, file: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const { line, column, reason } = describeJsonError(text, error as SyntaxError)
+    throw lockInvalid(`${file}:${line}:${column}: the lock is not valid JSON: ${reason}.`)
+  }
+  if (!isObject(value)) throw lockInvalid(`${file}:1:1: the lock is not an object.`)
+  return value
+}
+
+/** The lines on which each member begins, as far as the lock has the form in which it is written. */
+function findLines(text: string): ReadonlyMap<string, readonly number[]> {
+  const lines = new Map<string, number[]>()
+  for (const [at, line] of text.split('\n').entries()) {
+    const [, name] = /^ {2}("(?:[^"\\]|\\.)*"):/.exec(line) ?? []
+    if (name === undefined) continue
+    const id = JSON.parse(name) as string
+    const known = lines.get(id)
+    if (known === undefined) lines.set(id, [at + 1])
+    else known.push(at + 1)
+  }
+  return lines
+}
+
+function lockConflict(file: string, line: number): UsageError {
+  return new UsageError(`${file}:${line}: the lock has conflict markers of a merge.`, {
+    code: 'lock_conflict',
+    ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve'])),
+  })
+}
+
+function lockInvalid(message: string): UsageError {
+  return new UsageError(message, {
+    code: 'lock_invalid',
+    hint: 'Restore it from version control; nothing is generated without it.',
+  })
+}
+
+function lockNewer(file: string, found: number): UsageError {
+  return new UsageError(`${file}:1: the lock has version ${found}; this program reads up to ${version}.`, {
+    code: 'lock_newer',
+    hint: 'A newer modelgate has written it: update this one.',
+  })
 }

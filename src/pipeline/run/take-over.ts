@@ -8,8 +8,7 @@ import { parseJson } from '../../files/parse-json.ts'
 import { countOf, objectOf, stringOf } from '../../json.ts'
 import { readHistory } from '../journal/history.ts'
 import { takeOwnership } from '../journal/owner.ts'
-import { resultOf } from '../lock/block-shape.ts'
-import { digestPattern, type Result } from '../lock/lock-block.ts'
+import { digestPattern, readResult, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
 import { openBlobs, openReplaced, type BlobStore } from '../store/blob-store.ts'
@@ -80,7 +79,7 @@ async function takeCandidates(project: Project, results: Results, replaced: Blob
     const paths = files.map((file) => join(folder, file))
     const bytes = await readStateFile(join(folder, 'record.json')).catch(unlessUnreadable)
     const { instance, key, variant, result } = objectOf(parseJson(bytes?.toString() ?? '').value)
-    const known = resultOf(result, () => {})
+    const known = readResult(result)
     const past = history.of(name)
     const isCurrent = past === undefined || (past.open === null && !past.isDiscarded)
     const isOne = key === name && digestPattern.test(name) && known?.outputs.length === paths.length

@@ -9,8 +9,7 @@ import { readInputFile } from '../../files/input-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
-import { resultOf } from '../lock/block-shape.ts'
-import { digestPattern, type OutputFacts, type Result } from '../lock/lock-block.ts'
+import { digestPattern, readResult, type OutputFacts, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn } from '../state-folder.ts'
 import type { BlobStore } from './blob-store.ts'
@@ -197,10 +196,8 @@ export function partsOf({ result, cost, warnings }: ResultParts) {
 
 /** Reads what `partsOf` gives; undefined for a result that locks would not take, or names that lead elsewhere. */
 export function readParts({ result, cost, warnings }: JsonObject): ResultParts | undefined {
-  let isValid = true
-  const known = resultOf(result, () => (isValid = false))
-  const isPlain = known?.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))
-  if (known === undefined || !isValid || !isPlain) return undefined
+  const known = readResult(result)
+  if (known === undefined || !known.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))) return undefined
   const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')
   const currency = stringOf(objectOf(cost)['currency'])
   return {

@@ -6,9 +6,9 @@ import { settingNames, settingTable } from '../../../src/config/setting-table.ts
 import { resolveSettings } from '../../../src/config/settings.ts'
 import { ModelgateError, UsageError } from '../../../src/errors.ts'
 import { openLog } from '../../../src/files/log/log-file.ts'
-import { createHistory, readHistory } from '../../../src/pipeline/journal/history.ts'
-import { type JournalEvent, writeLine } from '../../../src/pipeline/journal/journal-line.ts'
-import { formatLock, parseLock } from '../../../src/pipeline/lock/lock-text.ts'
+import { History, readHistory } from '../../../src/pipeline/journal/history.ts'
+import { type JournalEvent, writeLine } from '../../../src/pipeline/journal/journal.ts'
+import { formatLock, parseLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { readManifest } from '../../../src/pipeline/manifest/read-manifest.ts'
 import { openLibrary } from '../../../src/sandbox/recording/recording-library.ts'
 import { eventBytes, readRecording } from '../../../src/sandbox/recording/recording-file.ts'
@@ -179,7 +179,7 @@ const journalLines = journalEvents.map((event) => writeLine(event, Date.UTC(2026
 
 /** What these lines say. */
 function told(lineNumbers: ReadonlySet<number>) {
-  const history = createHistory()
+  const history = new History()
   for (const [at, event] of journalEvents.entries()) if (lineNumbers.has(at)) history.note(event)
   return history
 }

@@ -3,9 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clean } from '../../../src/pipeline/changes/clean.ts'
-import { listRuns, readHistory, runsFolder } from '../../../src/pipeline/journal/history.ts'
-import { openJournal } from '../../../src/pipeline/journal/journal.ts'
-import type { JournalEvent } from '../../../src/pipeline/journal/journal-line.ts'
+import { readHistory } from '../../../src/pipeline/journal/history.ts'
+import {
+  listRuns,
+  openJournal,
+  runsFolder,
+  type JournalEvent,
+} from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
 

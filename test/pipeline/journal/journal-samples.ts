@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { JournalEvent } from '../../../src/pipeline/journal/journal-line.ts'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Result } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -17,7 +17,18 @@ export function intent(key: string, more: Partial<EventOf<'intent'>> = {}): Jour
 }
 
 export const sampleResult: Result = {
-  outputs: [],
+  outputs: [
+    {
+      path: '1.webp',
+      sha256: 'b'.repeat(64),
+      bytes: 1,
+      media_type: 'image/webp',
+      width: 1,
+      height: 1,
+      seconds: null,
+      credentials: false,
+    },
+  ],
   model: 'painter',
   origin: 'https://gateway.example',
   request_id: 'req_1',

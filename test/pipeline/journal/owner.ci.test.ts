@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemProcesses } from '../../../src/context.ts'
-import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
+import { isLiving, ownRecord, takeOwnership } from '../../../src/pipeline/journal/owner.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { failureOf } from '../../support/config-place.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
-import { withFsFault, withFsHook, type FsHook } from '../../support/fs-faults.ts'
+import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import { until } from '../../support/until.ts'
 import { sampleProject } from './journal-samples.ts'
 
@@ -27,7 +27,7 @@ function testOwner() {
 
 const runs = (project: Project) => join(project.stateFolder, 'runs')
 const ownerFiles = (project: Project) => readdirSync(runs(project)).filter((name) => name.includes('.owner'))
-const ownRecord = async (project: Project) => {
+const recordOf = async (project: Project) => {
   const ownership = await takeOwnership(project, testOwner())
   const [name = ''] = ownerFiles(project)
   const record: unknown = JSON.parse(readFileSync(join(runs(project), name), 'utf8'))
@@ -84,7 +84,7 @@ test('the owner has a file that says who it is, until it ends', async () => {
   await (await takeOwnership(project, testOwner())).release()
 })
 
-test.each(['handle.writeFile', 'utimes', 'rename', 'readdir'])(
+test.each(['writeFile', 'utimes', 'readdir'])(
   'where %s fails there is no owner, and no file of one',
   async (name) => {
     const project = sampleProject()
@@ -139,22 +139,10 @@ test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused'
   expect(failure).toContain(`10 ${what === 'folder' ? 'is_folder' : 'not_a_file'} (input)\n"${path}" `)
 })
 
-test('an owner whose file the disk refuses leaves nothing of it', async () => {
+test('files that only look like that of an owner own nothing', async () => {
   const project = sampleProject()
-  const take = async () => (await takeOwnership(project, testOwner())).release()
-  // Makes the folders, which the next ones find.
-  await take()
-  const { steps } = await withFsFault({ step: -1, fault: 'ENOSPC' }, take)
-  const refused = withFsFault({ step: steps.indexOf('rename'), fault: 'ENOSPC' }, () => failureOf(take))
-  expect((await refused).value).toContain('10 no_space')
-  expect(ownerFiles(project)).toEqual([])
-})
-
-test('a file that is about to become that of an owner, and others like it, own nothing', async () => {
-  const project = sampleProject()
-  const record = await ownRecord(project)
-  const path = leave(project, record)
-  for (const name of [`${path}.new`, `${path}.bak`]) writeFileSync(name, JSON.stringify(record))
+  const path = leave(project, await recordOf(project))
+  for (const name of [`${path}.new`, `${path}.bak`]) writeFileSync(name, readFileSync(path))
   rmSync(path)
   await (await takeOwnership(project, testOwner())).release()
   expect(ownerFiles(project)).toHaveLength(2)
@@ -162,7 +150,7 @@ test('a file that is about to become that of an owner, and others like it, own n
 
 test('an owner that ends while others look is none', async () => {
   const project = sampleProject()
-  const path = leave(project, await ownRecord(project))
+  const path = leave(project, await recordOf(project))
   const hook: FsHook = (name, call, about) => {
     if (name === 'stat' && about === path) rmSync(path)
     return call()
@@ -177,7 +165,7 @@ test('of two at once the one that withdraws looks again after a while', async ()
   let path: string | undefined
   const hook: FsHook = async (name, call) => {
     const value = await call()
-    if (name === 'rename') path ??= leave(project, { process: 1, host: 'elsewhere', machine: 'x' })
+    if (name === 'utimes') path ??= leave(project, { process: 1, host: 'elsewhere', machine: 'x' })
     return value
   }
   await withFsHook(hook, async () => {
@@ -196,19 +184,14 @@ test('of two at once the one that withdraws looks again after a while', async ()
   })
 })
 
-test('an owner whose clock is a minute ahead is waited for', async () => {
+test.each([
+  [-60, 'Wait until it has ended; if it was killed, it is taken over after 60 s of silence.'],
+  [-3600, 'Its clock is ahead, so that its silence does not show. When it has ended, remove "PATH".'],
+])('an owner whose clock is ahead is named: %i s', async (agoS, hint) => {
   const project = sampleProject()
-  leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -60 })
+  const path = leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS })
   expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
-    'on elsewhere, last seen 0 s ago.\nhint: Wait until it has ended;',
-  )
-})
-
-test('an owner whose clock is ahead is named, with its file', async () => {
-  const project = sampleProject()
-  const path = leave(project, { process: 1, host: 'elsewhere', machine: 'x' }, { agoS: -3600 })
-  expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
-    `on elsewhere, last seen 0 s ago.\nhint: Its clock is ahead, so that its silence does not show. When it has ended, remove "${path}".`,
+    `by process 1 on elsewhere, last seen 0 s ago.\nhint: ${hint.replace('PATH', path)}`,
   )
 })
 
@@ -246,7 +229,7 @@ describe('a dead owner', () => {
 
   test.runIf(isLinux)('whose id another process has got is taken over at once', async () => {
     const project = sampleProject()
-    const record = await ownRecord(project)
+    const record = await recordOf(project)
     leave(project, { ...record, started: '1' })
     await (await takeOwnership(project, testOwner())).release()
     leave(project, record)
@@ -255,7 +238,7 @@ describe('a dead owner', () => {
 
   test('of another machine is taken over after a minute of silence, not before', async () => {
     const project = sampleProject()
-    const record = { ...(await ownRecord(project)), process: deadProcess(), host: 'build-7' }
+    const record = { ...(await recordOf(project)), process: deadProcess(), host: 'build-7' }
     leave(project, record, { agoS: 59.9 })
     expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
       `2 run_owned (input)\n"modelgate.yaml" is already being run by process ${record.process} on build-7, last seen 60 s ago.\nhint: Wait until it has ended; if it was killed, it is taken over after 60 s of silence.`,
@@ -266,7 +249,7 @@ describe('a dead owner', () => {
 
   test('of another container with the same name is one of another machine', async () => {
     const project = sampleProject()
-    const record = { ...(await ownRecord(project)), process: deadProcess(), machine: 'another' }
+    const record = { ...(await recordOf(project)), process: deadProcess(), machine: 'another' }
     leave(project, record)
     expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
       `by process ${record.process} on ${hostname()}, last seen 0 s ago.`,
@@ -276,15 +259,36 @@ describe('a dead owner', () => {
   test.each(['', 'null', '{"process":"7"}'])('that left %j counts for a minute', async (text) => {
     const project = sampleProject()
     leave(project, text, { agoS: 30 })
-    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
+      'is already being run by process 0 on another machine, last seen 30 s ago.',
+    )
     leave(project, text, { agoS: 60 })
     await (await takeOwnership(project, testOwner())).release()
   })
 })
 
+test('on a system that tells no more, a process lives as long as its id', async () => {
+  const own = { process: process.pid, started: null, host: 'here', machine: null }
+  const found = { ...own, path: 'x.owner', heartbeat: 0 }
+  for (const isRunning of [true, false]) {
+    const processes = { own: process.pid, isRunning: () => isRunning }
+    expect(await isLiving(found, own, { clock: fakeClock({ start: noon }), processes })).toBe(isRunning)
+  }
+})
+
+test.each(['/proc/sys/kernel/random/boot_id', '/proc/self/ns/pid'])(
+  'without %s the machine is not told',
+  async (missing) => {
+    const hook: FsHook = (_, call, path) =>
+      path === missing ? Promise.reject(Object.assign(new Error('injected'), { code: 'ENOENT' })) : call()
+    const record = await withFsHook(hook, () => ownRecord(systemProcesses))
+    expect(record).toMatchObject({ process: process.pid, host: hostname(), machine: null })
+  },
+)
+
 test('of those that race for what a dead one has left, exactly one becomes the owner', async () => {
   const project = sampleProject()
-  const record = { ...(await ownRecord(project)), process: deadProcess() }
+  const record = { ...(await recordOf(project)), process: deadProcess() }
   const children = Array.from({ length: 4 }, () => startChild(project))
   for (let round = 0; round < 25; round++) {
     leave(project, record)

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileContext } from '../../../src/context.ts'
-import { createHistory, type History } from '../../../src/pipeline/journal/history.ts'
+import { History } from '../../../src/pipeline/journal/history.ts'
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
 import {
@@ -86,7 +86,7 @@ export function factsOf(path: string, bytes: string, lane: Instance['lane'] = 'i
 export function createSampleWorld(isSandbox = false): SampleWorld {
   const folder = temporaryFolder()
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
-  const history = createHistory()
+  const history = new History()
   const inQueue = new Set<string>()
   const lock = new Map<string, LockBlock>()
   const context = {
