@@ -99,7 +99,7 @@ const lockBlock = v.object(
     fields: fieldDigests,
     /** The number of the candidate that became the output, from 1; null where there was only one. */
     picked: v.nullish(ordinal, null),
-    /** Who locked a file that was there already. */
+    /** Who locked a file that was there already, and on which day: `Ada, 2026-11-26`; of version 0.1.0 only who. */
     adopted: v.nullish(text, null),
     /** Only with `lock_prompts: true`. */
     prompt: v.nullish(text, null),
