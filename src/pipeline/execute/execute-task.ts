@@ -90,6 +90,7 @@ async function makeResult(
     files: outputs.map(({ path }) => join(task.folder, path)),
     cost: await costOf(shared, task, made.document),
     warnings: made.warnings,
+    text: made.text,
   }
   recordResult(task, done, shared.redactor)
   return done

@@ -48,6 +48,7 @@ export async function recoverResult(
       files: names.map((name) => join(folder, name)),
       cost: record?.cost ?? null,
       warnings: record?.warnings ?? [],
+      text: record?.text,
     }
   } catch (error) {
     context.signal.throwIfAborted()

@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { GenerationError, type ErrorFacts } from '../../errors.ts'
+import type { TextDocument } from '../../events/text.ts'
 import { writeError } from '../../files/file-error.ts'
 import { openRescueFile } from '../../files/open-atomic-file.ts'
+import { renameFile } from '../../files/write-target.ts'
 import type { TextDecoder } from '../../gateway/stream-text.ts'
 import { contentRequest } from '../../operations/content-request.ts'
 import { generateText, type TextRequest } from '../../operations/generate-text.ts'
@@ -43,10 +45,8 @@ export async function makeText(run: TaskRun): Promise<Made> {
   if (isPicture && document.files.length === 0) throw noPicture(text, facts)
   if (!isPicture && text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)
   return {
-    outputs: isPicture
-      ? await Promise.all(document.files.map(({ path }) => mediaFacts(call.context, path)))
-      : [await saveText(run, text)],
-    ...(isPicture && text !== '' && { text }),
+    outputs: isPicture ? await namePictures(run, document.files) : [await saveText(run, text)],
+    ...(isPicture && text !== '' && { text: text.slice(0, maxKeptText) }),
     provenance: {
       model: decoder?.result().model ?? document.model,
       request_id: document.request_id,
@@ -56,6 +56,21 @@ export async function makeText(run: TaskRun): Promise<Made> {
     document,
     warnings: document.warnings,
   }
+}
+
+/** Of a text beside a picture, in UTF-16 units: the record of a result is one small file. */
+const maxKeptText = 100_000
+
+/** Gives the pictures of an answer the names that results have: `1.png`. @throws FileError */
+async function namePictures(
+  { task: { folder }, call: { context } }: TaskRun,
+  files: TextDocument['files'],
+): Promise<OutputFacts[]> {
+  const names = files.map(({ path }, at) => `${at + 1}${extname(path)}`)
+  for (const [at, { path }] of files.entries()) {
+    await renameFile(context, join(folder, path), join(folder, names[at]!))
+  }
+  return await Promise.all(names.map((name) => mediaFacts(context, name)))
 }
 
 function noPicture(text: string, facts: ErrorFacts): GenerationError {

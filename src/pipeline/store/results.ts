@@ -21,6 +21,8 @@ export interface ResultParts {
   readonly result: Result
   readonly cost: Money | null
   readonly warnings: readonly string[]
+  /** What an answer says besides the pictures that were wanted of it. */
+  readonly text?: string | undefined
 }
 
 /** What `result.json` says of a result, the paths of whose outputs are names in its folder: `1.png`. */
@@ -189,13 +191,13 @@ export async function readRecord(context: FileContext, folder: string): Promise<
 }
 
 /** What a task has made, as JSON: its files lie elsewhere, under plain names. */
-export function partsOf({ result, cost, warnings }: ResultParts) {
+export function partsOf({ result, cost, warnings, text }: ResultParts) {
   const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
-  return { result, cost: known, warnings }
+  return { result, cost: known, warnings, text }
 }
 
 /** Reads what `partsOf` gives; undefined for a result that locks would not take, or names that lead elsewhere. */
-export function readParts({ result, cost, warnings }: JsonObject): ResultParts | undefined {
+export function readParts({ result, cost, warnings, text }: JsonObject): ResultParts | undefined {
   const known = readResult(result)
   if (known === undefined || !known.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))) return undefined
   const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')
@@ -204,6 +206,7 @@ export function readParts({ result, cost, warnings }: JsonObject): ResultParts |
     result: known,
     cost: amount === undefined || currency === undefined ? null : { amount, currency },
     warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
+    text: stringOf(text),
   }
 }
 

@@ -273,3 +273,34 @@ test('an answer that cannot be written is rescued', async () => {
   expect(dirname(path!)).toBe(join(folder, 'rescued/run', task.key))
   expect(readFileSync(path!, 'utf8')).toMatch(/\w/)
 })
+
+const picture = instanceOf({
+  command: 'generate',
+  lane: 'image',
+  model: 'gemini-3-pro-image',
+  fields: {
+    prompt: textField('A paper boat'),
+    response_modalities: valueField(['TEXT', 'IMAGE']),
+  },
+})
+
+test('the pictures of an answer are files, and its text is kept in the record', async () => {
+  const { outcome, task } = await runOn([], picture)
+  expect(outcome).toMatchObject({
+    result: { outputs: [{ path: '1.png', media_type: 'image/png' }] },
+    text: expect.stringContaining('A paper boat'),
+  })
+  const record = JSON.parse(readFileSync(join(task.folder, 'result.json'), 'utf8')) as { text: string }
+  expect(readdirSync(task.folder).toSorted()).toEqual(['1.png', 'result.json'])
+  expect(record.text).toContain('A paper boat')
+})
+
+test('an answer without a picture is no picture', async () => {
+  const { outcome } = await runOn([], {
+    ...picture,
+    model: 'sandbox-text',
+    fields: { prompt: textField('Hi') },
+  })
+  expect(outcome).toMatchObject({ code: 'no_image', facts: { billed: 'yes' } })
+  expect((outcome as ModelgateError).message).toMatch(/^The answer has no picture\. It says: /)
+})
