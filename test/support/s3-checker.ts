@@ -27,8 +27,6 @@ export type S3Fault =
   | { readonly kind: 'lost' }
   /** The body ends early, as far as its length tells, or is another one of the same length. */
   | { readonly kind: 'short' | 'wrong' }
-  /** An object that is there is not seen. */
-  | { readonly kind: 'stale' }
 
 export interface S3CheckerOptions {
   readonly keys: S3Keys
@@ -36,9 +34,8 @@ export interface S3CheckerOptions {
   readonly region?: string
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** A server that refuses checksums and conditions, as older ones do; one that ignores them. */
+  /** A server that refuses checksums, as older ones do; one that ignores them. */
   readonly checksums?: 'refused' | 'ignored'
-  readonly conditions?: 'refused' | 'ignored'
   /** Whether objects are all zeros: then only their lengths are kept. */
   readonly isZeros?: boolean
 }
@@ -120,10 +117,10 @@ const maxSkew = 15 * 60_000
 
 /**
  * A server that speaks as much of S3 as a store needs, and refuses what a real one does: wrong and incomplete signatures,
- * bytes that are not those of their digests, and what a condition excludes.
+ * and bytes that are not those of their digests.
  */
 export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
-  const { keys, buckets, now, region = 'us-east-1', checksums, conditions, isZeros = false } = options
+  const { keys, buckets, now, region = 'us-east-1', checksums, isZeros = false } = options
   const objects = new Map<string, Buffer>()
   const digests = new Map<string, string>()
   const lengths = new Map<string, number>()
@@ -162,8 +159,6 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
 
   async function put(request: IncomingMessage, path: string): Promise<Readonly<Record<string, string>>> {
     const given = request.headers as SignedRequest['headers']
-    if (given['if-none-match'] !== undefined && conditions === 'refused')
-      throw new Refused(501, 'NotImplemented')
     if (given['x-amz-checksum-sha256'] !== undefined && checksums === 'refused')
       throw new Refused(400, 'InvalidArgument')
     const hash = createHash('sha256')
@@ -179,9 +174,6 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
       throw new Refused(400, 'XAmzContentSHA256Mismatch')
     const checksum = given['x-amz-checksum-sha256']
     if (checksum !== undefined && checksum !== digest.toString('base64')) throw new Refused(400, 'BadDigest')
-    // At the end, as a real server decides it.
-    const isExcluded = given['if-none-match'] === '*' && conditions === undefined && objects.has(path)
-    if (isExcluded) throw new Refused(412, 'PreconditionFailed')
     objects.set(path, Buffer.concat(chunks))
     lengths.set(path, length)
     if (checksum === undefined || checksums === 'ignored') digests.delete(path)
@@ -209,7 +201,7 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
       return void response.writeHead(200, reply).end()
     }
     if (method !== 'GET' && method !== 'HEAD') throw new Refused(405, 'MethodNotAllowed')
-    const bytes = fault?.kind === 'stale' ? undefined : objects.get(path)
+    const bytes = objects.get(path)
     if (bytes === undefined) throw new Refused(404, 'NoSuchKey')
     const mode = request.headers['x-amz-checksum-mode']
     if (mode !== undefined && checksums === 'refused') throw new Refused(400, 'InvalidArgument')

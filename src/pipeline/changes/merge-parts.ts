@@ -127,8 +127,7 @@ async function partsIn(cwd: string, folder: string): Promise<string[]> {
   return parts.length === 0 ? [folder] : parts.map((name) => join(folder, name))
 }
 
-const resultsOf = (project: OpenProject, part: Part) =>
-  new Results(project.files, part.project, project.replaced)
+const resultsOf = (project: OpenProject, part: Part) => new Results(part.project, project.replaced)
 
 /** @throws UsageError `part_damaged` unless the bytes of all that its lock names are there */
 async function checkResults(project: OpenProject, part: Part): Promise<void> {

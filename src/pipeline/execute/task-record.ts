@@ -26,7 +26,7 @@ export async function recoverResult(
 ): Promise<TaskResult | undefined> {
   const { instance, folder } = task
   const inFolder = { ...context, cwd: folder }
-  const found = await readRecord(context, folder)
+  const found = await readRecord(folder)
   const isOwn = found?.key === task.key && found.result.outputs.length >= instance.count
   const record = isOwn ? found : undefined
   const there = await finalNames(task)

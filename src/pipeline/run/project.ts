@@ -95,8 +95,8 @@ export async function openProject(
     const history = await readHistory(project, shard === null ? undefined : whole)
     const files = { ...context, signal: new AbortController().signal }
     const replaced = openReplaced(files, whole)
-    const resultsOfWhole = new Results(files, whole, replaced)
-    const results = shard === null ? resultsOfWhole : new Results(files, project, replaced, resultsOfWhole)
+    const resultsOfWhole = new Results(whole, replaced)
+    const results = shard === null ? resultsOfWhole : new Results(project, replaced, resultsOfWhole)
     const asserts = openAsserts(files)
     const inputDigest = createInputDigests(project.folder)
     return {

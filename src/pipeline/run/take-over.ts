@@ -1,17 +1,18 @@
 import { rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
 import { extensionOf } from '../../files/media-type.ts'
 import { parseJson } from '../../files/parse-json.ts'
+import { makeFolder } from '../../files/write-target.ts'
 import { countOf, objectOf, stringOf } from '../../json.ts'
-import { readHistory } from '../journal/history.ts'
+import { readHistory, type History } from '../journal/history.ts'
 import { takeOwnership } from '../journal/owner.ts'
 import { digestPattern, readResult, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
-import { openBlobs, openReplaced, type BlobStore } from '../store/blob-store.ts'
+import { blobPath, BlobStore, openReplaced } from '../store/blob-store.ts'
 import { unlessUnreadable } from '../store/file-digest.ts'
 import { asideName, readRecord, Results, writeRecord } from '../store/results.ts'
 
@@ -19,7 +20,8 @@ import { asideName, readRecord, Results, writeRecord } from '../store/results.ts
  * Takes over what version 0.1.0 has left of a project, also in the middle of a run: what its store and its candidates hold of
  * results goes into the folders of their keys, what lay in work goes on there, and the rest is among what was put aside. It
  * may be killed anywhere between, and does the rest the next time.
- * @param isOwned whether another process that is running the project is an error; otherwise all stays where it is for that
+ * @param isOwned whether another process that is running the project is an error; otherwise results are copied, and all stays
+ * where it is for that
  * @throws UsageError `run_owned`; FileError
  */
 export async function takeOverState(
@@ -33,13 +35,15 @@ export async function takeOverState(
     if (isOwned || !(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
   })
   try {
+    const history = await readHistory(project)
     const replaced = openReplaced(context, project)
-    const results = new Results(context, project, replaced)
-    await takeStored(context, project, results)
-    await takeCandidates(project, results, replaced)
-    await takeBlobs(project, replaced)
+    const results = new Results(project, replaced)
+    const [store, candidates, work] = old as [string, string, string]
+    await takeStored(new BlobStore(context, store), history, results)
+    await takeCandidates(candidates, history, results, replaced)
     if (ownership === undefined) return
-    await takeWork(context, project, results)
+    await takeBlobs(store, project, replaced)
+    await takeWork(work, history, project, results)
     for (const folder of old) await rm(folder, { recursive: true, force: true })
   } finally {
     await ownership?.release()
@@ -47,10 +51,8 @@ export async function takeOverState(
 }
 
 /** Results that a journal has, and the store. */
-async function takeStored(context: FileContext, project: Project, results: Results): Promise<void> {
-  const root = join(project.stateFolder, 'store')
-  const store = openBlobs(context, { root, makeRoot: async () => {} })
-  for (const { instance, key, variant, result } of (await readHistory(project)).results.values()) {
+async function takeStored(store: BlobStore, history: History, results: Results): Promise<void> {
+  for (const { instance, key, variant, result } of history.results.values()) {
     if (result === undefined) continue
     const found = await Promise.all(result.outputs.map(({ sha256 }) => store.open(sha256)))
     const files = found.filter((path) => path !== undefined)
@@ -69,59 +71,76 @@ function named(result: Result): Result {
 }
 
 /** Candidates and rejected results; those of a key that was made again, or is being, are put aside. */
-async function takeCandidates(project: Project, results: Results, replaced: BlobStore): Promise<void> {
-  const root = join(project.stateFolder, 'candidates')
-  const history = await readHistory(project)
+async function takeCandidates(
+  root: string,
+  history: History,
+  results: Results,
+  replaced: BlobStore,
+): Promise<void> {
   for (const name of await namesIn(root)) {
     const folder = join(root, name)
     const files = (await namesIn(folder)).filter((file) => /^\d+-/.test(file))
     files.sort((one, other) => Number.parseInt(one) - Number.parseInt(other))
     const paths = files.map((file) => join(folder, file))
     const bytes = await readStateFile(join(folder, 'record.json')).catch(unlessUnreadable)
-    const { instance, key, variant, result } = objectOf(parseJson(bytes?.toString() ?? '').value)
-    const known = readResult(result)
+    const record = objectOf(parseJson(bytes?.toString() ?? '').value)
+    const result = readResult(record['result'])
     const past = history.of(name)
     const isCurrent = past === undefined || (past.open === null && !past.isDiscarded)
-    const isOne = key === name && digestPattern.test(name) && known?.outputs.length === paths.length
-    const of = { instance: stringOf(instance) ?? '', key: name, variant: countOf(variant) || 1 }
-    const isTaken =
-      isCurrent &&
-      isOne &&
-      (await results.take({ ...of, result: named(known), cost: null, warnings: [], files: paths }).then(
+    const isWhole = record['key'] === name && result?.outputs.length === paths.length
+    let isTaken = false
+    if (isCurrent && isWhole && digestPattern.test(name)) {
+      const [instance, variant] = [stringOf(record['instance']) ?? '', countOf(record['variant']) || 1]
+      const made = { result: named(result), cost: null, warnings: [], files: paths }
+      isTaken = await results.take({ instance, key: name, variant, ...made }).then(
         () => true,
         (error: unknown) => {
           // It was absent before, too. What a full disk refuses is tried the next time.
           if (!(error instanceof ModelgateError) || error.code !== 'damaged_copy') throw error
           return false
         },
-      ))
-    if (!isTaken) for (const path of paths) await replaced.share(path, false)
+      )
+    }
+    if (!isTaken) for (const path of paths) await replaced.putAside(path)
+  }
+}
+
+/** The bytes of the store, which the lock may name. Moved, so that they need no room. */
+async function takeBlobs(root: string, project: Project, replaced: BlobStore): Promise<void> {
+  for (const shelf of await namesIn(root)) {
+    for (const sha256 of await namesIn(join(root, shelf))) {
+      if (!digestPattern.test(sha256) || (await replaced.open(sha256)) !== undefined) continue
+      const target = blobPath(await makeStateFolder(project, 'replaced'), sha256)
+      await move(join(root, shelf, sha256), target)
+    }
   }
 }
 
 /** Requests under way, and files of those that failed. What is there besides a result is an earlier attempt. */
-async function takeWork(context: FileContext, project: Project, results: Results): Promise<void> {
-  const root = join(project.stateFolder, 'work')
-  const { intents } = await readHistory(project)
+async function takeWork(
+  root: string,
+  { intents }: History,
+  project: Project,
+  results: Results,
+): Promise<void> {
   for (const key of await namesIn(root)) {
     await makeStateFolder(project, 'results')
     const folder = results.folder(key)
-    const place = (await isFolder(folder)) ? join(folder, `${asideName}0`) : folder
-    await rename(join(root, key), place).catch((error: unknown) => {
-      throw writeError(error, place)
-    })
-    const [intent, record] = [intents.get(key), await readRecord(context, folder)]
-    if (intent === undefined || record === undefined || place !== folder) continue
+    const isTaken = await isFolder(folder)
+    await move(join(root, key), isTaken ? join(folder, `${asideName}0`) : folder)
+    const [intent, record] = [intents.get(key), await readRecord(folder)]
+    if (intent === undefined || record === undefined || isTaken) continue
     const { instance, variant } = intent
     writeRecord(folder, { ...record, instance, variant })
   }
 }
 
-/** The bytes of the store, which the lock may name. */
-async function takeBlobs(project: Project, replaced: BlobStore): Promise<void> {
-  const root = join(project.stateFolder, 'store')
-  for (const shelf of await namesIn(root)) {
-    for (const name of await namesIn(join(root, shelf))) await replaced.share(join(root, shelf, name), false)
+async function move(path: string, target: string): Promise<void> {
+  try {
+    await makeFolder(dirname(target))
+    await rename(path, target)
+  } catch (error) {
+    throw writeError(error, target)
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { constants, fstatSync, openSync, read, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -54,12 +54,12 @@ export function createInputDigests(folder: string): (path: string) => Promise<st
 }
 
 /**
- * The digest of a file that may not be what it seems; of a text, where that is asked for, as it is with LF.
+ * The digest of the bytes of a file that may not be what it seems.
  * @param path absolute
  * @returns undefined for all but a regular file: for a link, a folder, a pipe, and for what cannot be read
  */
-export async function digestOfBytes(path: string, isText = false): Promise<FileDigest | undefined> {
-  return await digestOfStateFile(path, isText).catch(() => undefined)
+export async function digestOfBytes(path: string): Promise<FileDigest | undefined> {
+  return await digestOfStateFile(path, false).catch(() => undefined)
 }
 
 /**
@@ -80,6 +80,7 @@ export function unlessUnreadable(error: unknown): undefined {
 }
 
 const otherCodes: ReadonlySet<string> = new Set([
+  'file_too_large',
   'not_found',
   'is_folder',
   'not_a_file',
@@ -99,13 +100,14 @@ const verbatim: Normalisation = { crlf: false, mark: false }
 const linesOnly: Normalisation = { crlf: true, mark: false }
 
 /**
- * Files of this size are read at once: for so few bytes the system's threads take longer than the reading. Larger ones
- * are read in pieces of this size.
+ * Files are read in pieces of this size, the first at once: for so few bytes the system's threads take longer than the
+ * reading.
  */
 const pieceBytes = 1_048_576
 
 const readBytes = promisify(read)
 
+/** For the first piece of each file. */
 let shared: Buffer | undefined
 
 async function digest(
@@ -120,47 +122,34 @@ async function digest(
     const found = fstatSync(descriptor)
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     if (!found.isFile()) throw notRegular(path)
-    if (found.size >= pieceBytes) return await digestInPieces(descriptor, normalisationOf)
     shared ??= Buffer.allocUnsafeSlow(pieceBytes)
-    const bytes = readSync(descriptor, shared, 0, pieceBytes, 0)
-    // A file that grows meanwhile.
-    if (bytes === pieceBytes) return await digestInPieces(descriptor, normalisationOf)
-    const whole = shared.subarray(0, bytes)
-    const content = createNormaliser(normalisationOf(whole))(whole, true)
-    return { sha256: hash('sha256', content), bytes: content.length }
+    let piece = shared.subarray(0, readSync(descriptor, shared, 0, pieceBytes, 0))
+    const normalise = createNormaliser(normalisationOf(piece))
+    const hasher = createHash('sha256')
+    let own: Buffer | undefined
+    let bytes = 0
+    for (let at = piece.length; ; at += piece.length) {
+      const content = normalise(piece, piece.length === 0)
+      hasher.update(content)
+      bytes += content.length
+      if (piece.length === 0) return { sha256: hasher.digest('hex'), bytes }
+      const isSmall = at < pieceBytes
+      const buffer = isSmall ? shared : (own ??= Buffer.allocUnsafe(pieceBytes))
+      const count = isSmall
+        ? readSync(descriptor, buffer, 0, pieceBytes, at)
+        : (await readBytes(descriptor, buffer, 0, pieceBytes, at)).bytesRead
+      piece = buffer.subarray(0, count)
+    }
   } catch (error) {
-    const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
-    if (isMissing) return undefined
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
     throw error instanceof FileError ? error : readError(error, path)
   } finally {
     if (descriptor !== undefined) closeAfterReading(descriptor)
   }
 }
 
-async function digestInPieces(
-  descriptor: number,
-  normalisationOf: (head: Uint8Array) => Normalisation,
-): Promise<FileDigest> {
-  const hasher = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(pieceBytes)
-  let normalise: Normaliser | undefined
-  let bytes = 0
-  for (let at = 0; ;) {
-    const { bytesRead } = await readBytes(descriptor, buffer, 0, buffer.length, at)
-    const piece = buffer.subarray(0, bytesRead)
-    normalise ??= createNormaliser(normalisationOf(piece))
-    const content = normalise(piece, bytesRead === 0)
-    hasher.update(content)
-    bytes += content.length
-    if (bytesRead === 0) return { sha256: hasher.digest('hex'), bytes }
-    at += bytesRead
-  }
-}
-
 /** Takes the pieces of a file one after another; a CR at the end of one waits for the next. */
-export type Normaliser = (piece: Buffer, isLast: boolean) => Buffer
-
-export function createNormaliser({ crlf, mark }: Normalisation): Normaliser {
+export function createNormaliser({ crlf, mark }: Normalisation): (piece: Buffer, isLast: boolean) => Buffer {
   const nothing = Buffer.alloc(0)
   let isFirst = true
   let held: Buffer = nothing

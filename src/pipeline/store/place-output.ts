@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, realpathSync } from 'node:fs'
-import { lstat, mkdir, realpath, stat, unlink } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { lstat, realpath, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join, sep } from 'node:path'
 import type { FileContext, FileHost } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
@@ -21,7 +21,7 @@ export interface Placing {
   readonly isText: boolean
   /** Where they belong: relative to the output folder, with `/`. */
   readonly path: string
-  /** Digests of which the file that is there may be. Without one, nothing may be there but the same bytes. */
+  /** Digests that may be overwritten. Without one, nothing may be there but the same bytes. */
   readonly mayReplace: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface Placing {
  */
 export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
   const { source, sha256, isText, path } = placing
-  const { folder, name } = await findPlace(project, path)
+  const { folder, name } = await makePlace(project, path)
   const final = join(folder, name)
   if ((await digestIfAllowed(final, placing)) === sha256) return
   await tidy(folder, context.clock.now())
@@ -107,10 +107,10 @@ export async function moveOutput(host: FileHost, project: Project, moving: Movin
   const { from, path, sha256, isText } = moving
   if (!isInnerPath(from)) throw outsideFolder(from, from)
   if ((await digestOfFile(join(project.outputFolder, from), isText))?.sha256 !== sha256) return false
-  const [source, target] = [await findPlace(project, from), await findPlace(project, path)]
+  const [source, target] = [await makePlace(project, from), await makePlace(project, path)]
   const [here, there] = [join(source.folder, source.name), join(target.folder, target.name)]
   try {
-    const [old, other] = [await look(here), await look(there)]
+    const [old, other] = [await lookAt(here), await lookAt(there)]
     if (other !== undefined && (other.ino !== old?.ino || other.dev !== old.dev)) return false
     await renameFile(host, here, there)
     return true
@@ -119,7 +119,14 @@ export async function moveOutput(host: FileHost, project: Project, moving: Movin
   }
 }
 
-/** The digest of the file that is there, if it may be there. */
+/** Not what a link leads to. As big integers: on Windows two files can have numbers that are the same once rounded. */
+async function lookAt(path: string) {
+  return await lstat(path, { bigint: true }).catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw error
+  })
+}
+
+/** Digest of the existing file. @throws ModelgateError `output_changed` unless it may be replaced */
 async function digestIfAllowed(
   final: string,
   { sha256, isText, path, mayReplace }: Placing,
@@ -147,61 +154,53 @@ interface Place {
  * @throws FileError
  */
 export function checkPlace({ outputFolder }: Project, path: string): void {
-  if (!existsSync(outputFolder)) return
-  try {
-    const root = realpathSync(outputFolder)
-    let place = root
-    for (const name of path.split('/')) {
-      const next = join(place, name)
-      const found = lstatSync(next, { throwIfNoEntry: false })
-      if (found === undefined) return
-      place = found.isSymbolicLink() ? realpathSync(next) : next
-      if (!isBelow(root, place)) throw outsideFolder(path, next)
-    }
-  } catch (error) {
-    throw error instanceof ModelgateError ? error : writeError(error, path)
-  }
+  if (existsSync(outputFolder)) findPlace(outputFolder, path, false)
 }
 
-/** Finds where an output is to be written, through links that stay in the output folder, and makes its folders. */
-async function findPlace(project: Project, path: string): Promise<Place> {
+/** Where an output is to be written, whose folders are made. @throws FileError */
+async function makePlace({ outputFolder, isSandbox }: Project, path: string): Promise<Place> {
+  if (isSandbox) {
+    await makeFolder(outputFolder).catch((error: unknown) => {
+      throw writeError(error, path)
+    })
+  }
+  return findPlace(outputFolder, path, true)!
+}
+
+/**
+ * Follows the links on the way to an output, which have to stay in the output folder.
+ * @param isMade whether folders that are missing are made
+ * @returns undefined where one is missing
+ */
+function findPlace(outputFolder: string, path: string, isMade: boolean): Place | undefined {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
   try {
-    if (project.isSandbox) await makeFolder(project.outputFolder)
-    const root = await realpath(project.outputFolder)
+    const root = realpathSync(outputFolder)
     const names = path.split('/')
     const name = names.pop()!
     let folder = root
-    for (const each of names) folder = await enterFolder(root, join(folder, each), path)
+    for (const each of names) {
+      const next = join(folder, each)
+      if (lstatSync(next, { throwIfNoEntry: false }) === undefined) {
+        if (!isMade) return undefined
+        mkdirSync(next, { recursive: true })
+      }
+      folder = followLink(root, next, path)
+    }
     const final = join(folder, name)
-    if (!(await look(final))?.isSymbolicLink()) return { folder, name }
+    if (lstatSync(final, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return { folder, name }
     // The file that it leads to is the output; one that leads nowhere is in the way.
-    const real = await realpath(final)
-    const at = real.lastIndexOf(sep)
-    if (!isBelow(root, real)) throw outsideFolder(path, final)
-    return { folder: real.slice(0, at), name: real.slice(at + 1) }
+    const real = followLink(root, final, path)
+    return { folder: dirname(real), name: basename(real) }
   } catch (error) {
     throw error instanceof ModelgateError ? error : writeError(error, path)
   }
 }
 
-async function enterFolder(root: string, folder: string, path: string): Promise<string> {
-  if ((await look(folder))?.isDirectory()) return folder
-  await mkdir(folder).catch((error: unknown) => {
-    if (systemCode(error) !== 'EEXIST') throw error
-  })
-  if (!(await look(folder))?.isSymbolicLink()) return folder
-  const real = await realpath(folder)
-  if (!isBelow(root, real)) throw outsideFolder(path, folder)
+function followLink(root: string, place: string, path: string): string {
+  const real = lstatSync(place).isSymbolicLink() ? realpathSync(place) : place
+  if (!isBelow(root, real)) throw outsideFolder(path, place)
   return real
-}
-
-/** What is at a path, which may be a link; undefined when nothing is. */
-async function look(path: string) {
-  // As big integers: on Windows two files can have numbers that are the same once they are rounded.
-  return await lstat(path, { bigint: true }).catch((error: unknown) => {
-    if (systemCode(error) !== 'ENOENT') throw error
-  })
 }
 
 /** Also not in the folders of Git and of this program. */

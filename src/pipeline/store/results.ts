@@ -1,17 +1,15 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
-import type { FileContext } from '../../context.ts'
 import { amountFrom, amountText, type Money } from '../../cost/amount.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { shownPath, writeError } from '../../files/file-error.ts'
-import { readInputFile } from '../../files/input-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import { digestPattern, readResult, type OutputFacts, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { makeStateFolder, namesIn } from '../state-folder.ts'
+import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
 import type { BlobStore } from './blob-store.ts'
 import { digestOfStateFile, isTextType, unlessUnreadable } from './file-digest.ts'
 import { copyWhole, syncFile } from './safe-copy.ts'
@@ -50,9 +48,8 @@ const maxRecordBytes = 1024 * 1024
  * trusted as far as their files hash to what the record says; anything else counts as absent.
  */
 export class Results {
-  readonly #context: FileContext
   readonly #project: Project
-  readonly #replaced: Pick<BlobStore, 'share'>
+  readonly #replaced: BlobStore
   readonly #root: string
   readonly #whole: Results | undefined
   #isMade = false
@@ -62,8 +59,7 @@ export class Results {
    * @param replaced where files go that are put aside
    * @param whole of a shard, the results of its project, which are looked for there, too
    */
-  constructor(context: FileContext, project: Project, replaced: Pick<BlobStore, 'share'>, whole?: Results) {
-    this.#context = context
+  constructor(project: Project, replaced: BlobStore, whole?: Results) {
     this.#project = project
     this.#replaced = replaced
     this.#root = join(project.stateFolder, 'results')
@@ -83,7 +79,7 @@ export class Results {
   async #own(key: string): Promise<StoredResult | undefined> {
     if (!digestPattern.test(key)) return undefined
     const folder = this.folder(key)
-    const record = await readRecord(this.#context, folder)
+    const record = await readRecord(folder)
     if (record?.key !== key) return undefined
     const { outputs } = record.result
     const files = outputs.map(({ path }) => join(folder, path))
@@ -154,7 +150,7 @@ export class Results {
     if (!existsSync(join(this.folder(key), recordName))) return
     const found = await this.get(key)
     for (const [at, { media_type }] of (found?.result.outputs ?? []).entries()) {
-      await this.#replaced.share(found!.files[at]!, isTextType(media_type))
+      await this.#replaced.add(found!.files[at]!, isTextType(media_type))
     }
     await this.remove(key)
   }
@@ -179,10 +175,10 @@ export function writeRecord(folder: string, record: ResultRecord, hide = (text: 
  * The record in a folder; undefined unless it is one: a power failure may have left half of it.
  * @throws FileError for one that cannot be read now
  */
-export async function readRecord(context: FileContext, folder: string): Promise<ResultRecord | undefined> {
+export async function readRecord(folder: string): Promise<ResultRecord | undefined> {
   const path = join(folder, recordName)
-  const bytes = await readInputFile(context, path, { pipes: false, maxBytes: maxRecordBytes })
-  if (bytes instanceof ModelgateError) return unlessUnreadable(bytes)
+  const bytes = await readStateFile(path, path, maxRecordBytes).catch(unlessUnreadable)
+  if (bytes === undefined) return undefined
   const value = objectOf(parseJson(bytes.toString()).value)
   const { key, instance, variant } = value
   const parts = readParts(value)

@@ -1,6 +1,8 @@
 import { AwsV4Signer } from 'aws4fetch'
+import { join } from 'node:path'
 import { sleep } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
+import { ConfigError, ModelgateError, UsageError } from '../../errors.ts'
+import { readInputFile } from '../../files/input-file.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody } from '../../gateway/exchange.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
@@ -12,15 +14,15 @@ import {
   refusedStatus,
   waitBefore,
 } from '../../gateway/retry.ts'
-import { brokenError, createTrace, refuseEncoding } from '../../gateway/send-request.ts'
+import { brokenError, createTrace, refuseEncoding, type Trace } from '../../gateway/send-request.ts'
 import { waitHint } from '../../gateway/status-error.ts'
 import { defaultSeconds } from '../../limits.ts'
-import type { S3Location } from './s3-location.ts'
+import { isLoopback } from '../../loopback.ts'
 import type { StoreContext, StoreNetwork } from './shared-store.ts'
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT'
-  /** Behind the prefix. */
+  /** Behind the prefix of the location. */
   readonly key: string
   /** Names in lower case; all are signed. */
   readonly headers?: Readonly<Record<string, string>>
@@ -31,37 +33,11 @@ export interface S3Request {
   readonly expects?: readonly number[]
 }
 
-/** Speaks to a bucket: every request is signed, and sent again when the server fails for the moment. */
-export interface S3Client {
-  /**
-   * Sends a request, and hands a reply of 200 to 299, or one that was expected, to `use`, which may be called again when a
-   * reply breaks off.
-   * @throws ModelgateError; what `use` throws
-   */
-  request<Value>(request: S3Request, use: (reply: Reply) => Promise<Value>): Promise<Value>
-}
-
 /** SHA-256 of nothing. */
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-/** How often a request is sent again. */
-const maxRetries = 5
-
-/** A server that does not know a header says so with one of these. */
-const unknownHeaderCodes: ReadonlySet<string> = new Set([
-  'InvalidArgument',
-  'InvalidRequest',
-  'NotImplemented',
-])
-/** Other writers are in the way; it came too slowly, or damaged (Amazon S3 API Reference, "Error responses"). */
-const repeatableCodes: ReadonlySet<string> = new Set([
-  'BadDigest',
-  'ConditionalRequestConflict',
-  'OperationAborted',
-  'RequestTimeout',
-  'SlowDown',
-  'XAmzContentSHA256Mismatch',
-])
+/** A look-up costs nothing, and an object is replaced by the same bytes: every request may be sent again. */
+const policy = { mode: 'safe', maxRetries: 5, idempotencyHonoured: true } as const
 
 const limits = {
   connect: defaultSeconds.connect * 1000,
@@ -69,119 +45,275 @@ const limits = {
   idle: defaultSeconds.idle * 1000,
 }
 
-export function openS3Client(context: StoreContext, location: S3Location, network: StoreNetwork): S3Client {
-  const { clock, signal } = context
-  const signingKeys = new Map<string, ArrayBuffer>()
-  const trace = createTrace({ clock, ...(network.trace === undefined ? {} : { trace: network.trace }) })
+/** Other writers are in the way; it came too slowly, or damaged (Amazon S3 API Reference, "Error responses"). */
+const repeatableCodes: ReadonlySet<string> = new Set([
+  'BadDigest',
+  'OperationAborted',
+  'RequestTimeout',
+  'SlowDown',
+  'XAmzContentSHA256Mismatch',
+])
 
-  /** Signed anew for each attempt: a signature holds for some minutes. */
-  async function signed({
-    method,
-    key,
-    headers,
-    body,
-    sha256 = emptySha256,
-  }: S3Request): Promise<ExchangeRequest> {
-    const url = `${location.bucketUrl}/${encodeKey(location.prefix + key)}`
-    const signer = new AwsV4Signer({
-      ...location.credentials,
-      method,
-      url,
-      headers: { ...headers, 'x-amz-content-sha256': sha256 },
-      service: 's3',
-      region: location.region,
-      cache: signingKeys,
-      datetime: new Date(clock.now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
-    })
-    const all = Object.fromEntries((await signer.sign()).headers.entries())
-    return {
-      method,
-      url: new URL(url),
-      headers: { ...all, 'accept-encoding': 'identity', 'user-agent': `modelgate/${__VERSION__}` },
-      // Nothing cannot be sent as a stream.
-      ...(body === undefined || body.length === 0 ? {} : { body }),
+/** Speaks to a bucket: every request is signed, and sent again when the server fails for the moment. */
+export class S3Client {
+  readonly #context: StoreContext
+  readonly #connection: StoreNetwork['connection']
+  readonly #location: S3Location
+  readonly #signingKeys = new Map<string, ArrayBuffer>()
+  readonly #trace: Trace
+
+  /**
+   * @param location `s3://bucket/prefix`; the rest are the variables of the AWS tools: `AWS_ENDPOINT_URL_S3`,
+   * `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`, and those of `findCredentials`
+   * @throws UsageError for a location that is none, ConfigError for an endpoint that is none; ModelgateError `key` without
+   * credentials
+   */
+  static async open(context: StoreContext, location: string, network: StoreNetwork): Promise<S3Client> {
+    const { bucket, prefix } = parseLocation(location)
+    const { env } = context
+    const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'
+    if (!/^[a-z0-9-]{1,64}$/i.test(region)) {
+      throw new ConfigError('AWS_REGION is not the name of a region.', { code: 'bad_store' })
+    }
+    const bucketUrl = `${endpointOf(env, region, network.allowHttp)}/${bucket}`
+    const shown = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
+    const credentials = await findCredentials(context)
+    return new S3Client(context, { shown, bucketUrl, prefix, region, credentials }, network)
+  }
+
+  private constructor(context: StoreContext, location: S3Location, network: StoreNetwork) {
+    this.#context = context
+    this.#location = location
+    this.#connection = network.connection
+    const { trace } = network
+    this.#trace = createTrace({ clock: context.clock, ...(trace === undefined ? {} : { trace }) })
+  }
+
+  /** For people: `s3://bucket/prefix`. */
+  get shown(): string {
+    return this.#location.shown
+  }
+
+  /**
+   * Sends a request, and hands a reply of 200 to 299, or one that was expected, to `use`, which may be called again when a
+   * reply breaks off.
+   * @throws ModelgateError; what `use` throws
+   */
+  async request<Value>(request: S3Request, use: (reply: Reply) => Promise<Value>): Promise<Value> {
+    const { clock, signal } = this.#context
+    for (let count = 0; ; count++) {
+      const outcome = await this.#attempt(request, use)
+      if (!(outcome instanceof Failure)) return outcome
+      const asked = outcome.error.facts.retryAfterS
+      const isOver = count >= policy.maxRetries || (asked ?? 0) > maxWaitS
+      if (!outcome.repeatable || isOver) throw outcome.error
+      await sleep(clock, waitBefore(count, asked, clock.random()) * 1000, signal)
     }
   }
 
-  async function attempt<Value>(
-    request: S3Request,
-    use: (reply: Reply) => Promise<Value>,
-  ): Promise<Value | Failure> {
-    const wire = await signed(request)
-    trace.request(wire)
+  async #attempt<Value>(request: S3Request, use: (reply: Reply) => Promise<Value>): Promise<Value | Failure> {
+    const { clock, signal } = this.#context
+    const wire = await this.#signed(request)
+    this.#trace.request(wire)
     try {
-      const reply = await exchange(wire, { ...network.connection, clock, signal, limits })
-      trace.reply(reply)
+      const reply = await exchange(wire, { ...this.#connection, clock, signal, limits })
+      this.#trace.reply(reply)
       try {
-        const answer = await judge(reply, request)
-        return answer instanceof Failure ? answer : await use(answer)
+        return (await this.#refusal(reply, request)) ?? (await use(reply))
       } finally {
         reply.close()
       }
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
-      trace.failure(error)
-      const policy = { mode: 'safe', maxRetries, idempotencyHonoured: true } as const
-      return new Failure(broken(error, location), mayRepeatBroken(error, 'read', policy))
+      this.#trace.failure(error)
+      return new Failure(broken(error, this.#location), mayRepeatBroken(error, 'read', policy))
     }
   }
 
-  async function judge(reply: Reply, { method, expects = [] }: S3Request): Promise<Reply | Failure> {
+  /** Signed anew for each attempt: a signature holds for some minutes. */
+  async #signed({ method, key, headers, body, sha256 = emptySha256 }: S3Request): Promise<ExchangeRequest> {
+    const { bucketUrl, prefix, credentials, region } = this.#location
+    const url = `${bucketUrl}/${encodeKey(prefix + key)}`
+    const signer = new AwsV4Signer({
+      ...credentials,
+      method,
+      url,
+      headers: { ...headers, 'x-amz-content-sha256': sha256 },
+      service: 's3',
+      region,
+      cache: this.#signingKeys,
+      datetime: new Date(this.#context.clock.now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+    })
+    const signed = Object.fromEntries((await signer.sign()).headers.entries())
+    return {
+      method,
+      url: new URL(url),
+      headers: { ...signed, 'accept-encoding': 'identity', 'user-agent': `modelgate/${__VERSION__}` },
+      // Nothing cannot be sent as a stream.
+      ...(body === undefined || body.length === 0 ? {} : { body }),
+    }
+  }
+
+  /** @returns undefined for a reply that the caller can use */
+  async #refusal(reply: Reply, { method, expects = [] }: S3Request): Promise<Failure | undefined> {
     const { status, headers } = reply
     if (status >= 200 && status < 300) {
       refuseEncoding(reply)
-      return reply
+      return undefined
     }
+    const { clock } = this.#context
+    // A reply to HEAD has no body.
     const text = method === 'HEAD' ? '' : await readErrorText(reply, clock)
-    const code = /<Code>\s*([A-Za-z0-9._-]{1,64})\s*<\/Code>/.exec(text)?.[1]
-    // A reply to HEAD has no code.
-    const isOther = status === 400 && code !== undefined && !unknownHeaderCodes.has(code)
-    if (expects.includes(status) && code !== 'NoSuchBucket' && !isOther) return reply
-    const isForTheMoment =
-      refusedStatus.has(status) || failedStatus.has(status) || repeatableCodes.has(code ?? '')
-    const asked = waitHint(headers, undefined, clock.now())
-    return new Failure(statusError(location, reply, code, isForTheMoment, asked), isForTheMoment)
+    const code = /<Code>\s*([A-Za-z0-9._-]{1,64})\s*<\/Code>/.exec(text)?.[1] ?? ''
+    const isForTheMoment = refusedStatus.has(status) || failedStatus.has(status) || repeatableCodes.has(code)
+    if (expects.includes(status) && code !== 'NoSuchBucket' && !isForTheMoment) return undefined
+    const error = statusError(this.#location, reply, code, isForTheMoment)
+    return new Failure(
+      error.amend({ retryAfterS: waitHint(headers, undefined, clock.now()) }),
+      isForTheMoment,
+    )
   }
+}
 
-  return {
-    async request(request, use) {
-      for (let count = 0; ; count++) {
-        const outcome = await attempt(request, use)
-        if (!(outcome instanceof Failure)) return outcome
-        const asked = outcome.error.facts.retryAfterS
-        if (!outcome.repeatable || count >= maxRetries || (asked ?? 0) > maxWaitS) throw outcome.error
-        await sleep(clock, waitBefore(count, asked, clock.random()) * 1000, signal)
-      }
-    },
+/** A place in a bucket, and who may use it. */
+interface S3Location {
+  readonly shown: string
+  /** The address of the bucket, with no slash at its end. */
+  readonly bucketUrl: string
+  /** Goes before each key: empty, or with a slash at its end. */
+  readonly prefix: string
+  readonly region: string
+  readonly credentials: S3Credentials
+}
+
+interface S3Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
+
+/** The text may hold a secret that was put in the place of the bucket, so it is not shown. */
+function parseLocation(location: string): { readonly bucket: string; readonly prefix: string } {
+  const refuse = (problem: string) =>
+    new UsageError(`The store at s3:// has ${problem}.`, {
+      code: 'bad_store',
+      phase: 'config',
+      hint: 'Write it like s3://bucket/prefix.',
+    })
+  // Older and other servers allow more than Amazon does today.
+  const [, bucket, path = ''] = /^s3:\/\/([a-z\d][a-z\d._-]{1,253}[a-z\d])(?:\/(.*))?$/is.exec(location) ?? []
+  if (bucket === undefined || bucket.includes('..')) throw refuse('no valid name of a bucket')
+  const plain = path.replace(/\/$/, '')
+  if (plain === '') return { bucket, prefix: '' }
+  // Addresses are resolved on their way: such a key would end in another place, or nowhere.
+  if (plain.split('/').some((part) => ['', '.', '..'].includes(part)) || !plain.isWellFormed()) {
+    throw refuse('a prefix with an empty part, or with . or .. in it')
   }
+  return { bucket, prefix: `${plain}/` }
+}
+
+function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean): string {
+  const name = env['AWS_ENDPOINT_URL_S3'] ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL'
+  const text = env[name]?.trim()
+  if (!text) return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  const refuse = (problem: string, hint = 'Write it like https://s3.example.') =>
+    new ConfigError(`The endpoint of the store (${name}) ${problem}.`, { code: 'bad_store', hint })
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) throw refuse('must start with https:// or http://')
+  if (url.username !== '' || url.password !== '') {
+    throw refuse(
+      'must not contain a user name or password',
+      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    )
+  }
+  if (url.search !== '' || url.hash !== '') throw refuse('must not have a query or a fragment')
+  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
+    throw refuse(
+      `would send files to ${url.host} in clear text`,
+      'Use https://, or allow it on purpose with --allow-http.',
+    )
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/**
+ * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, and where there is no key in them the profile
+ * (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default `~/.aws/credentials`.
+ */
+async function findCredentials(context: StoreContext): Promise<S3Credentials> {
+  const { env } = context
+  const found = env['AWS_ACCESS_KEY_ID'] || env['AWS_SECRET_ACCESS_KEY'] ? env : await profileOf(context)
+  const id = found['AWS_ACCESS_KEY_ID']?.trim()
+  const secret = found['AWS_SECRET_ACCESS_KEY']?.trim()
+  const token = found['AWS_SESSION_TOKEN']?.trim()
+  if (!id || !secret) {
+    const name = id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'
+    throw new ModelgateError(
+      'key',
+      'store_key_missing',
+      `There is no key to the store: ${name} is not set.`,
+      {
+        phase: 'config',
+        billed: 'no',
+        hint:
+          'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
+          'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"',
+      },
+    )
+  }
+  // Anything else would end a header, and be quoted in the error about that.
+  if (!/^[\x21-\x7e]+$/.test(`${id}${secret}${token ?? ''}`)) {
+    throw new ModelgateError(
+      'key',
+      'store_key_invalid',
+      'The keys to the store contain characters that no key has.',
+      {
+        phase: 'config',
+        hint: 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
+      },
+    )
+  }
+  return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
+}
+
+/** The keys of the profile, by the names of the variables; nothing where there is no file, or no such profile. */
+async function profileOf(context: StoreContext): Promise<StoreContext['env']> {
+  const { env, home } = context
+  const path = env['AWS_SHARED_CREDENTIALS_FILE'] || (home === '' ? '' : join(home, '.aws', 'credentials'))
+  if (path === '') return {}
+  const content = await readInputFile(context, path, { pipes: false, maxBytes: 1_048_576 })
+  if (content instanceof ModelgateError) return {}
+  const wanted = env['AWS_PROFILE'] || 'default'
+  const found: Record<string, string> = {}
+  let section = ''
+  for (const line of content.toString('utf8').split(/\r?\n/)) {
+    section = /^\[\s*(?:profile\s+)?([^\]]*?)\s*\]/.exec(line)?.[1] ?? section
+    const [, name, value] = /^\s*(aws_\w+)\s*=\s*(.*?)\s*$/i.exec(line) ?? []
+    if (section === wanted && name !== undefined) found[name.toUpperCase()] = value!
+  }
+  return found
 }
 
 /** Encoded as signatures have it (RFC 3986): all but letters, digits, `-._~` and the slashes between the parts. */
 function encodeKey(key: string): string {
-  const encode = (part: string) =>
-    encodeURIComponent(part).replaceAll(
-      /[!'()*]/g,
-      (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
-    )
-  return key.split('/').map(encode).join('/')
+  return encodeURIComponent(key)
+    .replaceAll('%2F', '/')
+    .replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 /** What the server refuses; never its own words, which quote what was signed. */
 function statusError(
   { shown, region }: S3Location,
   { status, headers }: Reply,
-  code: string | undefined,
+  code: string,
   isForTheMoment: boolean,
-  retryAfterS: number | undefined,
 ): ModelgateError {
-  const answer = `${status}${code === undefined ? '' : ` ${code}`}`
+  const answer = `${status} ${code}`.trim()
   const facts = { phase: 'connect', billed: 'no', httpStatus: status } as const
   if (code === 'NoSuchBucket') {
-    return new UsageError(`The bucket of the store ${shown} does not exist.`, {
-      ...facts,
-      code: 'store_missing',
-      hint: 'Make it first, or check AWS_ENDPOINT_URL_S3.',
-    })
+    const hint = 'Make it first, or check AWS_ENDPOINT_URL_S3.'
+    const message = `The bucket of the store ${shown} does not exist.`
+    return new UsageError(message, { ...facts, code: 'store_missing', hint })
   }
   if ((status >= 300 && status < 400) || code === 'AuthorizationHeaderMalformed') {
     const other = /^[a-z0-9-]{1,64}$/.exec(headers['x-amz-bucket-region'] ?? '')?.[0]
@@ -193,25 +325,18 @@ function statusError(
     const message = `The store ${shown} cannot answer at the moment (${answer}).`
     return new ModelgateError('later', 'store_unavailable', message, {
       ...facts,
-      retryAfterS,
       hint: 'Run it again later.',
     })
   }
   if (status === 401 || status === 403) {
-    return new ModelgateError('key', 'store_refused', `The store ${shown} refused the request (${answer}).`, {
-      ...facts,
-      hint: refusedHint(code),
-    })
+    const message = `The store ${shown} refused the request (${answer}).`
+    return new ModelgateError('key', 'store_refused', message, { ...facts, hint: refusedHint(code) })
   }
-  return new ModelgateError(
-    'rejected',
-    'store_rejected',
-    `The store ${shown} rejected the request (${answer}).`,
-    facts,
-  )
+  const message = `The store ${shown} rejected the request (${answer}).`
+  return new ModelgateError('rejected', 'store_rejected', message, facts)
 }
 
-function refusedHint(code: string | undefined): string {
+function refusedHint(code: string): string {
   if (code === 'RequestTimeTooSkewed') return 'The clock of this machine is wrong: set it.'
   if (code === 'ExpiredToken') return 'The keys have expired: get new ones.'
   if (code === 'SignatureDoesNotMatch' || code === 'InvalidAccessKeyId') {
@@ -224,8 +349,6 @@ function broken(error: ExchangeError, { shown }: S3Location): ModelgateError {
   const found = brokenError(error, 'read')
   const message = `The store ${shown}: ${found.message}`
   const isAddress = error.fault === 'dns' || error.fault === 'connect' || error.fault === 'tls'
-  return found.amend({
-    message,
-    ...(isAddress ? { hint: 'Check AWS_ENDPOINT_URL_S3, AWS_REGION and the network.' } : {}),
-  })
+  const hint = 'Check AWS_ENDPOINT_URL_S3, AWS_REGION and the network.'
+  return found.amend({ message, ...(isAddress ? { hint } : {}) })
 }

@@ -6,8 +6,7 @@ import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import type { Reply, RequestBody } from '../../gateway/exchange.ts'
 import { fileChunks } from '../../gateway/multipart.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { emptySha256, openS3Client, type S3Client } from './s3-client.ts'
-import { findS3 } from './s3-location.ts'
+import { emptySha256, S3Client } from './s3-client.ts'
 import {
   maxBlobBytes,
   sourceChanged,
@@ -15,6 +14,9 @@ import {
   type StoreContext,
   type StoreNetwork,
 } from './shared-store.ts'
+
+/** How long nobody is taken to remove what was put, in milliseconds. */
+const knownMs = 600_000
 
 /**
  * Opens a store in a bucket of any server that speaks S3: `PREFIX/ab/abcd…`. An object is written with one request, in whose
@@ -26,110 +28,67 @@ export async function openS3Store(
   location: string,
   network: StoreNetwork,
 ): Promise<SharedStore> {
-  const found = await findS3(context, location, network.allowHttp)
-  const client = openS3Client(context, found, network)
+  const { clock } = context
+  const client = await S3Client.open(context, location, network)
   // Whether it can be read at all. Only an object tells a missing bucket from a missing object.
   await client.request({ method: 'GET', key: keyOf(emptySha256), expects: [404] }, async () => {})
-  const objects = openObjects(client)
-  const stored = new Map<string, Stored>()
+  /** Whether the server knows checksums, until it says that it does not. */
+  let knowsChecksums = true
+  /** What was put lately, and until when that counts: the same file may go into many requests. */
+  const stored = new Map<string, { readonly storing: Promise<void>; readonly until: number }>()
+
+  /** Whether the server vouches for the bytes; one that cannot gets them again. */
+  async function isThere(sha256: string): Promise<boolean> {
+    const headers = { 'x-amz-checksum-mode': 'ENABLED' }
+    const request = { method: 'HEAD', key: keyOf(sha256), headers, expects: [404, 400, 501] } as const
+    return await client.request(request, async (reply) => {
+      return reply.status < 300 && reply.headers['x-amz-checksum-sha256'] === base64Of(sha256)
+    })
+  }
+
+  async function write(sha256: string, body: RequestBody): Promise<void> {
+    const headers = {
+      'content-type': 'application/octet-stream',
+      ...(knowsChecksums ? { 'x-amz-checksum-sha256': base64Of(sha256) } : {}),
+    }
+    const expects = knowsChecksums ? [400, 501] : []
+    const request = { method: 'PUT', key: keyOf(sha256), headers, body, sha256, expects } as const
+    const status = await client.request(request, async (reply) => reply.status)
+    if (status < 300) return
+    knowsChecksums = false
+    await write(sha256, body)
+  }
+
+  async function store(path: string, sha256: string): Promise<void> {
+    if (knowsChecksums && (await isThere(sha256))) return
+    await write(sha256, await bodyOf(path, sha256))
+  }
+
   return {
-    shown: found.shown,
+    shown: client.shown,
     async put(path, sha256) {
       const known = stored.get(sha256)
-      const now = context.clock.monotonic()
-      if (known !== undefined && now < known.until) return await known.storing
-      const storing = putFile(objects, path, sha256)
-      stored.set(sha256, { storing, until: now + knownMs })
+      if (known !== undefined && clock.monotonic() < known.until) return await known.storing
+      const storing = store(path, sha256)
+      stored.set(sha256, { storing, until: clock.monotonic() + knownMs })
       storing.catch(() => stored.delete(sha256))
       return await storing
     },
-    fetch: async (sha256, path) =>
-      digestPattern.test(sha256) && (await fetchObject(context, client, sha256, path)),
+    async fetch(sha256, path) {
+      if (!digestPattern.test(sha256)) return false
+      return await client.request({ method: 'GET', key: keyOf(sha256), expects: [404] }, async (reply) => {
+        return reply.status !== 404 && (await saveReply(context, reply, sha256, path))
+      })
+    },
   }
 }
-
-/** What was put lately: the same file may go into many requests. */
-interface Stored {
-  readonly storing: Promise<void>
-  /** On the monotonic clock. */
-  readonly until: number
-}
-
-/** How long nobody is taken to remove what was put. */
-const knownMs = 600_000
 
 function keyOf(sha256: string): string {
   return `${sha256.slice(0, 2)}/${sha256}`
 }
 
-type Found = 'right' | 'wrong' | 'absent'
-
-interface Objects {
-  look(sha256: string): Promise<Found>
-  /**
-   * Writes an object.
-   * @param replaces whether one that is there is replaced
-   * @returns false when one is there
-   */
-  write(sha256: string, body: RequestBody, replaces: boolean): Promise<boolean>
-}
-
-function openObjects(client: S3Client): Objects {
-  /** Whether the server knows checksums and conditions; until it says that it does not. */
-  let knowsChecksums = true
-  let knowsConditions = true
-
-  async function look(sha256: string): Promise<Found> {
-    const headers = knowsChecksums ? { 'x-amz-checksum-mode': 'ENABLED' } : {}
-    const key = keyOf(sha256)
-    const expects = knowsChecksums ? [404, 400, 501] : [404]
-    const request = { method: 'HEAD', key, headers, expects } as const
-    const found = await client.request<Found | 'unread' | 'refused'>(request, async (reply) => {
-      if (reply.status === 404) return 'absent'
-      if (reply.status >= 400) return 'refused'
-      const checksum: string | undefined = reply.headers['x-amz-checksum-sha256']
-      // One of parts (`…-3`) is no digest of the whole.
-      if (checksum === undefined || checksum.includes('-')) return 'unread'
-      return checksum === base64Of(sha256) ? 'right' : 'wrong'
-    })
-    if (found === 'refused') {
-      knowsChecksums = false
-      return await look(sha256)
-    }
-    if (found !== 'unread') return found
-    return await client.request<Found>({ method: 'GET', key, expects: [404] }, async (reply) => {
-      if (reply.status === 404) return 'absent'
-      return (await readDigest(reply)) === sha256 ? 'right' : 'wrong'
-    })
-  }
-
-  async function write(sha256: string, body: RequestBody, replaces: boolean): Promise<boolean> {
-    const isConditional = knowsConditions && !replaces
-    const headers = {
-      'content-type': 'application/octet-stream',
-      ...(isConditional ? { 'if-none-match': '*' } : {}),
-      ...(knowsChecksums ? { 'x-amz-checksum-sha256': base64Of(sha256) } : {}),
-    }
-    const expects = [...(isConditional ? [412] : []), ...(isConditional || knowsChecksums ? [400, 501] : [])]
-    const request = { method: 'PUT', key: keyOf(sha256), headers, body, sha256, expects } as const
-    const status = await client.request(request, async (reply) => reply.status)
-    if (status < 300) return true
-    if (status === 412) return false
-    if (isConditional) knowsConditions = false
-    else knowsChecksums = false
-    return await write(sha256, body, replaces)
-  }
-
-  return { look, write }
-}
-
-async function putFile(objects: Objects, path: string, sha256: string): Promise<void> {
-  const found = await objects.look(sha256)
-  if (found === 'right') return
-  const body = await bodyOf(path, sha256)
-  if (await objects.write(sha256, body, found === 'wrong')) return
-  // Somebody else was faster, or a reply was lost that told of our own.
-  if ((await objects.look(sha256)) !== 'right') await objects.write(sha256, body, true)
+function base64Of(sha256: string): string {
+  return Buffer.from(sha256, 'hex').toString('base64')
 }
 
 /** The bytes of a file as the body of a request, which is never completed with others than those of the digest. */
@@ -162,43 +121,28 @@ async function bodyOf(path: string, sha256: string): Promise<RequestBody> {
   }
 }
 
-async function fetchObject(
+/** @returns false when the reply has not the bytes of the digest; then nothing is left of it */
+async function saveReply(
   context: StoreContext,
-  client: S3Client,
+  { headers, body }: Reply,
   sha256: string,
   path: string,
 ): Promise<boolean> {
-  return await client.request({ method: 'GET', key: keyOf(sha256), expects: [404] }, async (reply) => {
-    if (reply.status === 404) return false
-    const file = await openAtomicFile(context, path, { force: true })
-    try {
-      const found = await readDigest(reply, (chunk) => file.write(chunk))
-      if (found !== sha256) return false
-      await file.commit()
-      return true
-    } finally {
-      await file.discard()
+  if (Number(headers['content-length'] ?? 0) > maxBlobBytes) return false
+  const file = await openAtomicFile(context, path, { force: true })
+  try {
+    const hash = createHash('sha256')
+    let bytes = 0
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > maxBlobBytes) return false
+      hash.update(chunk)
+      await file.write(chunk)
     }
-  })
-}
-
-/** The digest of what a reply brings; undefined when it is more than any blob has. */
-async function readDigest(
-  { headers, body }: Reply,
-  onChunk: (chunk: Uint8Array) => Promise<void> = async () => {},
-): Promise<string | undefined> {
-  if (Number(headers['content-length'] ?? 0) > maxBlobBytes) return undefined
-  const hash = createHash('sha256')
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > maxBlobBytes) return undefined
-    hash.update(chunk)
-    await onChunk(chunk)
+    if (hash.digest('hex') !== sha256) return false
+    await file.commit()
+    return true
+  } finally {
+    await file.discard()
   }
-  return hash.digest('hex')
-}
-
-function base64Of(sha256: string): string {
-  return Buffer.from(sha256, 'hex').toString('base64')
 }

@@ -1,7 +1,15 @@
-import type { Context } from '../../context.ts'
-import { FileError } from '../../errors.ts'
-import { shownPath } from '../../files/file-error.ts'
+import { constants } from 'node:fs'
+import { access, lstat, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
+import type { Context, FileContext } from '../../context.ts'
+import { FileError, UsageError } from '../../errors.ts'
+import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { renameFile } from '../../files/write-target.ts'
 import type { ConnectionOptions } from '../../gateway/connection.ts'
+import { digestPattern } from '../lock/lock-block.ts'
+import { BlobStore, blobPath } from './blob-store.ts'
+import { digestOfBytes } from './file-digest.ts'
+import { copyWhole, temporaryPath } from './safe-copy.ts'
 
 /**
  * A store that the machines of a queue share: a folder, or a bucket. It holds bytes by their SHA-256, and what it holds is
@@ -39,11 +47,107 @@ export interface StoreNetwork {
 /** The most that one blob may have, in bytes: what S3 takes in one request. */
 export const maxBlobBytes = 5 * 1024 ** 3
 
+/**
+ * Opens a store that others share, and asks it whether it can be used.
+ * @param location a folder, or `s3://bucket/prefix`
+ * @throws UsageError (exit 2) for a location that is none; FileError; ModelgateError: `key` (exit 3) without credentials, or
+ * when they are refused, `notSent` (6) and `later` (5) when the store cannot be reached
+ */
+export async function openSharedStore(
+  context: StoreContext,
+  location: string,
+  network: StoreNetwork,
+): Promise<SharedStore> {
+  if (location.trim() === '' || location.includes('\0')) throw notAStore('The store has no name')
+  if (/^s3:/i.test(location)) {
+    const { openS3Store } = await import('./s3-store.ts')
+    return await openS3Store(context, location, network)
+  }
+  // A drive of Windows is no scheme.
+  const [scheme] = /^[a-z][a-z\d+.-]+:(?=\/\/)/i.exec(location) ?? []
+  if (scheme !== undefined) throw notAStore(`A store cannot be at ${scheme}//`)
+  return await openFolderStore(context, location)
+}
+
+/**
+ * A store in a folder, which may be on a disk of the network: `DIR/ab/abcd…`. The folder has to be there, because one
+ * that is made in place of a disk that is not mounted would be empty, and nobody else's. Whoever may use it may use what is
+ * made in it: folders get its group and permissions, and blobs the same without the right to execute.
+ */
+export async function openFolderStore(context: FileContext, location: string): Promise<SharedStore> {
+  const root = resolve(context.cwd, location)
+  const found = await stat(root).catch((error: unknown) => {
+    throw systemCode(error) === 'ENOENT' ? folderMissing(location) : readError(error, location)
+  })
+  if (!found.isDirectory()) throw notAStore(`The store ${shownPath(location)} is a file, not a folder`)
+  await access(root, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
+    throw writeError(error, location)
+  })
+  const blobs = new BlobStore(context, root, {
+    sharing: { folder: found.mode & 0o7777, file: found.mode & 0o666, group: found.gid },
+  })
+  return {
+    shown: location,
+    async put(path, sha256) {
+      if ((await blobs.open(sha256)) !== undefined) return
+      if ((await blobs.add(path, false)).sha256 !== sha256) throw sourceChanged(path)
+    },
+    fetch: (sha256, path) => fetchBlob(context, root, sha256, path),
+  }
+}
+
+async function fetchBlob(
+  context: FileContext,
+  root: string,
+  sha256: string,
+  target: string,
+): Promise<boolean> {
+  if (!digestPattern.test(sha256)) return false
+  const source = blobPath(root, sha256)
+  try {
+    const found = await lstat(source)
+    if (!found.isFile() || found.size > maxBlobBytes) return false
+    await access(source, constants.R_OK)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false
+    throw readError(error, source)
+  }
+  const temporary = temporaryPath(dirname(target), basename(target))
+  try {
+    await copyWhole(source, temporary)
+    // Of the copy, because others may write to the store meanwhile.
+    if ((await digestOfBytes(temporary))?.sha256 !== sha256) return false
+    await renameFile(context, temporary, target)
+    return true
+  } catch (error) {
+    throw writeError(error, target)
+  } finally {
+    await unlink(temporary).catch(() => {})
+  }
+}
+
 /** The file has not the bytes that it is to be stored for. */
 export function sourceChanged(path: string): FileError {
   return new FileError('source_changed', `${shownPath(path)} has changed since it was first read.`, {
     phase: 'input',
     billed: 'no',
     hint: 'Run it again once the file is complete.',
+  })
+}
+
+/** @param problem without a full stop; a location with a scheme may hold a secret, so it is not shown */
+function notAStore(problem: string): UsageError {
+  return new UsageError(`${problem}.`, {
+    code: 'bad_store',
+    phase: 'config',
+    hint: 'Name a folder that all machines share, or s3://bucket/prefix.',
+  })
+}
+
+function folderMissing(location: string): UsageError {
+  return new UsageError(`The store ${shownPath(location)} does not exist.`, {
+    code: 'store_missing',
+    phase: 'config',
+    hint: `Mount it, or make the folder where all machines can reach it: mkdir -p ${shellWord(location)}`,
   })
 }

@@ -96,7 +96,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     signal: new AbortController().signal,
   } as const
   const replaced = openReplaced(context, project)
-  const results = new Results(context, project, replaced)
+  const results = new Results(project, replaced)
   const instances = new Map<string, Instance>()
 
   function define(id: string, changes: Partial<Instance> = {}): void {

@@ -10,7 +10,7 @@ import type { Task, UpstreamResult } from '../../../src/pipeline/execute/task.ts
 import type { Manifest } from '../../../src/pipeline/manifest/manifest.ts'
 import { buildRequest } from '../../../src/pipeline/manifest/request-body.ts'
 import { decodeTask, encodeTask, placeRequest, taskOf } from '../../../src/pipeline/queue/message.ts'
-import { openFolderStore } from '../../../src/pipeline/store/folder-store.ts'
+import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { taskBench } from '../../support/pipeline-task.ts'

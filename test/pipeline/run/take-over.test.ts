@@ -49,8 +49,8 @@ async function oldProject(files: Readonly<Record<string, string>>, events: reado
         true,
       )
     },
-    results: new Results(context, project, replaced),
-    isPutAside: (content: string) => replaced.has(hash('sha256', content)),
+    results: new Results(project, replaced),
+    isPutAside: async (content: string) => (await replaced.open(hash('sha256', content))) !== undefined,
     has: (path: string) => existsSync(join(project.stateFolder, path)),
     read: (path: string) => readFileSync(join(project.stateFolder, path), 'utf8'),
   }

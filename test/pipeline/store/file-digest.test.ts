@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
@@ -12,32 +11,26 @@ import {
   isTextType,
 } from '../../../src/pipeline/store/file-digest.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { digestOf, fileOf, twoLines } from './store-samples.ts'
 
-// printf 'One\nTwo\n' | sha256sum
-const twoLines = { sha256: '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68', bytes: 8 }
-
-function fileOf(content: string | Uint8Array): string {
-  const path = join(temporaryFolder(), 'file')
-  writeFileSync(path, content)
-  return path
-}
+const lines = { sha256: twoLines, bytes: 8 }
 
 test('a text has one digest with LF and with CR LF', async () => {
-  expect(await digestOfFile(fileOf('One\nTwo\n'), true)).toEqual(twoLines)
-  expect(await digestOfFile(fileOf('One\r\nTwo\r\n'), true)).toEqual(twoLines)
-  expect(await digestOfFile(fileOf('One\rTwo\n'), true)).not.toEqual(twoLines)
+  expect(await digestOfFile(fileOf('One\nTwo\n'), true)).toEqual(lines)
+  expect(await digestOfFile(fileOf('One\r\nTwo\r\n'), true)).toEqual(lines)
+  expect(await digestOfFile(fileOf('One\rTwo\n'), true)).not.toEqual(lines)
   expect(await digestOfFile(fileOf('\ufeffOne\nTwo\n'), true)).toMatchObject({ bytes: 11 })
 })
 
 test('other outputs have the digest of their bytes', async () => {
-  expect(await digestOfFile(fileOf('One\nTwo\n'), false)).toEqual(twoLines)
+  expect(await digestOfFile(fileOf('One\nTwo\n'), false)).toEqual(lines)
   expect(await digestOfFile(fileOf('One\r\nTwo\r\n'), false)).toMatchObject({ bytes: 10 })
 })
 
 test('an input that is text has one digest however it was checked out', async () => {
-  expect(await digestOfInput(fileOf('\ufeffOne\r\nTwo\r\n'))).toEqual(twoLines)
+  expect(await digestOfInput(fileOf('\ufeffOne\r\nTwo\r\n'))).toEqual(lines)
   const picture = Buffer.from('\x89PNG\r\n\x1a\nOne\r\n', 'latin1')
-  const sha256 = createHash('sha256').update(picture).digest('hex')
+  const sha256 = digestOf(picture)
   expect(await digestOfInput(fileOf(picture))).toEqual({ sha256, bytes: 13 })
 })
 
@@ -61,9 +54,9 @@ test('only a regular file has a digest where no trust is', async () => {
   symlinkSync(path, join(folder, 'link'))
   mkdirSync(join(folder, 'folder'))
   execFileSync('mkfifo', [join(folder, 'pipe')])
-  expect(await digestOfBytes(path)).toEqual(twoLines)
+  expect(await digestOfBytes(path)).toEqual(lines)
   for (const name of ['link', 'folder', 'pipe', 'missing']) {
-    expect(await digestOfBytes(join(folder, name), true)).toBeUndefined()
+    expect(await digestOfBytes(join(folder, name))).toBeUndefined()
   }
 })
 
@@ -72,16 +65,14 @@ describe('a large file', () => {
   const piece = 1_048_576
   test.each([piece - 1, piece, piece + 1, 2 * piece + 1])('of %i bytes', async (bytes) => {
     const content = Buffer.alloc(bytes, 'abc\n')
-    const sha256 = createHash('sha256').update(content).digest('hex')
+    const sha256 = digestOf(content)
     expect(await digestOfFile(fileOf(content), false)).toEqual({ sha256, bytes })
   })
 
   test('whose CR LF lies across two pieces', async () => {
     const line = 'x'.repeat(piece - 1)
-    const sha256 = createHash('sha256').update(`${line}\nend\n`).digest('hex')
+    const sha256 = digestOf(`${line}\nend\n`)
     expect(await digestOfFile(fileOf(`${line}\r\nend\r\n`), true)).toEqual({ sha256, bytes: piece + 4 })
-    const input = createHash('sha256').update(`${line}\nend\n`).digest('hex')
-    expect(await digestOfInput(fileOf(`${line}\r\nend\r\n`))).toEqual({ sha256: input, bytes: piece + 4 })
   })
 })
 

@@ -2,7 +2,7 @@
 // meanwhile, in MiB: node large-blob-child.ts FILE SHA256 TARGET
 import process from 'node:process'
 import { systemClock } from '../../../src/context.ts'
-import { openSharedStore } from '../../../src/pipeline/store/open-shared-store.ts'
+import { openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
 import { testContext } from '../../support/test-context.ts'
 
 Object.assign(globalThis, { __VERSION__: '0.0.0' })

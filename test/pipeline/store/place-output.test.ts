@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
@@ -29,8 +28,7 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import { until } from '../../support/until.ts'
-
-const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
+import { digestOf } from './store-samples.ts'
 
 function setUp({ isSandbox = false } = {}) {
   const [folder, elsewhere] = [temporaryFolder(), temporaryFolder()]

@@ -1,18 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
+import { provenanceOf, type OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
 import { Results, writeRecord, type StoredResult } from '../../../src/pipeline/store/results.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
+import { sampleBlock } from '../lock/sample-block.ts'
+import { digestOf } from './store-samples.ts'
 
 const key = 'a'.repeat(64)
-const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
 
 const output = (path: string, content: string, mediaType = 'image/png'): OutputFacts => ({
   path,
@@ -30,7 +30,7 @@ function setUp() {
   const context = testContext({ cwd: folder })
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const replaced = openReplaced(context, project)
-  const results = new Results(context, project, replaced)
+  const results = new Results(project, replaced)
   writeFiles(folder, { 'work/a.png': 'one', 'work/b.png': 'two' })
   const made: StoredResult = {
     instance: 'hero',
@@ -38,18 +38,13 @@ function setUp() {
     variant: 2,
     result: {
       outputs: [output('1.png', 'one'), output('2.png', 'two')],
-      model: 'gpt-image-2',
-      origin: null,
-      request_id: 'req_1',
-      job_id: null,
-      usage: { total_tokens: 1 },
-      took_s: 1.5,
+      ...provenanceOf(sampleBlock),
     },
     cost: { amount: 1_234n, currency: 'EUR' },
     warnings: ['It is small.'],
     files: [join(folder, 'work/a.png'), join(folder, 'work/b.png')],
   }
-  return { folder, context, project, root: join(folder, '.modelgate/results'), results, replaced, made }
+  return { folder, project, root: join(folder, '.modelgate/results'), results, replaced, made }
 }
 
 test('a result comes back with its files, and says where they lie', async () => {
@@ -106,14 +101,14 @@ test('another result of its key puts it aside', async () => {
   await results.take({ ...made, result: { ...made.result, outputs }, files: [join(folder, 'work/c.png')] })
   expect(readdirSync(root)).toEqual([key])
   expect((await results.get(key))!.files.map((path) => readFileSync(path, 'utf8'))).toEqual(['three'])
-  expect([await replaced.has(digestOf('one')), await replaced.has(digestOf('two'))]).toEqual([true, true])
+  for (const content of ['one', 'two']) expect(await replaced.open(digestOf(content))).toBeDefined()
 })
 
 test('a shard finds what its project has, and keeps its own beside it', async () => {
-  const { context, project, results, replaced, made } = setUp()
+  const { project, results, replaced, made } = setUp()
   await results.take(made)
   const part = { ...project, stateFolder: join(project.stateFolder, 'parts/1-of-2') }
-  const own = new Results(context, part, replaced, results)
+  const own = new Results(part, replaced, results)
   expect((await own.get(key))?.files).toEqual((await results.get(key))!.files)
   expect(await own.keys()).toEqual([])
 })

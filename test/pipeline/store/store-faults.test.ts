@@ -1,55 +1,32 @@
-import { hasBlob } from './has-blob.ts'
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
-import type { LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import { provenanceOf, type LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
 import { Results, type StoredResult } from '../../../src/pipeline/store/results.ts'
-import { openFolderStore } from '../../../src/pipeline/store/folder-store.ts'
+import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
 import { placeOutput } from '../../../src/pipeline/store/place-output.ts'
 import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { sample } from '../../support/sample.ts'
+import { sampleBlock } from '../lock/sample-block.ts'
+import { digestOf, fetched } from './store-samples.ts'
 
-const digestOf = (content: string) => createHash('sha256').update(content).digest('hex')
 const [old, fresh] = [digestOf('old'), digestOf('new')]
 const key = 'a'.repeat(64)
 
-const block = (sha256: string): LockBlock => ({
-  key,
-  outputs: [
-    {
-      path: 'hero.png',
-      sha256,
-      bytes: 3,
-      media_type: 'image/png',
-      width: null,
-      height: null,
-      seconds: null,
-      credentials: false,
-    },
-  ],
-  fields: {},
-  model: null,
-  origin: null,
-  request_id: null,
-  job_id: null,
-  usage: null,
-  took_s: null,
-  picked: null,
-  adopted: null,
-  prompt: null,
-})
+const block = (sha256: string): LockBlock => {
+  const [output] = sampleBlock.outputs
+  return { ...sampleBlock, key, outputs: [{ ...output!, path: 'hero.png', sha256, media_type: 'image/png' }] }
+}
 
 const resultOf = (sha256: string, path: string): StoredResult => {
-  const { outputs, model, origin, request_id, job_id, usage, took_s } = block(sha256)
-  const named = outputs.map((output) => ({ ...output, path: '1.png' }))
-  const result = { outputs: named, model, origin, request_id, job_id, usage, took_s }
+  const outputs = block(sha256).outputs.map((output) => ({ ...output, path: '1.png' }))
+  const result = { ...provenanceOf(sampleBlock), outputs }
   return { instance: 'hero', key, variant: 1, result, cost: null, warnings: [], files: [path] }
 }
 
@@ -61,10 +38,11 @@ async function setUp() {
   writeFiles(folder, { 'work/new': 'new', 'work/old': 'old', 'art/hero.png': 'old' })
   const work = join(folder, 'work/new')
   const store = () => openReplaced(context, project)
+  const has = async (sha256: string) => (await store().open(sha256)) !== undefined
   mkdirSync(join(folder, 'share'))
   const shared = () => openFolderStore(context, join(folder, 'share'))
   await (await shared()).put(join(folder, 'work/old'), old)
-  const results = () => new Results(context, project, store())
+  const results = () => new Results(project, store())
   await results().take(resultOf(old, join(folder, 'work/old')))
   await writeLock(context, project, new Map([['hero', block(old)]]))
   const placing = { source: work, sha256: fresh, isText: false, path: 'art/hero.png', mayReplace: [old] }
@@ -72,10 +50,10 @@ async function setUp() {
     folder,
     work,
     store,
+    has,
     shared,
     results,
     add: () => store().add(work, false),
-    share: () => store().share(work, false),
     keep: () => results().take(resultOf(fresh, work)),
     place: () => placeOutput(context, project, placing),
     lock: () => writeLock(context, project, new Map([['hero', block(fresh)]])),
@@ -100,17 +78,12 @@ const actions: Readonly<
   'a blob is added': {
     run: ({ add }) => add(),
     check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
-    done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
-  },
-  'a file is shared with the store': {
-    run: ({ share }) => share(),
-    check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
-    done: async ({ store }) => expect(await store().has(fresh)).toBe(true),
+    done: async ({ has }) => expect(await has(fresh)).toBe(true),
   },
   'a file is put into a shared folder': {
     run: async ({ shared, work }) => (await shared()).put(work, fresh),
     check: async ({ work }) => expect(readFileSync(work, 'utf8')).toBe('new'),
-    done: async ({ shared }) => expect(await hasBlob(await shared(), fresh)).toBe(true),
+    done: async ({ shared }) => expect(await fetched(await shared(), fresh)).toBe('new'),
   },
   'a file is fetched from a shared folder': {
     run: async ({ shared, folder }) => (await shared()).fetch(old, join(folder, 'art/fetched')),
@@ -130,10 +103,10 @@ const actions: Readonly<
   },
   'a result is taken in place of another': {
     run: ({ keep }) => keep(),
-    check: async ({ results, store }) => {
+    check: async ({ results, has }) => {
       const there = (await results().get(key))?.result.outputs[0]?.sha256
       expect([undefined, old, fresh]).toContain(there)
-      expect(there === old || (await store().has(old))).toBe(true)
+      expect(there === old || (await has(old))).toBe(true)
     },
     done: async ({ results }) => expect((await results().get(key))?.result.outputs[0]?.sha256).toBe(fresh),
   },
@@ -209,7 +182,8 @@ test.each(['a project', 'a shared folder'])(
       const { work } = setting
       const put = async () =>
         void (await (place === 'a project' ? own.add(work, false) : shared.put(work, fresh)))
-      const has = () => (place === 'a project' ? own.has(fresh) : hasBlob(shared, fresh))
+      const has = async () =>
+        (place === 'a project' ? await own.open(fresh) : await fetched(shared, fresh)) !== undefined
       return { put, has }
     }
     const { put } = await open()

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { SharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** Of `One\nTwo\n`: printf 'One\nTwo\n' | sha256sum */
+export const twoLines = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
+
+export const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
+
+/** A file in a folder of its own. */
+export function fileOf(content: string | Uint8Array): string {
+  const path = join(temporaryFolder(), 'file')
+  writeFileSync(path, content)
+  return path
+}
+
+/** What a store has of these bytes, as a file; undefined when nothing came, and then nothing is left. */
+export async function fetched(
+  store: Pick<SharedStore, 'fetch'>,
+  sha256: string,
+): Promise<string | undefined> {
+  const folder = temporaryFolder()
+  const target = join(folder, 'target')
+  const isThere = await store.fetch(sha256, target)
+  expect([isThere, readdirSync(folder)]).toEqual([existsSync(target), isThere ? ['target'] : []])
+  return isThere ? readFileSync(target, 'utf8') : undefined
+}
