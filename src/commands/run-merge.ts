@@ -2,11 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
-import type { RunDocument } from '../events/run-document.ts'
-import type { Outcome } from '../operations/operation.ts'
-import type { Output } from '../output/output.ts'
-import { resolveRun } from '../pipeline/changes/resolve-run.ts'
-import { mergeParts } from '../pipeline/changes/merge-parts.ts'
+import { mergeParts, resolveRun } from '../pipeline/changes/merge.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showRun } from './run/show-run.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
@@ -35,26 +31,18 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
     checkFolders(folders, options)
     const settings = await readSettings(context, options)
     await showRun(context, options, settings, {
-      run: (call, _, output) =>
-        options.resolve
-          ? merge.resolveRun({ ...call, listener: output })
-          : showParts(output, () => merge.mergeParts(call, folders)),
+      async run(call, _, output) {
+        output.event({ type: 'start', version: outputVersion, command: 'run merge', model: null })
+        const outcome = await (options.resolve ? merge.resolveRun(call) : merge.mergeParts(call, folders))
+        for (const message of outcome.document?.warnings ?? []) output.event({ type: 'warning-add', message })
+        for (const instance of outcome.document?.instances ?? []) {
+          if (instance.action !== null) output.event({ type: 'instance-end', ...instance })
+        }
+        return outcome
+      },
       hasSent: () => false,
     })
   })
-}
-
-/** Tells of what the parts have put in place. */
-async function showParts(
-  output: Output,
-  merge: () => Promise<Outcome<RunDocument>>,
-): Promise<Outcome<RunDocument>> {
-  output.event({ type: 'start', version: outputVersion, command: 'run merge', model: null })
-  const outcome = await merge()
-  for (const instance of outcome.document?.instances ?? []) {
-    if (instance.action !== null) output.event({ type: 'instance-end', ...instance })
-  }
-  return outcome
 }
 
 /** @throws UsageError */

@@ -1,9 +1,10 @@
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import type { FileContext } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { readInputFile } from '../../files/input-file.ts'
-import { createProblemList, type ProblemList } from '../../problems.ts'
+import { allInputs, createProblemList } from '../../problems.ts'
 import { mediaFacts, textFacts } from '../execute/result-facts.ts'
 import { openJournal } from '../journal/journal.ts'
 import { provenanceOf, unknownProvenance, type LockBlock, type OutputFacts } from '../lock/lock-block.ts'
@@ -59,58 +60,47 @@ export async function adopt(
   patterns: readonly string[],
   by: string,
 ): Promise<readonly ChangedInstance[]> {
-  const { context, world, replaced } = scope
-  const adopted = `${by}, ${new Date(context.clock.now()).toISOString().slice(0, 10)}`
+  const { manifest } = scope.world
+  const adopted = `${by}, ${new Date(scope.context.clock.now()).toISOString().slice(0, 10)}`
   const problems = createProblemList()
-  const formerNames: string[] = []
-  const keys: string[] = []
-  const ids = matchInstances(world.manifest, patterns)
-  const changed = await changeInstances(scope, ids, async (assessment) => {
-    const { state, lockedAs } = assessment
-    if (state === 'fresh') return undefined
-    const block = await problems.check(() => blockOf(scope, assessment, adopted, problems))
-    if (block === undefined) return undefined
-    if (lockedAs !== null) formerNames.push(lockedAs)
-    keys.push(block.key)
-    return block
-  })
+  const changed = await changeInstances(scope, matchInstances(manifest, patterns), async (assessment) =>
+    assessment.state === 'fresh'
+      ? undefined
+      : await problems.check(() => adoptedBlock(scope, assessment, adopted)),
+  )
   problems.throwIfAny()
-  const { outputFolder } = world.manifest.project
-  for (const { block } of changed) {
-    for (const { path, media_type } of block.outputs) {
-      await replaced.add(join(outputFolder, path), isTextType(media_type))
-    }
+  for (const { path, media_type } of changed.flatMap(({ block }) => block.outputs)) {
+    await scope.replaced.add(join(manifest.project.outputFolder, path), isTextType(media_type))
   }
-  await closeRequests(scope, keys)
-  await saveChanges(scope, changed, formerNames)
+  await discardRequests(
+    scope,
+    changed.map(({ block }) => block.key),
+  )
+  await saveChanges(scope, changed)
   return changed
 }
 
-/** The block of an instance with its files as they are; undefined when there is something wrong with them. */
-async function blockOf(
+/** The block of an instance with its files as they are. @throws UsageError, FileError with all that is wrong with them */
+async function adoptedBlock(
   { context, world }: ChangeScope,
   { instance, keys, fields, block }: Assessment,
   adopted: string,
-  problems: ProblemList,
-): Promise<LockBlock | undefined> {
+): Promise<LockBlock> {
   const { id, variants, pick } = instance
   const key = keys[(pick ?? 1) - 1]
   if (key === undefined || fields === null) throw keyUnknown(instance)
   const { outputFolder } = world.manifest.project
   const place = { ...context, cwd: outputFolder }
-  const outputs: OutputFacts[] = []
-  for (const paths of pathsOf(instance, block, world.now)) {
-    const facts = await problems.check(async () =>
-      readOutput(place, instance, await firstFile(outputFolder, paths)),
-    )
-    if (facts === undefined) return undefined
-    outputs.push(facts)
-  }
+  const possible = possiblePaths(instance, world.now)
+  const placed = block === null ? undefined : placeOutputs(instance, block, world.now)
+  const paths = placed?.map(({ path }, at) => [path, ...(possible[at] ?? [])]) ?? possible
+  const outputs = await allInputs(
+    paths.map(async (some) => readOutput(place, instance, await firstFile(outputFolder, some))),
+  )
   const files = outputs.map(({ path }) => join(outputFolder, path))
   const failed = await failedAsserts(instance, outputs, files, world)
   if (failed.length > 0) {
-    const message = `${id} does not hold its asserts: ${failed.join(' ')}`
-    throw new UsageError(message, {
+    throw new UsageError(`${id} does not hold its asserts: ${failed.join(' ')}`, {
       code: 'asserts_failed',
       hint: 'Change the file, or `assert` in the manifest.',
     })
@@ -128,13 +118,6 @@ async function blockOf(
   }
 }
 
-/** For each output the paths where it may lie. */
-function pathsOf(instance: Instance, block: LockBlock | null, now: number): readonly (readonly string[])[] {
-  const possible = possiblePaths(instance, now)
-  if (block === null) return possible
-  return placeOutputs(instance, block, now).map(({ path }, at) => [path, ...(possible[at] ?? [])])
-}
-
 /** The first of the paths that has a file; without one the first. */
 async function firstFile(folder: string, paths: readonly string[]): Promise<string> {
   for (const path of paths) if ((await digestOfFile(join(folder, path), false)) !== undefined) return path
@@ -142,11 +125,7 @@ async function firstFile(folder: string, paths: readonly string[]): Promise<stri
 }
 
 /** @param context its working directory is the output folder */
-async function readOutput(
-  context: ChangeScope['context'],
-  instance: Instance,
-  path: string,
-): Promise<OutputFacts> {
+async function readOutput(context: FileContext, instance: Instance, path: string): Promise<OutputFacts> {
   if (instance.lane === 'text') {
     const content = await readInputFile(context, path, { pipes: false })
     if (content instanceof ModelgateError) throw content
@@ -161,7 +140,7 @@ async function readOutput(
 }
 
 /** What became of a request for these keys no longer matters. */
-async function closeRequests(
+async function discardRequests(
   { context, world, history }: ChangeScope,
   keys: readonly string[],
 ): Promise<void> {

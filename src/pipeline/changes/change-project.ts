@@ -1,9 +1,9 @@
+import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
-import type { History } from '../journal/history.ts'
-import type { LockBlock } from '../lock/lock-block.ts'
+import type { LockBlock, OutputFacts } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
@@ -13,8 +13,23 @@ import type { Assessment, World } from '../plan/world.ts'
 import { runFile } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
 import { lockWithUnfinished } from '../run/resume-run.ts'
-import type { BlobStore } from '../store/blob-store.ts'
-import type { Results } from '../store/results.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { placeOutput } from '../store/place-output.ts'
+
+/** What a change of lock and files works on. The caller owns the manifest as long as it lasts. */
+export interface ChangeScope
+  extends Pick<OpenProject, 'history' | 'replaced' | 'results'>, Pick<ManifestCall, 'next'> {
+  readonly context: FileContext
+  readonly world: World
+}
+
+/** An instance whose block was changed. */
+export interface ChangedInstance {
+  readonly id: string
+  readonly block: LockBlock
+  /** The name under which its block stood before; null where there was none. */
+  readonly lockedAs: string | null
+}
 
 /**
  * Opens the project of a call, and closes it after its use.
@@ -26,63 +41,45 @@ export async function withProject<Value>(
   isOwned: boolean,
   use: (scope: ChangeScope, project: OpenProject) => Promise<Value>,
 ): Promise<Value> {
-  const { context } = call
+  const { context, next } = call
   const project = await openProject(call, isOwned)
   try {
     const { history, replaced, results } = project
     // What a killed run has put in place is not taken for somebody's own file.
     const lock = await lockWithUnfinished(project, context.clock.now())
-    return await use({ context, world: project.world({ lock }), history, replaced, results }, project)
+    return await use({ context, next, world: project.world({ lock }), history, replaced, results }, project)
   } finally {
     await project.close()
   }
 }
 
-/** Changes instances of the project of a call, and tells of it. @throws as `withProject` does */
+/** Changes instances of the project of a call, and describes them. @throws as `withProject` does */
 export async function changeProject(
   call: ManifestCall,
   command: RunChangeDocument['command'],
   change: (scope: ChangeScope) => Promise<readonly ChangedInstance[]>,
 ): Promise<RunChangeDocument> {
-  return await withProject(
-    call,
-    true,
-    async (scope, { manifest: { project, warnings }, shownManifest, history }) => {
-      const changed = await change(scope)
-      return {
-        version: outputVersion,
-        command,
-        manifest: shownManifest,
-        folder: project.outputFolder,
-        instances: changed.map(({ id, block }) => ({
-          instance: id,
-          variant: block.picked,
-          files: block.outputs.map((facts) => runFile(call.context.cwd, project, facts)),
-        })),
-        warnings: [...warnings, ...history.problems],
-      }
-    },
-  )
-}
-
-/** What a change of lock, files and store works on. The caller owns the manifest as long as it lasts. */
-export interface ChangeScope {
-  readonly context: FileContext
-  readonly world: World
-  readonly history: History
-  readonly replaced: BlobStore
-  readonly results: Results
-}
-
-/** An instance whose block was changed. */
-export interface ChangedInstance {
-  readonly id: string
-  readonly block: LockBlock
+  return await withProject(call, true, async (scope, { manifest, shownManifest, history }) => {
+    const { project, warnings } = manifest
+    const changed = await change(scope)
+    return {
+      version: outputVersion,
+      command,
+      manifest: shownManifest,
+      folder: project.outputFolder,
+      instances: changed.map(({ id, block }) => ({
+        instance: id,
+        variant: block.picked,
+        files: block.outputs.map((facts) => runFile(call.context.cwd, project, facts)),
+      })),
+      warnings: [...warnings, ...history.problems],
+    }
+  })
 }
 
 /**
  * Assesses instances and what they refer to, one after another, so that a change of one counts for those behind it.
- * @param change called for each of the instances; what it returns is what is locked now
+ * @param change called for each of the instances; what it returns is to be locked
  * @throws FileError; what `change` throws
  */
 export async function changeInstances(
@@ -100,36 +97,51 @@ export async function changeInstances(
     assessments.set(id, found)
     const block = ids.has(id) ? await change(found) : undefined
     if (block === undefined) continue
-    changed.push({ id, block })
+    changed.push({ id, block, lockedAs: found.lockedAs })
     assessments.set(id, { ...found, state: 'fresh', key: block.key, block, lockedAs: id, restore: null })
   }
   return changed
 }
 
-/**
- * Writes the lock with other blocks in it. The block under a former name of an instance goes.
- * @param formerNames of the instances that are changed
- * @throws FileError
- */
+/** Writes the lock with the changed blocks. A block under the former name of an instance goes. @throws FileError */
 export async function saveChanges(
-  { context, world }: Pick<ChangeScope, 'context' | 'world'>,
+  { context, world: { lock, manifest } }: Pick<ChangeScope, 'context' | 'world'>,
   changed: readonly ChangedInstance[],
-  formerNames: readonly string[],
 ): Promise<void> {
-  const { lock, manifest } = world
   const current = new Map(lock)
-  for (const name of formerNames) if (!manifest.instances.has(name)) current.delete(name)
+  for (const { lockedAs } of changed) {
+    if (lockedAs !== null && !manifest.instances.has(lockedAs)) current.delete(lockedAs)
+  }
   for (const { id, block } of changed) current.set(id, block)
   await writeLock(context, manifest.project, current)
+}
+
+/**
+ * Puts outputs in place. What the lock has in their places is put aside.
+ * @param sources absolute paths of their bytes, in their order
+ * @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError
+ */
+export async function placeOutputFiles(
+  { context, world, replaced }: Pick<ChangeScope, 'context' | 'world' | 'replaced'>,
+  outputs: readonly OutputFacts[],
+  sources: readonly string[],
+): Promise<void> {
+  const { project } = world.manifest
+  for (const [at, { path, sha256, media_type }] of outputs.entries()) {
+    const isText = isTextType(media_type)
+    const target = join(project.outputFolder, path)
+    const mayReplace = world.lockedByPath.get(path) ?? []
+    const found = (await digestOfFile(target, isText))?.sha256
+    if (found !== undefined && found !== sha256 && mayReplace.includes(found)) {
+      await replaced.putAside(target)
+    }
+    await placeOutput(context, project, { source: sources[at]!, sha256, isText, path, mayReplace })
+  }
 }
 
 /** An instance whose key is not known: what it refers to is still to be made, or to be picked. */
 export function keyUnknown({ id, references }: Instance): UsageError {
   const names = [...new Set(references.map(({ text }) => text))].join(', ')
-  return new UsageError(
-    `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`,
-    {
-      code: 'key_unknown',
-    },
-  )
+  const message = `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`
+  return new UsageError(message, { code: 'key_unknown' })
 }

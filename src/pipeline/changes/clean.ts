@@ -1,10 +1,9 @@
-import { stat, unlink } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunCleanDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
 import { listRuns, readLines, runsFolder, type JournalEvent } from '../journal/journal.ts'
-import type { LockBlock } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { Assessment } from '../plan/world.ts'
@@ -15,12 +14,8 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { isInOutputFolder } from '../store/place-output.ts'
 import { withProject, type ChangeScope } from './change-project.ts'
 
-/** Something that can go, and how. */
-interface Garbage extends Omit<RunCleanDocument['items'][number], 'path'> {
-  /** Absolute. */
-  readonly path: string
-  remove(): Promise<void>
-}
+/** A file, or a folder of files, that can go. Its path is absolute. */
+type Garbage = RunCleanDocument['items'][number]
 
 interface CleanOptions {
   readonly isRemoving: boolean
@@ -61,101 +56,88 @@ export async function clean(
 ): Promise<Pick<RunCleanDocument, 'items' | 'bytes' | 'warnings'>> {
   const warnings: string[] = []
   const needs = needsOf(scope, plan)
-  const orphans = outputs ? await orphanOutputs(scope, plan, warnings) : []
   const garbage = [
-    ...orphans,
+    ...(outputs ? await orphanOutputs(scope, plan, warnings) : []),
     ...(await unneededResults(scope, needs)),
     ...(await unneededBlobs(scope)),
     ...(await endedJournals(scope, needs)),
   ]
   if (isRemoving) {
-    for (const { path, remove } of garbage) {
+    for (const { kind, path } of garbage) {
       scope.context.signal.throwIfAborted()
-      await remove().catch((error: unknown) => {
+      const isOurs = kind === 'result' || kind === 'replaced'
+      await rm(path, { recursive: isOurs, force: true }).catch((error: unknown) => {
         throw writeError(error, path)
       })
     }
     if (outputs) await forgetOrphans(scope, plan)
   }
   const { outputFolder } = scope.world.manifest.project
-  const items = garbage.map(({ path, kind, instance, bytes }) => ({
-    path: relative(outputFolder, path).replaceAll('\\', '/'),
-    kind,
-    instance,
-    bytes,
+  const items = garbage.map((item) => ({
+    ...item,
+    path: relative(outputFolder, item.path).replaceAll('\\', '/'),
   }))
   return { items, bytes: items.reduce((sum, { bytes }) => sum + bytes, 0), warnings }
 }
 
+/** What a later run may need. */
 interface Needs {
-  /** Keys whose results may still become an output. */
-  readonly keys: ReadonlySet<string>
-  /** Instances of which the keys are not known. */
-  readonly unknown: ReadonlySet<string>
+  isKeyNeeded(key: string): boolean
+  /** Whether it is an instance whose keys are not known. */
+  isUnknown(instance: string): boolean
 }
 
-/** What is settled needs no other results: its output is locked, and is there. */
-function needsOf({ world }: ChangeScope, { assessments }: Plan): Needs {
+function needsOf({ world, history }: ChangeScope, { assessments }: Plan): Needs {
   const keys = new Set<string>()
   const unknown = new Set<string>()
   for (const { instance, state, keys: own } of assessments.values()) {
+    // What is settled needs no other results: its output is locked, and is there.
     if (state === 'fresh') continue
     if (own.length === 0) unknown.add(instance.id)
     for (const key of own) keys.add(key)
   }
   for (const { references } of world.manifest.instances.values()) {
-    for (const reference of references) {
-      if (reference.candidate === null) continue
-      const key = assessments.get(reference.instance)?.keys[reference.candidate - 1]
-      if (key === undefined) unknown.add(reference.instance)
+    for (const { instance, candidate } of references) {
+      if (candidate === null) continue
+      const key = assessments.get(instance)?.keys[candidate - 1]
+      if (key === undefined) unknown.add(instance)
       else keys.add(key)
     }
   }
-  return { keys, unknown }
+  return {
+    isKeyNeeded: (key) => keys.has(key) || history.of(key)?.open != null,
+    isUnknown: (instance) => unknown.has(instance),
+  }
 }
 
 /** Results that neither the lock nor a later run needs; a folder in which none is whole, when its request has ended. */
 async function unneededResults({ world, history, results }: ChangeScope, needs: Needs): Promise<Garbage[]> {
   const garbage: Garbage[] = []
   for (const key of await results.keys()) {
-    if (world.lockedByKey.has(key) || needs.keys.has(key) || history.of(key)?.open != null) continue
-    const told = history.results.get(key) ?? history.failures.get(key) ?? (await results.get(key))
-    if (told !== undefined && needs.unknown.has(told.instance)) continue
+    if (world.lockedByKey.has(key) || needs.isKeyNeeded(key)) continue
+    const known = history.results.get(key) ?? history.failures.get(key) ?? (await results.get(key))
+    if (known !== undefined && needs.isUnknown(known.instance)) continue
     const path = results.folder(key)
-    const instance = told?.instance ?? null
-    garbage.push({
-      kind: 'result',
-      path,
-      instance,
-      bytes: await sizeOf(path),
-      remove: () => results.remove(key),
-    })
+    garbage.push({ kind: 'result', path, instance: known?.instance ?? null, bytes: await sizeOf(path) })
   }
   return garbage
-}
-
-async function unneededBlobs({ world, replaced }: ChangeScope): Promise<Garbage[]> {
-  const root = join(world.manifest.project.stateFolder, 'replaced')
-  const blobs = await replaced.list()
-  return blobs
-    .filter(({ sha256 }) => !world.lockedByDigest.has(sha256))
-    .map(({ sha256, bytes }) => ({
-      kind: 'replaced',
-      path: blobPath(root, sha256),
-      instance: null,
-      bytes,
-      remove: () => replaced.remove(sha256),
-    }))
 }
 
 /** All files in a folder together. */
 async function sizeOf(path: string): Promise<number> {
   const found = await stat(path).catch(() => undefined)
-  if (found === undefined) return 0
-  if (!found.isDirectory()) return found.size
+  if (!found?.isDirectory()) return found?.size ?? 0
   let bytes = 0
   for (const name of await namesIn(path)) bytes += await sizeOf(join(path, name))
   return bytes
+}
+
+async function unneededBlobs({ world, replaced }: ChangeScope): Promise<Garbage[]> {
+  const root = join(world.manifest.project.stateFolder, 'replaced')
+  const blobs = (await replaced.list()).filter(({ sha256 }) => !world.lockedByDigest.has(sha256))
+  return blobs.map(({ sha256, bytes }) => {
+    return { kind: 'replaced', path: blobPath(root, sha256), instance: null, bytes }
+  })
 }
 
 /**
@@ -166,52 +148,42 @@ async function endedJournals({ world, history }: ChangeScope, needs: Needs): Pro
   const { project } = world.manifest
   const folder = runsFolder(project)
   const garbage: Garbage[] = []
+  const isNeeded = (event: JournalEvent) =>
+    'key' in event &&
+    (needs.isKeyNeeded(event.key) || ('instance' in event && needs.isUnknown(event.instance)))
   for (const run of await listRuns(folder)) {
     const path = join(folder, `${run}.jsonl`)
     const bytes = (await readStateFile(path)) ?? Buffer.alloc(0)
-    const events: JournalEvent[] = []
-    for (const { event } of readLines(bytes)) {
-      // What cannot be read may be anything.
-      if (event === undefined) return garbage
-      events.push(event)
-    }
+    const events = [...readLines(bytes)].map(({ event }) => event)
     const [first] = events
     if (first?.type === 'begin' && first.manifest !== basename(project.manifestPath)) continue
     const isOver = first?.type === 'begin' && events.at(-1)?.type === 'end' && history.unfinished?.run !== run
-    const isNeeded = events.some((event) => {
-      if (!('key' in event)) return false
-      const isCurrent =
-        needs.keys.has(event.key) || ('instance' in event && needs.unknown.has(event.instance))
-      return isCurrent || history.of(event.key)?.open != null
-    })
-    if (!isOver || isNeeded) return garbage
-    garbage.push({ kind: 'journal', path, instance: null, bytes: bytes.length, remove: () => unlink(path) })
+    // What cannot be read may be anything.
+    if (!isOver || events.some((event) => event === undefined || isNeeded(event))) break
+    garbage.push({ kind: 'journal', path, instance: null, bytes: bytes.length })
   }
   return garbage
 }
 
 async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: string[]): Promise<Garbage[]> {
-  if (plan.orphans.length === 0) return []
+  const { project } = world.manifest
   const waiting = [...plan.assessments.values()].find(isNameless)
-  if (waiting !== undefined) {
-    const { id } = waiting.instance
-    warnings.push(
-      `Outputs are kept until it is known whether ${id} had another name: ${waiting.reasons.join(' ')}`,
-    )
+  if (plan.orphans.length > 0 && waiting !== undefined) {
+    const why = `${waiting.instance.id} had another name: ${waiting.reasons.join(' ')}`
+    warnings.push(`Outputs are kept until it is known whether ${why}`)
     return []
   }
-  const { outputFolder } = world.manifest.project
   const garbage: Garbage[] = []
   for (const id of plan.orphans) {
     for (const { path, sha256, media_type, bytes } of world.lock.get(id)!.outputs) {
       if (world.isOutput(path)) continue
-      const file = join(outputFolder, path)
+      const file = join(project.outputFolder, path)
       const found = await digestOfFile(file, isTextType(media_type)).catch(() => null)
       if (found === undefined) continue
       if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it differs from the lock.`)
-      else if (!(await isInOutputFolder(world.manifest.project, path))) {
+      else if (!(await isInOutputFolder(project, path))) {
         warnings.push(`${path} of ${id} is kept: a link leads out of the folder to it.`)
-      } else garbage.push({ kind: 'output', path: file, instance: id, bytes, remove: () => unlink(file) })
+      } else garbage.push({ kind: 'output', path: file, instance: id, bytes })
     }
   }
   return garbage
@@ -226,14 +198,18 @@ function isNameless({ key, block }: Assessment): boolean {
 async function forgetOrphans({ context, world }: ChangeScope, plan: Plan): Promise<void> {
   if ([...plan.assessments.values()].some(isNameless)) return
   const { project } = world.manifest
-  const isGone = async ({ outputs }: LockBlock) => {
-    for (const { path } of outputs) {
-      const isThere = await stat(join(project.outputFolder, path)).catch(() => undefined)
-      if (isThere !== undefined && !world.isOutput(path)) return false
-    }
-    return true
-  }
   const lock = new Map(world.lock)
-  for (const id of plan.orphans) if (await isGone(lock.get(id)!)) lock.delete(id)
+  for (const id of plan.orphans) {
+    const own = lock.get(id)!.outputs.filter(({ path }) => !world.isOutput(path))
+    const there = await Promise.all(
+      own.map(({ path }) =>
+        stat(join(project.outputFolder, path)).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    )
+    if (!there.includes(true)) lock.delete(id)
+  }
   await writeLock(context, project, lock)
 }

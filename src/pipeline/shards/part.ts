@@ -1,14 +1,19 @@
 import { hash } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
-import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { isObject } from '../../json.ts'
 import { digestPattern, type Lock } from '../lock/lock-block.ts'
 import { formatLock, parseLock } from '../lock/project-lock.ts'
+import type { Manifest } from '../manifest/manifest.ts'
+import { placeOutputs } from '../plan/output-places.ts'
+import { selectInstances } from '../plan/plan-run.ts'
+import { createProblemList } from '../../problems.ts'
+import { firstFew } from '../../quantities.ts'
 import type { Project } from '../project.ts'
 import { runExits } from '../run-exit.ts'
 import { maxStateText, readStateFile } from '../state-folder.ts'
@@ -120,34 +125,27 @@ export async function reopenPart({ stateFolder }: Project): Promise<void> {
 
 /**
  * Reads a part that `writePart` has left.
+ * @param cwd the working directory
  * @param folder as it was named; relative to the working directory
  * @param project of the whole
  * @throws UsageError `part_damaged`, `part_version`, `lock_invalid`, `lock_newer`; FileError
  */
-export async function readPart(
-  { cwd }: Pick<FileContext, 'cwd'>,
-  folder: string,
-  project: Project,
-): Promise<Part> {
+export async function readPart(cwd: string, folder: string, project: Project): Promise<Part> {
   const own = inPart(project, resolve(cwd, folder))
-  const read = async (path: string) => {
-    const bytes = await readStateFile(path, join(folder, basename(path)), maxStateText)
-    return bytes?.toString()
-  }
-  const text = await read(join(own.stateFolder, partName))
+  const read = async (name: string) =>
+    (await readStateFile(join(own.stateFolder, name), join(folder, name), maxStateText))?.toString()
+  const text = await read(partName)
   if (text === undefined) {
-    if ((await read(join(own.stateFolder, 'report.json'))) !== undefined) throw otherVersion(folder, 1)
+    if ((await read('report.json')) !== undefined) throw otherVersion(folder, 1)
     throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
   }
   const report = parseReport(text, join(folder, partName), folder)
-  const lockText = await read(own.lockPath)
+  const lockText = await read(lockName)
   if (lockText === undefined) throw partDamaged(`${folder} has no ${lockName}.`)
-  const lock = parseLock(lockText, join(folder, lockName))
-  if (digestOfLock(lock) !== report.locks.changed)
-    throw partDamaged(
-      `${join(folder, lockName)} is not what it was: its bytes do not have the digest that the part names.`,
-    )
-  return { folder, project: own, report, lock }
+  const shown = join(folder, lockName)
+  const lock = parseLock(lockText, shown)
+  if (digestOfLock(lock) === report.locks.changed) return { folder, project: own, report, lock }
+  throw partDamaged(`${shown} is not what it was: its bytes do not have the digest that the part names.`)
 }
 
 function parseReport(text: string, file: string, folder: string): PartReport {
@@ -178,3 +176,110 @@ export function partDamaged(message: string): UsageError {
     hint: 'Fetch the part again from where it was made, or run it again; nothing was written.',
   })
 }
+
+/**
+ * Unites the locks of the parts of a run, if together they are the run, of one manifest and of one lock. A block under the
+ * former name of an instance goes.
+ * @param lock that all parts began with
+ * @param now milliseconds since 1970, for `{date}` in the paths of outputs
+ * @throws UsageError `parts_mismatch`, with everything that does not fit, by the folder of the part
+ */
+export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Lock, now: number): Lock {
+  const problems = createProblemList()
+  const report = (message: string, hint?: string) =>
+    problems.add(new UsageError(message, { code: 'parts_mismatch', hint }))
+  checkOrigins(parts, manifest, lock, report)
+  problems.throwIfAny()
+  checkInstances(parts, manifest, report)
+  for (const part of parts) checkLock(part, manifest, now, report)
+  problems.throwIfAny()
+  const united = new Map(lock)
+  for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
+    for (const [former, { key }] of lock) {
+      if (key === block.key && !manifest.instances.has(former)) united.delete(former)
+    }
+    united.set(id, block)
+  }
+  return united
+}
+
+type Report = (message: string, hint?: string) => void
+
+/** That all parts were made for the same jobs, from the manifest and the lock that are here. */
+function checkOrigins(parts: readonly Part[], { sha256 }: Manifest, lock: Lock, report: Report): void {
+  const digest = digestOfLock(lock)
+  for (const { folder, report: part } of parts) {
+    if (part.manifest !== sha256) {
+      report(
+        `${folder} was made from another manifest, or from another version of it.`,
+        'Check out what the parts were made from.',
+      )
+    }
+    if (part.locks.before !== digest) {
+      report(
+        `${folder} began with another lock than the one that is here.`,
+        'Check out the lock that the parts began with; after a merge they are part of it already.',
+      )
+    }
+    const [first] = parts
+    if (!isDeepStrictEqual(part.jobs, first!.report.jobs)) {
+      report(`${folder} was run for other jobs than ${first!.folder}.`)
+    }
+  }
+}
+
+/** That each instance is in one part, which came to its end. */
+function checkInstances(parts: readonly Part[], manifest: Manifest, report: Report): void {
+  const { shard, jobs } = parts[0]!.report
+  const missing = new Set(selectInstances(manifest, jobs))
+  const found = new Map<string, Part>()
+  for (const part of parts) {
+    const { folder, report: own } = part
+    const ids = own.instances.map(({ id }) => id)
+    const foreign = ids.filter((id) => !missing.has(id) && !found.has(id))
+    const shared = ids.filter((id) => found.has(id))
+    const left = own.instances.flatMap(({ id, outcome }) => (outcome === 'left' ? [id] : []))
+    if (foreign.length > 0) report(`${folder} has ${listed(foreign)}, which the manifest does not have.`)
+    if (shared.length > 0) {
+      report(`${folder} has ${listed(shared)}, which ${found.get(shared[0]!)!.folder} has as well.`)
+    }
+    if (left.length > 0) {
+      report(
+        `${folder} was stopped early: ${listed(left)} did not run.`,
+        `Resume it where it ran, with --shard ${own.shard.index}/${own.shard.total}, then merge.`,
+      )
+    }
+    for (const id of ids) {
+      missing.delete(id)
+      found.set(id, part)
+    }
+  }
+  if (missing.size === 0) return
+  const numbers = new Set(parts.map(({ report: { shard } }) => shard.index))
+  const absent = Array.from({ length: shard.total }, (_, at) => at + 1).filter((index) => !numbers.has(index))
+  const names = listed(absent.map((index) => `${index}/${shard.total}`))
+  const shards = absent.length === 0 ? '' : `; not given: ${names}`
+  report(`No part has ${listed([...missing])}${shards}.`, 'Name the folders of all shards.')
+}
+
+/** That what a part changes in the lock belongs to it, and that its outputs are those of the manifest. */
+function checkLock(
+  { folder, report: part, lock }: Part,
+  manifest: Manifest,
+  now: number,
+  report: Report,
+): void {
+  const own = new Set(part.instances.map(({ id }) => id))
+  const foreign = [...lock.keys()].filter((id) => !own.has(id))
+  if (foreign.length > 0) report(`${folder} locks ${listed(foreign)}, which it does not report.`)
+  const misplaced = [...lock].flatMap(([id, block]) => {
+    const instance = manifest.instances.get(id)
+    const places = instance === undefined ? [] : placeOutputs(instance, block, now)
+    return block.outputs.flatMap(({ path }, at) => (places[at]?.path === path ? [] : path))
+  })
+  if (misplaced.length > 0) {
+    report(`${folder} locks ${listed(misplaced)}, where the manifest has no such output.`)
+  }
+}
+
+const listed = (names: readonly string[]) => firstFew(names, 5)

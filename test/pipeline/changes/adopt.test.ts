@@ -6,13 +6,11 @@ import { readHistory } from '../../../src/pipeline/journal/history.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { scopeOf } from './change-scope.ts'
 
 const text = { lane: 'text', command: 'generate', output: 'copy/hero.txt' } as const
 
-function adoptIn(world: SampleWorld, ...patterns: string[]) {
-  const { context, history, replaced, results } = world
-  return adopt({ context, world: world.world(), history, replaced, results }, patterns, 'Ada')
-}
+const adoptIn = (world: SampleWorld, ...patterns: string[]) => adopt(scopeOf(world), patterns, 'Ada')
 
 async function lockOf(world: SampleWorld) {
   return await readLock(world.context, world.world().manifest.project)
@@ -167,8 +165,7 @@ test('what became of a request no longer matters', async () => {
   const history = await readHistory(project)
   expect(history.of(key)?.open).toEqual({ job: null, made: null, queue: null, queueAt: null })
   world.write({ 'copy/hero.txt': 'one' })
-  const { context, replaced, results } = world
-  await adopt({ context, world: world.world({ history }), history, replaced, results }, ['hero'], 'Ada')
+  await adopt(scopeOf(world, history), ['hero'], 'Ada')
   const later = await readHistory(project)
   expect(later.of(key)?.open ?? null).toBeNull()
   expect(later.unfinished?.run).toBe(journal.run)

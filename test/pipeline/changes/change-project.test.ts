@@ -6,9 +6,7 @@ import { cleanProject } from '../../../src/pipeline/changes/clean.ts'
 import { pickCandidate } from '../../../src/pipeline/changes/pick.ts'
 import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import { testContext } from '../../support/test-context.ts'
+import { runBench } from '../run/run-bench.ts'
 
 const manifest = `version: 1
 jobs:
@@ -17,25 +15,11 @@ jobs:
     out: copy/note.txt
 `
 
-function callIn(files: Readonly<Record<string, string>>): { folder: string; call: ManifestCall } {
-  const folder = temporaryFolder()
-  writeFiles(folder, files)
-  const call: ManifestCall = {
-    context: testContext({ cwd: folder }),
-    env: {},
-    families: {},
-    redactor: { text: (text) => text, document: (json) => json },
-    file: undefined,
-    isSandbox: false,
-    next: (...words) => ['modelgate', 'run', ...words],
-    rescueFolder: undefined,
-    generating: [],
-  }
-  return { folder, call }
-}
-
 test('a file is adopted, and what its former version left is cleaned up', async () => {
-  const { folder, call } = callIn({ 'modelgate.yaml': manifest, 'copy/note.txt': 'A port.\n' })
+  const { folder, call, ...bench } = await runBench({
+    'modelgate.yaml': manifest,
+    'copy/note.txt': 'A port.\n',
+  })
   const document = await adoptJobs(call, ['note'], 'Ada')
   expect(document).toMatchObject({
     version: 1,
@@ -44,8 +28,8 @@ test('a file is adopted, and what its former version left is cleaned up', async 
     instances: [{ instance: 'note', variant: null, files: [{ path: join('copy', 'note.txt'), bytes: 8 }] }],
     warnings: [],
   })
-  expect(existsSync(join(folder, 'modelgate.lock'))).toBe(true)
-  writeFiles(folder, { 'copy/note.txt': 'A safe place for ships.\n' })
+  expect(bench.exists('modelgate.lock')).toBe(true)
+  bench.write('copy/note.txt', 'A safe place for ships.\n')
   await adoptJobs(call, ['note'], 'Ada')
   const listed = await cleanProject(call, { isRemoving: false, outputs: false })
   expect(listed).toMatchObject({
@@ -64,7 +48,7 @@ test('a file is adopted, and what its former version left is cleaned up', async 
 })
 
 test('nothing is changed while the manifest is being run', async () => {
-  const { folder, call } = callIn({ 'modelgate.yaml': manifest, 'copy/note.txt': 'A port.\n' })
+  const { folder, call } = await runBench({ 'modelgate.yaml': manifest, 'copy/note.txt': 'A port.\n' })
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const other = await takeOwnership(project, call.context)
   await expect(adoptJobs(call, ['note'], 'Ada')).rejects.toThrow('is already being run')

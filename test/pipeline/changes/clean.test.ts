@@ -12,17 +12,17 @@ import {
 } from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { scopeOf } from './change-scope.ts'
 
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
 
 async function cleanIn(world: SampleWorld, options: { isRemoving?: boolean; outputs?: boolean } = {}) {
-  const { context, replaced, results } = world
-  const { project } = world.world().manifest
-  const history = await readHistory(project)
-  const current = world.world({ history })
-  const plan = await world.plan()
-  const scope = { context, world: current, history, replaced, results }
-  const found = await clean(scope, plan, { isRemoving: false, outputs: false, ...options })
+  const history = await readHistory(world.world().manifest.project)
+  const found = await clean(scopeOf(world, history), await world.plan(), {
+    isRemoving: false,
+    outputs: false,
+    ...options,
+  })
   return { ...found, items: found.items.map(({ kind, instance, path }) => `${kind} ${instance} ${path}`) }
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { pick } from '../../../src/pipeline/changes/pick.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { scopeOf } from './change-scope.ts'
 
 async function createChoice(): Promise<SampleWorld> {
   const world = createSampleWorld()
@@ -12,16 +13,9 @@ async function createChoice(): Promise<SampleWorld> {
   return world
 }
 
-const next = (...words: string[]) => ['modelgate', 'run', ...words, '--sandbox']
-
 async function pickIn(world: SampleWorld, name: string, variant: number) {
-  const { context, history, replaced, results } = world
-  const changed = await pick(
-    { context, world: world.world(), history, replaced, results, next },
-    name,
-    variant,
-  )
-  const lock = await readLock(context, world.world().manifest.project)
+  const changed = await pick(scopeOf(world), name, variant)
+  const lock = await readLock(world.context, world.world().manifest.project)
   expect(lock.get(changed.id)).toEqual(changed.block)
   world.lock.clear()
   for (const [id, block] of lock) world.lock.set(id, block)

@@ -30,28 +30,19 @@ async function report(
   options: Partial<ReportOptions> = {},
   changes: Partial<ManifestCall> = {},
 ) {
-  const call: ManifestCall = {
-    context: bench.context,
-    env: {},
-    families: {},
-    redactor: { text: (text) => text, document: (json) => json },
-    file: undefined,
-    isSandbox: false,
-    next: (...words) => ['modelgate', 'run', ...words],
-    rescueFolder: undefined,
-    generating: [],
-    ...changes,
-  }
   const files = [{ path: 'report.json', format: 'json' }] as const
-  return writeReports(call, {
-    jobs: [],
-    files,
-    isPlaced: false,
-    isForced: true,
-    embeds: false,
-    currency: null,
-    ...options,
-  })
+  return writeReports(
+    { ...bench.call, ...changes },
+    {
+      jobs: [],
+      files,
+      isPlaced: false,
+      isForced: true,
+      embeds: false,
+      currency: null,
+      ...options,
+    },
+  )
 }
 
 function reportIn(bench: Bench): AssetReport {

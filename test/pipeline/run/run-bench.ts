@@ -4,6 +4,7 @@ import type { OutputEvent } from '../../../src/events/documents.ts'
 import type { RunDocument } from '../../../src/events/run-document.ts'
 import type { Prices } from '../../../src/cost/prices.ts'
 import { runManifest } from '../../../src/pipeline/run/run.ts'
+import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import type { RunCall, RunOptions } from '../../../src/pipeline/run/run-call.ts'
 import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
@@ -48,18 +49,21 @@ export async function runBench(
   const tasks = taskBench(await through(sandbox.url))
   const { folder } = tasks
   writeFiles(folder, files)
+  const call: ManifestCall = {
+    context: tasks.context,
+    env: {},
+    families: {},
+    redactor: tasks.shared.redactor,
+    file: undefined,
+    isSandbox: false,
+    next: (...words) => ['modelgate', 'run', ...words],
+    rescueFolder: undefined,
+    generating: [],
+  }
   const run = async (options: Partial<RunOptions> = {}, changes: Partial<RunCall> = {}) => {
     const events: OutputEvent[] = []
-    const call: RunCall = {
-      context: tasks.context,
-      env: {},
-      families: {},
-      redactor: tasks.shared.redactor,
-      file: undefined,
-      isSandbox: false,
-      next: (...words) => ['modelgate', 'run', ...words],
-      rescueFolder: undefined,
-      generating: [],
+    const runCall: RunCall = {
+      ...call,
       listener: { event: (event) => void events.push(event), async flush() {} },
       prices,
       idempotencyHonoured,
@@ -67,7 +71,7 @@ export async function runBench(
       connect: () => Promise.resolve({ ...tasks.shared, prices }),
       ...changes,
     }
-    const outcome = await runManifest(call, { ...plain, ...options })
+    const outcome = await runManifest(runCall, { ...plain, ...options })
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     return {
       outcome,
@@ -82,6 +86,8 @@ export async function runBench(
   return {
     sandbox,
     folder,
+    /** What the commands below `run` get. */
+    call,
     run,
     context: tasks.context,
     path,

@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../../src/errors.ts'
-import { readPart } from '../../../src/pipeline/shards/part.ts'
+import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
+import { readPart, uniteLocks, type Part } from '../../../src/pipeline/shards/part.ts'
 import { runs } from '../../support/sample.ts'
-import { block, leavePart, part, sha256Of, type SamplePart } from './sample-parts.ts'
+import { createSampleWorld } from '../plan/sample-world.ts'
+import { block, leavePart, manifestDigest, part, sha256Of, type SamplePart } from './sample-parts.ts'
 
 const sample: SamplePart = {
   index: 2,
@@ -93,7 +95,7 @@ test.each<[string, (folder: string) => void, string, string]>([
 ])('refuses %s', async (_, spoil, code, message) => {
   const project = await leavePart(sample)
   spoil(project.stateFolder)
-  const reading = readPart({ cwd: '/' }, project.stateFolder, project)
+  const reading = readPart('/', project.stateFolder, project)
   const error: unknown = await reading.catch((reason: unknown) => reason)
   expect(error).toMatchObject({ exit: 'usage', code })
   expect((error as Error).message).toContain(message)
@@ -119,7 +121,7 @@ test('whatever a file holds, it is a report or refused', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(edited, fc.json(), fc.string()), async (source) => {
       writeFileSync(path, source)
-      const error: unknown = await readPart({ cwd: '/' }, project.stateFolder, project).then(
+      const error: unknown = await readPart('/', project.stateFolder, project).then(
         () => undefined,
         (reason: unknown) => reason,
       )
@@ -129,4 +131,140 @@ test('whatever a file holds, it is a report or refused', async () => {
     }),
     runs(500),
   )
+})
+
+const began = new Map([
+  ['hero', block('hero.png', 'old hero')],
+  ['old', block('copy.png', 'copy')],
+  ['teaser', block('teaser.mp4', 'teaser')],
+])
+function unite(...parts: readonly Part[]): Lock {
+  const sample = createSampleWorld()
+  for (const id of ['hero', 'copy', 'teaser', 'banner']) {
+    sample.define(id, { output: id === 'teaser' ? 'teaser.mp4' : `${id}.png` })
+  }
+  return uniteLocks(parts, { ...sample.world().manifest, sha256: manifestDigest }, began, 0)
+}
+
+const first: SamplePart = {
+  index: 1,
+  total: 2,
+  began,
+  instances: [
+    { id: 'hero', outcome: 'done' },
+    { id: 'banner', outcome: 'failed' },
+  ],
+  lock: new Map([['hero', block('hero.png', 'hero')]]),
+  report: { exit: 'partial' },
+}
+const second: SamplePart = {
+  index: 2,
+  total: 2,
+  began,
+  instances: [
+    { id: 'copy', outcome: 'done' },
+    { id: 'teaser', outcome: 'unknown' },
+  ],
+  lock: new Map([['copy', block('copy.png', 'copy')]]),
+  report: { exit: 'unknown' },
+}
+
+test('has the lock of the whole run', async () => {
+  // What was locked as old is copy now.
+  expect(unite(await part(second), await part(first))).toEqual(
+    new Map([
+      ['hero', block('hero.png', 'hero')],
+      ['teaser', block('teaser.mp4', 'teaser')],
+      ['copy', block('copy.png', 'copy')],
+    ]),
+  )
+})
+
+test('takes the parts of a run of some jobs', async () => {
+  const some = { began, report: { jobs: ['hero', 'copy'] } }
+  const parts = [
+    await part({ index: 1, total: 2, instances: [{ id: 'copy', outcome: 'outdated' }], ...some }),
+    await part({ index: 2, total: 2, instances: [{ id: 'hero', outcome: 'done' }], ...some }),
+  ]
+  expect(unite(...parts)).toEqual(began)
+})
+
+test.each<[string, readonly SamplePart[], string]>([
+  [
+    'another manifest',
+    [first, { ...second, report: { ...second.report, manifest: 'a'.repeat(64) } }],
+    '2-of-2 was made from another manifest, or from another version of it.',
+  ],
+  [
+    'another lock',
+    [first, { ...second, began: new Map() }],
+    '2-of-2 began with another lock than the one that is here.',
+  ],
+  [
+    'other jobs',
+    [first, { ...second, report: { ...second.report, jobs: ['copy'] } }],
+    '2-of-2 was run for other jobs than 1-of-2.',
+  ],
+  ['a part twice', [first, first, second], '1-of-2 has hero, banner, which 1-of-2 has as well.'],
+  ['a missing part', [second], 'No part has hero, banner; not given: 1/2.'],
+  [
+    'many missing parts',
+    [{ ...first, total: 9 }],
+    'No part has copy, teaser; not given: 2/9, 3/9, 4/9, 5/9, 6/9 and 3 more.',
+  ],
+  [
+    'a missing instance',
+    [first, { ...second, instances: [{ id: 'copy', outcome: 'done' }] }],
+    'No part has teaser.',
+  ],
+  [
+    'an instance in two parts',
+    [first, { ...second, instances: [...second.instances, { id: 'banner', outcome: 'done' }] }],
+    '2-of-2 has banner, which 1-of-2 has as well.',
+  ],
+  [
+    'an instance of another manifest',
+    [first, { ...second, instances: [...second.instances, { id: 'x', outcome: 'done' }] }],
+    '2-of-2 has x, which the manifest does not have.',
+  ],
+  [
+    'a part that was stopped',
+    [
+      first,
+      {
+        ...second,
+        instances: [
+          { id: 'copy', outcome: 'done' },
+          { id: 'teaser', outcome: 'left' },
+        ],
+      },
+    ],
+    '2-of-2 was stopped early: teaser did not run.',
+  ],
+])('refuses %s', async (_, samples, message) => {
+  const parts = await Promise.all(samples.map(part))
+  let error: unknown
+  try {
+    unite(...parts)
+  } catch (thrown) {
+    error = thrown
+  }
+  expect(error).toMatchObject({ exit: 'usage', code: 'parts_mismatch' })
+  expect((error as Error).message.split('\n')[0]).toContain(message)
+})
+
+test('refuses a part whose lock is not that of its instances', async () => {
+  const [one, two] = [await part(first), await part(second)]
+  const other = { ...two, lock: new Map([...two.lock, ['hero', block('x.png', 'x')] as const]) }
+  expect(() => unite(one, other)).toThrow('2-of-2 locks hero, which it does not report.')
+  const misplaced = { ...two, lock: new Map([['copy', block('.github/workflows/x.yml', 'x')]]) }
+  expect(() => unite(one, misplaced)).toThrow(
+    '2-of-2 locks .github/workflows/x.yml, where the manifest has no such output.',
+  )
+})
+
+test('tells everything that does not fit', async () => {
+  const other = { ...second, began: new Map(), report: { manifest: 'a'.repeat(64) } }
+  const parts = [await part(first), await part(other)]
+  expect(() => unite(...parts)).toThrow(/another manifest[^]*another lock/)
 })

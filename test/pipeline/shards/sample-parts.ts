@@ -80,6 +80,6 @@ export async function leavePart(sample: SamplePart, root = temporaryFolder()): P
 /** A part as it is read from its folder; messages name it `1-of-2`. */
 export async function part(sample: SamplePart): Promise<Part> {
   const project = await leavePart(sample)
-  const read = await readPart({ cwd: '/' }, project.stateFolder, project)
+  const read = await readPart('/', project.stateFolder, project)
   return { ...read, folder: `${sample.index}-of-${sample.total}` }
 }

@@ -1,7 +1,6 @@
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
-import { mergeParts } from '../../../src/pipeline/changes/merge-parts.ts'
+import { mergeParts, resolveRun } from '../../../src/pipeline/changes/merge.ts'
 import { runBench } from '../run/run-bench.ts'
 
 const files = {
@@ -43,18 +42,7 @@ async function runParts(
   return { ...target, created }
 }
 
-async function merge({ context }: Bench, folders: readonly string[] = ['parts']) {
-  const call: ManifestCall = {
-    context,
-    env: {},
-    families: {},
-    redactor: { text: (text) => text, document: (json) => json },
-    file: undefined,
-    isSandbox: false,
-    next: (...words) => ['modelgate', 'run', ...words],
-    rescueFolder: undefined,
-    generating: [],
-  }
+async function merge({ call }: Bench, folders: readonly string[] = ['parts']) {
   const outcome = await mergeParts(call, folders)
   const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
   const told = (outcome.document?.instances ?? []).map(
@@ -138,4 +126,71 @@ test('parts that do not fit are refused, and nothing is written', async () => {
   expect(target.exists('modelgate.lock') || target.exists('assets') || target.exists('copy')).toBe(false)
   target.write('modelgate.yaml', files['modelgate.yaml'].replace('A harbour', 'A bay'))
   expect((await merge(target)).error!.message).toContain('was made from another manifest')
+})
+
+const manifest = (prompt: string) => `version: 1
+jobs:
+  one:
+    respond: { input: "${prompt}" }
+    out: one.txt
+  two:
+    respond: { input: "The other" }
+    out: two.txt
+`
+
+async function resolve({ call }: Bench) {
+  const outcome = await resolveRun(call)
+  const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+  return { document: outcome.document, error }
+}
+
+/** A lock in which git could not put the block of `one` together. */
+function conflict(lock: string, other: string): string {
+  return lock.replace(/^.*"one":.*$/m, (line) => `<<<<<<< HEAD\n${line}\n=======\n${other}\n>>>>>>> theirs`)
+}
+
+const blockOf = (lock: string) => /^.*"one":.*$/m.exec(lock)![0]
+
+test('of two sides the one is kept that the manifest asks for, and all is as before', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+  await bench.run()
+  const before = bench.read('modelgate.lock')
+  const other = blockOf(before).replace(/"key": ?"[0-9a-f]{64}"/, `"key":"${'0'.repeat(64)}"`)
+  expect(other).not.toBe(blockOf(before))
+  bench.write('modelgate.lock', conflict(before, other))
+  expect((await bench.run({ mode: 'check' })).error?.code).toBe('lock_conflict')
+
+  const { document, error } = await resolve(bench)
+  expect(error).toBeUndefined()
+  expect(document).toMatchObject({
+    command: 'run merge',
+    mode: 'run',
+    states: { fresh: 2 },
+    warnings: ['one is locked as this branch has it.'],
+  })
+  expect(bench.read('modelgate.lock')).toBe(before)
+})
+
+test('what the manifest asks for on neither side is no longer locked, and exits 13', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+  await bench.run()
+  const before = bench.read('modelgate.lock')
+  const other = blockOf(before).replace(/"key": ?"[0-9a-f]{64}"/, `"key":"${'0'.repeat(64)}"`)
+  bench.write('modelgate.lock', conflict(before, other))
+  bench.write('modelgate.yaml', manifest('Changed on both sides'))
+
+  const { document, error } = await resolve(bench)
+  expect(error?.exit).toBe('outdated')
+  expect(document?.warnings).toEqual(['one is not locked any more: the manifest asks for neither side.'])
+  expect(Object.keys(bench.lock())).not.toContain('one')
+})
+
+test('a lock without conflict markers is left alone', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+  const { error } = await resolve(bench)
+  expect([error?.exit, error?.message, error?.facts.next]).toEqual([
+    'usage',
+    'modelgate.lock has no conflict markers.',
+    ['modelgate', 'run', '--plan'],
+  ])
 })

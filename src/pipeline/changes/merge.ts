@@ -1,0 +1,286 @@
+import { readdir } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
+import { asModelgateError, ModelgateError, UsageError } from '../../errors.ts'
+import type { RunDocument, RunMode } from '../../events/run-document.ts'
+import { readError } from '../../files/file-error.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import { allInputs } from '../../problems.ts'
+import { readEvents } from '../journal/history.ts'
+import { openJournal, type JournalEvent } from '../journal/journal.ts'
+import { takeOwnership } from '../journal/owner.ts'
+import type { Lock } from '../lock/lock-block.ts'
+import { resolveLock } from '../lock/merge-lock.ts'
+import { readLockText, writeLock } from '../lock/project-lock.ts'
+import { creationOf } from '../manifest/request-body.ts'
+import type { Instance, Manifest } from '../manifest/manifest.ts'
+import { findManifest, readManifest } from '../manifest/read-manifest.ts'
+import { keysByLock } from '../plan/instance-key.ts'
+import { planRun, selectInstances } from '../plan/plan-run.ts'
+import { findResult } from '../plan/result-files.ts'
+import type { Assessment } from '../plan/world.ts'
+import { runDocument, runFailure } from '../run/describe.ts'
+import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
+import { lockWithUnfinished } from '../run/resume-run.ts'
+import type { InstanceEnd } from '../run/run-call.ts'
+import { ended } from '../run/settle.ts'
+import { partDamaged, readPart, uniteLocks, type Part, type PartInstance } from '../shards/part.ts'
+import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
+import { removeOutput } from '../store/place-output.ts'
+import { Results } from '../store/results.ts'
+import { placeOutputFiles } from './change-project.ts'
+
+/** How a manifest stands after a merge. */
+interface Merged {
+  readonly lock: Lock
+  /** Names of jobs; none for all. */
+  readonly jobs: readonly string[]
+  /** Its instances that are not up to date fail as in such a run. */
+  readonly mode: RunMode
+  /** The id of the run that has the journal of the merge. */
+  readonly run: string | null
+  readonly warnings: readonly string[]
+  endOf(assessment: Assessment): InstanceEnd
+}
+
+async function outcomeOf(
+  call: ManifestCall,
+  project: OpenProject,
+  merged: Merged,
+): Promise<Outcome<RunDocument>> {
+  const { manifest, history } = project
+  const selected = selectInstances(manifest, merged.jobs)
+  const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
+  const { signal } = call.context
+  const plan = await planRun(project.world({ lock: merged.lock }), selected, { estimate, signal })
+  const ends = [...plan.assessments.values()].map((assessment) => merged.endOf(assessment))
+  const facts = {
+    mode: 'run',
+    run: merged.run,
+    shard: null,
+    part: null,
+    creates: { planned: plan.creates, made: 0, limit: manifest.budget.creates },
+    estimate: null,
+    orphans: [...plan.orphans],
+    warnings: [...manifest.warnings, ...history.problems, ...merged.warnings],
+  } as const
+  const document = { ...runDocument(call, project, ends, facts), command: 'run merge' } as const
+  return { kind: 'ended', document, failure: runFailure(merged.mode, ends, document.left) }
+}
+
+/**
+ * `run merge --resolve`: takes the conflict markers out of a lock. Keeps what both sides agree on, and of the rest what the
+ * manifest still asks for.
+ * @returns the outcome, whose error has exit code 13 for what neither side had as the manifest asks for it
+ */
+export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocument>> {
+  let project: OpenProject | undefined
+  try {
+    const warnings = await resolveConflicts(call)
+    project = await openProject(call, false)
+    const lock = await lockWithUnfinished(project, call.context.clock.now())
+    const endOf = (assessment: Assessment) => ended(assessment, null)
+    return await outcomeOf(call, project, { lock, jobs: [], mode: 'check', run: null, warnings, endOf })
+  } catch (thrown) {
+    return { kind: 'failed', error: asModelgateError(thrown, false), document: undefined }
+  } finally {
+    await project?.close()
+  }
+}
+
+/**
+ * @returns what was decided, each a sentence
+ * @throws UsageError for a lock without conflict markers, or whose sides cannot be read; FileError
+ */
+async function resolveConflicts(call: ManifestCall): Promise<string[]> {
+  const { context, env, families, file, isSandbox, next } = call
+  const manifest = await readManifest(context, await findManifest(context, file), {
+    isSandbox,
+    env,
+    families,
+  })
+  const { project, instances } = manifest
+  const ownership = await takeOwnership(project, context)
+  try {
+    const shown = relative(context.cwd, project.lockPath)
+    const text = await readLockText(context, project)
+    if (text === undefined || !/^<{7} /m.test(text)) {
+      throw new UsageError(`${shown} has no conflict markers.`, {
+        code: 'no_conflict',
+        ...leadTo('See how it stands: ', nextCommand(next('--plan'))),
+      })
+    }
+    const { lock, taken, dropped } = await resolveLock(text, shown, judgeOf(manifest))
+    await writeLock(context, project, lock)
+    const decided = [...taken].filter(([id]) => instances.has(id))
+    return [
+      ...decided.map(([id, side]) => `${id} is locked as ${sides[side]} has it.`),
+      ...dropped.map((id) => `${id} is not locked any more: the manifest asks for neither side.`),
+    ]
+  } finally {
+    await ownership.release()
+  }
+}
+
+const sides = { ours: 'this branch', theirs: 'the other branch' } as const
+
+/** Decides by what the manifest asks for, and by the files that are there. */
+function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof resolveLock>[2] {
+  const inputDigest = createInputDigests(project.folder)
+  return {
+    ids: instances.keys(),
+    keysOf: (id, lock) => keysByLock(instances.get(id)!, gateway, lock, inputDigest),
+    async isInPlace({ outputs }) {
+      for (const { path, sha256, media_type } of outputs) {
+        const found = await digestOfFile(join(project.outputFolder, path), isTextType(media_type))
+        if (found?.sha256 !== sha256) return false
+      }
+      return true
+    },
+  }
+}
+
+/**
+ * `run merge FOLDER...`: puts the parts of a run together that shards have left. Takes in their results and what became of
+ * each request; then puts the outputs in place, and at last writes the lock: a merge that was killed before that can be
+ * begun again.
+ * @param folders of parts, or with parts in them; relative to the working directory
+ * @returns the outcome, whose error has the exit code that the whole run would have had; parts that do not fit are an error
+ * before anything is written
+ */
+export async function mergeParts(
+  call: ManifestCall,
+  folders: readonly string[],
+): Promise<Outcome<RunDocument>> {
+  const { context } = call
+  let project: OpenProject | undefined
+  try {
+    project = await openProject(call, true)
+    const { manifest, history } = project
+    const parts = await readParts(call, project, folders)
+    const lock = uniteLocks(parts, manifest, project.lock, context.clock.now())
+    for (const part of parts) await checkResults(project, part)
+    const journal = await openJournal(manifest.project, context.clock, history.unfinished)
+    try {
+      const isResumed = history.unfinished !== null
+      const record = async (event: JournalEvent) => {
+        await journal.append(event)
+        history.note(event)
+      }
+      for (const part of parts) await takePart(project, part, record)
+      const kept = await placeAll(project, parts, lock)
+      await writeLock(context, manifest.project, lock)
+      const reports = new Map(parts.flatMap(({ report }) => report.instances.map((one) => [one.id, one])))
+      const outcome = await outcomeOf(call, project, {
+        lock,
+        jobs: parts[0]!.report.jobs,
+        mode: 'run',
+        run: journal.run,
+        warnings: [],
+        endOf: (assessment) => endOf(assessment, reports.get(assessment.instance.id), parts, kept),
+      })
+      const isOver = outcome.kind === 'ended' && outcome.failure === undefined
+      if (isOver && !isResumed) await journal.append({ type: 'end', run: journal.run })
+      return outcome
+    } finally {
+      await journal.close()
+    }
+  } catch (thrown) {
+    return { kind: 'failed', error: asModelgateError(thrown, false), document: undefined }
+  } finally {
+    await project?.close()
+  }
+}
+
+/** The parts in folders such as `.modelgate/parts`; a folder without any is one itself. */
+async function readParts(
+  { context: { cwd } }: ManifestCall,
+  { manifest }: OpenProject,
+  folders: readonly string[],
+): Promise<Part[]> {
+  const found: string[] = []
+  for (const folder of folders) {
+    const names = await readdir(resolve(cwd, folder)).catch((error: unknown) => {
+      throw readError(error, folder)
+    })
+    const parts = names.filter((name) => /^\d+-of-\d+$/.test(name)).map((name) => join(folder, name))
+    found.push(...(parts.length === 0 ? [folder] : parts))
+  }
+  return await allInputs(found.map((folder) => readPart(cwd, folder, manifest.project)))
+}
+
+function resultsOf({ replaced }: OpenProject, part: Part): Results {
+  return new Results(part.project, replaced)
+}
+
+/** @throws UsageError `part_damaged` unless the bytes of all that its lock names are there */
+async function checkResults(project: OpenProject, part: Part): Promise<void> {
+  const world = project.world({ results: resultsOf(project, part) })
+  for (const [id, block] of part.lock) {
+    if ((await findResult(block.key, block, world)) !== undefined) continue
+    throw partDamaged(`A file of ${id} in ${part.folder} is missing, or not what it was.`)
+  }
+}
+
+/** Takes in what a part has besides its lock: results, and what became of its requests. */
+async function takePart(
+  project: OpenProject,
+  part: Part,
+  record: (event: JournalEvent) => Promise<void>,
+): Promise<void> {
+  const results = resultsOf(project, part)
+  for (const key of await results.keys()) {
+    const found = await results.get(key)
+    if (found !== undefined) await project.results.take(found)
+  }
+  const events = (await readEvents(part.project)).filter(({ type }) => type !== 'begin' && type !== 'end')
+  // In their order; those that are written at the same time share a sync.
+  await Promise.all(events.map(record))
+}
+
+/**
+ * Puts the outputs in place that the parts have made, and takes away those that are now elsewhere.
+ * @returns the instances in whose place another file is
+ */
+async function placeAll(
+  { files, manifest: { project }, lock: before, replaced, world: worldOf }: OpenProject,
+  parts: readonly Part[],
+  lock: Lock,
+): Promise<ReadonlySet<string>> {
+  const world = worldOf()
+  const kept = new Set<string>()
+  for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
+    const sources = await findResult(block.key, block, world)
+    if (sources === undefined) throw partDamaged(`A file of ${id} is gone.`)
+    try {
+      await placeOutputFiles({ context: files, world, replaced }, block.outputs, sources)
+    } catch (error) {
+      if (!(error instanceof ModelgateError && error.code === 'output_changed')) throw error
+      kept.add(id)
+    }
+  }
+  const paths = new Set([...lock.values()].flatMap(({ outputs }) => outputs.map(({ path }) => path)))
+  for (const [id, block] of before) {
+    if (lock.get(id) === block) continue
+    for (const facts of block.outputs)
+      if (!paths.has(facts.path)) await removeOutput(project, replaced, facts)
+  }
+  return kept
+}
+
+/** @param report what its part says of it */
+function endOf(
+  assessment: Assessment,
+  report: PartInstance | undefined,
+  parts: readonly Part[],
+  kept: ReadonlySet<string>,
+): InstanceEnd {
+  const { instance, state } = assessment
+  if (report?.outcome === 'failed' && report.error !== undefined) {
+    const { exit, code, message, billed } = report.error
+    return { ...ended(assessment, 'failed'), error: new ModelgateError(exit, code, message, { billed }) }
+  }
+  if (kept.has(instance.id)) return ended(assessment, 'kept')
+  if (state === 'unknown' || state === 'rejected' || state === 'awaiting') return ended(assessment, state)
+  return ended(assessment, parts.some(({ lock }) => lock.has(instance.id)) ? 'restored' : null)
+}
