@@ -133,11 +133,11 @@ async function tilePicture(
   }
   const small = thumbnails.get(file.sha256)
   if (small !== undefined) {
-    return markup`<img src="${small}" alt="${alt ?? id}" loading="lazy" decoding="async">`
+    return markup`<span class="tile"><img src="${small}" alt="${alt ?? id}" loading="lazy" decoding="async"></span>`
   }
   const text = kind === 'text' ? await textStart(place, file) : undefined
   return text === undefined
-    ? markup`<span class="tile quiet">${factLine([file.media_type, fileFacts(file)])}</span>`
+    ? markup`<span class="tile quiet">${file.media_type}<br>${fileFacts(file)}</span>`
     : markup`<span class="tile text" dir="auto">${text.text.slice(0, 300)}</span>`
 }
 
@@ -147,17 +147,18 @@ async function candidateShot(
   { number, state, files, model, cost, took_s, reasons, pick }: ReportAsset['candidates'][number],
   thumbnails: Thumbnails,
 ): Promise<Markup> {
+  const label = state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
   const shots: Markup[] = []
-  for (const file of files) {
-    shots.push(await figure(sheet, asset, file, `Candidate ${number}, ${state}`, thumbnails))
-  }
+  for (const file of files) shots.push(await figure(sheet, asset, file, label, thumbnails))
   const facts = factLine([
     model,
     took_s === null ? null : tookText(took_s),
     cost === null ? null : costText(cost, sheet.currency),
   ])
+  // Why the only result was rejected is said of the asset.
+  const why = asset.candidates.length === 1 ? nothing : list(reasons)
   return markup`<div>${shots}<p class="quiet">${facts}</p>
-${list(reasons)}${pick === null ? nothing : commandLine(pick)}</div>`
+${why}${pick === null ? nothing : commandLine(pick)}</div>`
 }
 
 /** A file as far as the page can show it, and the link to it. */
@@ -169,7 +170,9 @@ async function figure(
   thumbnails: Thumbnails,
 ): Promise<Markup> {
   const link = linkTo(place, file)
-  const path = link === undefined ? file.path : markup`<a href="${link}">${file.path}</a>`
+  // Where a result is kept says nothing to people.
+  const shown = file.path.replace(/^\.modelgate\/.*\//, '')
+  const path = link === undefined ? shown : markup`<a href="${link}">${shown}</a>`
   const heading = label === '' ? nothing : markup`<b>${label}</b> `
   const caption = markup`<figcaption>${heading}<span dir="auto">${path}</span> <span class="quiet">${fileFacts(file)}</span></figcaption>`
   const element = shownAs(file)

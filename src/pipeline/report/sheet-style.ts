@@ -28,22 +28,25 @@ a { color: var(--accent) }
 [data-tone=failed].state::before { content: '▲ ' }
 [data-tone=decision].state::before { content: '◆ ' }
 [data-tone=work].state::before { content: '○ ' }
-.grid { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)) }
+.grid { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 45%), 1fr)) }
 .asset { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; overflow: clip; min-width: 0 }
 .asset[open] { grid-column: 1 / -1 }
 .asset:target { outline: 2px solid var(--accent) }
-summary { cursor: pointer; list-style: none; display: grid; grid-template-columns: 1fr auto; gap: .25rem .75rem; padding: .6rem .75rem }
+summary { cursor: pointer; list-style: none; display: flex; flex-wrap: wrap; justify-content: space-between; gap: .25rem .75rem; padding: .6rem .75rem }
 summary::-webkit-details-marker { display: none }
-summary > :first-child { grid-column: 1 / -1; margin: -.6rem -.75rem .25rem; width: calc(100% + 1.5rem); max-width: none; height: 11rem }
-.asset[open] > summary > :first-child { display: none }
-img, video { display: block; max-width: 100%; object-fit: contain;
+summary > .tile { margin: -.6rem -.75rem .25rem; flex: 0 0 calc(100% + 1.5rem); height: 11rem }
+.asset[open] > summary > .tile { display: none }
+img, video { display: block; max-width: 100%;
   background: repeating-conic-gradient(var(--other) 0 25%, var(--checks) 0 50%) 0 0 / 1.25rem 1.25rem }
 .tile { display: grid; place-content: center; text-align: center; padding: 1rem; background: var(--page); overflow: hidden }
+.tile:has(img) { padding: 0 }
+.tile img { max-height: 11rem }
 .tile.text { place-content: start; text-align: start; font-size: .8125rem }
 .text { white-space: pre-wrap; max-height: 24rem; overflow: auto; max-width: 45rem }
-.shots { display: grid; gap: .75rem; padding: .75rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 34rem)) }
+.shots { display: grid; gap: .75rem; padding: .75rem; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 45%), 1fr)) }
 figure { display: grid; gap: .25rem; align-content: start; min-width: 0 }
-figure img, figure video { width: 100%; max-height: 80vh }
+figure img, figure video { max-height: 80vh }
+figure video { width: 100%; max-width: 34rem; aspect-ratio: 16 / 9 }
 .shots:empty { display: none }
 .wide { grid-column: 1 / -1 }
 .notes { display: grid; gap: 1rem; padding: .25rem .75rem .9rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)) }
