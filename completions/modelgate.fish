@@ -86,6 +86,8 @@ function __modelgate_path
                         set path 'run adopt'
                     case 'run/pick'
                         set path 'run pick'
+                    case 'run/restore'
+                        set path 'run restore'
                     case 'run/report'
                         set path 'run report'
                     case 'run/merge'
@@ -130,7 +132,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'wait' 'jobs' 'run' 'run init' 'run adopt' 'run pick' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
+    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'wait' 'jobs' 'run' 'run init' 'run adopt' 'run pick' 'run restore' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -742,6 +744,7 @@ complete -c modelgate -n '__modelgate_is jobs' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run' -a init -d 'Write a manifest to start from'
 complete -c modelgate -n '__modelgate_is run' -a adopt -d 'Lock existing files as outputs'
 complete -c modelgate -n '__modelgate_is run' -a pick -d 'Choose one of several candidates as the output'
+complete -c modelgate -n '__modelgate_is run' -a restore -d 'List earlier files of a job, or bring one back'
 complete -c modelgate -n '__modelgate_is run' -a report -d 'Write a page for review: every asset beside its prompt'
 complete -c modelgate -n '__modelgate_is run' -a merge -d 'Merge the parts of a sharded run, or resolve conflicts in the lock'
 complete -c modelgate -n '__modelgate_is run' -a worker -d 'Process the requests that runs have put into a queue'
@@ -801,6 +804,12 @@ complete -c modelgate -n '__modelgate_is run pick' -l sandbox -d 'use the built-
 complete -c modelgate -n '__modelgate_is run pick' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
 complete -c modelgate -n '__modelgate_is run pick' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run pick' -a '(__modelgate_live assets)'
+complete -c modelgate -n '__modelgate_is run restore' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
+complete -c modelgate -n '__modelgate_is run restore' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is run restore' -l sandbox -d 'use the built-in local gateway: no key, no cost'
+complete -c modelgate -n '__modelgate_is run restore' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is run restore' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is run restore'
 complete -c modelgate -n '__modelgate_is run report' -l format -r -f -d 'the formats, separated by commas: html, markdown, json (html)'
 complete -c modelgate -n '__modelgate_is run report' -l embed -d 'embed full-size images and videos in the page, not only thumbnails'
 complete -c modelgate -n '__modelgate_is run report' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
@@ -1026,7 +1035,7 @@ complete -c modelgate -n '__modelgate_is doctor' -l ca-file -r -F -d 'certificat
 complete -c modelgate -n '__modelgate_is doctor' -l allow-http -d 'allow an http:// base URL on another host'
 complete -c modelgate -n '__modelgate_is doctor' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-clean run-worker assets events error manifest'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-restore run-clean run-worker assets events error manifest'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'

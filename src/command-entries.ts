@@ -163,6 +163,11 @@ export const commandEntries: readonly CommandEntry[] = [
         load: async () => (await import('./commands/run-pick.ts')).registerRunPick,
       },
       {
+        name: 'restore',
+        about: 'List earlier files of a job, or bring one back',
+        load: async () => (await import('./commands/run-restore.ts')).registerRunRestore,
+      },
+      {
         name: 'report',
         about: 'Write a page for review: every asset beside its prompt',
         load: async () => (await import('./commands/run-report.ts')).registerRunReport,

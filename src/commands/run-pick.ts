@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
 import { pickCandidate } from '../pipeline/changes/pick.ts'
-import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { readNumber, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showChange } from './run/show-change.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 
@@ -19,12 +18,7 @@ export function registerRunPick(command: Command, context: Context, pick = pickC
     .argument('<number>', 'number of the candidate, from 1')
   takeManifest(command)
   command.action(async (job: string, number: string, _: unknown, self: Command) => {
-    const variant = /^[1-9]\d{0,3}$/.test(number) ? Number(number) : undefined
-    if (variant === undefined) {
-      throw new UsageError(
-        `The number of the candidate must be a whole number from 1, not ${JSON.stringify(number.slice(0, 40))}.`,
-      )
-    }
+    const variant = readNumber(number, 'candidate')
     await showChange(context, self.optsWithGlobals<ManifestOptions>(), {
       change: (call) => pick(call, job, variant),
       describe: ({ instance, variant: picked }) =>

@@ -24,6 +24,7 @@ export const schemaNames = [
   'run',
   'run-changes',
   'run-report',
+  'run-restore',
   'run-clean',
   'run-worker',
   'assets',

@@ -33,6 +33,7 @@ import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import {
   runChangeDocument,
   runCleanDocument,
+  runRestoreDocument,
   runDefinitions,
   runDocument,
   runEvents,
@@ -101,6 +102,7 @@ const documents = [
   runChangeDocument,
   runReportDocument,
   runCleanDocument,
+  runRestoreDocument,
   workerDocument,
 ] as const
 
@@ -212,6 +214,7 @@ export const outputSchemas = {
     runChangeDocument,
   ),
   'run-report': published('run-report', 'The document of --json of run report', runReportDocument),
+  'run-restore': published('run-restore', 'The document of --json of run restore', runRestoreDocument),
   'run-clean': published('run-clean', 'The document of --json of run clean', runCleanDocument),
   'run-worker': published('run-worker', 'The document of --json of run worker', workerDocument),
   assets: published('assets', 'What run report --format json writes', assetReport),

@@ -272,6 +272,29 @@ export const runChangeDocument = object({
   warnings,
 })
 
+/** The document of `run restore`. */
+export type RunRestoreDocument = Infer<typeof runRestoreDocument>
+export const runRestoreDocument = object({
+  version,
+  command: oneOf(['run restore'], 'the command that ran'),
+  manifest: text('the manifest, as its path is shown'),
+  folder,
+  instance,
+  versions: list(
+    object({
+      number: count('what run restore takes, from 1'),
+      time: text('when it was put aside, or made'),
+      path: text('where it belongs, from the working directory'),
+      sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+      bytes: count('its size'),
+    }),
+    'its earlier files, the oldest first',
+  ),
+  restored: countOrNull('number of the one that is the output now; null where they are only listed'),
+  adopted: textOrNull('who locked what is there, and on which day; null where nobody did'),
+  warnings,
+})
+
 /** The document of `run report`. */
 export type RunReportDocument = Infer<typeof runReportDocument>
 export const runReportDocument = object({

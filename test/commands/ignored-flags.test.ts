@@ -46,6 +46,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'run init': [[]],
   'run adopt': [['hero']],
   'run pick': [['hero', '1']],
+  'run restore': [['hero']],
   'run report': [[]],
   'run merge': [['parts'], ['--resolve']],
   'run worker': [

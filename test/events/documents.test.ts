@@ -27,7 +27,13 @@ import {
   textDelta,
 } from '../support/output-samples.ts'
 import { sampleWorker } from '../support/worker-samples.ts'
-import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from '../support/run-samples.ts'
+import {
+  sampleRun,
+  sampleRunChange,
+  sampleRunClean,
+  sampleRunReport,
+  sampleRunRestore,
+} from '../support/run-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
 const validators = new Map<string, ValidateFunction>()
@@ -109,6 +115,8 @@ test.each([
   ['run-changes', sampleRunChange],
   ['run-changes', { ...sampleRunChange, command: 'run adopt', instances: [] }],
   ['run-report', sampleRunReport],
+  ['run-restore', sampleRunRestore],
+  ['run-restore', { ...sampleRunRestore, restored: 1, adopted: 'Ada, 2026-11-26' }],
   ['run-clean', sampleRunClean],
   ['run-clean', { ...sampleRunClean, items: [] }],
   ['run-worker', sampleWorker],

@@ -4,6 +4,7 @@ import { registerRunAdopt } from '../../src/commands/run-adopt.ts'
 import { registerRunClean } from '../../src/commands/run-clean.ts'
 import { registerRunMerge } from '../../src/commands/run-merge.ts'
 import { registerRunPick } from '../../src/commands/run-pick.ts'
+import { registerRunRestore } from '../../src/commands/run-restore.ts'
 import { registerRunReport } from '../../src/commands/run-report.ts'
 import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import { AlreadyReported, asModelgateError } from '../../src/errors.ts'
@@ -11,7 +12,13 @@ import type { RunDocument } from '../../src/events/run-document.ts'
 import type { Outcome } from '../../src/operations/operation.ts'
 import type { RunCall, RunOptions } from '../../src/pipeline/run/run-call.ts'
 import type { ManifestCall } from '../../src/pipeline/run/project.ts'
-import { sampleRun, sampleRunChange, sampleRunClean, sampleRunReport } from './run-samples.ts'
+import {
+  sampleRun,
+  sampleRunChange,
+  sampleRunClean,
+  sampleRunReport,
+  sampleRunRestore,
+} from './run-samples.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What the commands of a manifest were told to do. */
@@ -56,6 +63,10 @@ export async function runCall(
   })
   registerRunAdopt(run.command('adopt'), context, note('adopt', { ...sampleRunChange, command: 'run adopt' }))
   registerRunPick(run.command('pick'), context, note('pick', sampleRunChange))
+  registerRunRestore(run.command('restore'), context, async (call: ManifestCall, ...options: unknown[]) => {
+    asked.push({ what: 'restore', call, options })
+    return { ...sampleRunRestore, restored: (options[1] as number | undefined) ?? null }
+  })
   registerRunReport(run.command('report'), context, note('report', sampleRunReport))
   registerRunClean(run.command('clean'), context, note('clean', sampleRunClean))
   const merged = { kind: 'ended', document: { ...sampleRun, command: 'run merge' } } as const

@@ -1,6 +1,7 @@
 import type {
   RunChangeDocument,
   RunCleanDocument,
+  RunRestoreDocument,
   RunDocument,
   RunEvent,
   RunFile,
@@ -120,6 +121,26 @@ export const sampleRunReport: RunReportDocument = {
   manifest: 'modelgate.yaml',
   states: stateCounts({ fresh: 1 }),
   files: [{ path: 'report.html', format: 'html', bytes: 12_345 }],
+  warnings: [],
+}
+
+export const sampleRunRestore: RunRestoreDocument = {
+  version: 1,
+  command: 'run restore',
+  manifest: 'modelgate.yaml',
+  folder: '/work/shop',
+  instance: 'hero',
+  versions: [
+    {
+      number: 1,
+      time: '2026-11-22T12:00:00.000Z',
+      path: 'assets/hero.webp',
+      sha256: '0'.repeat(64),
+      bytes: 99,
+    },
+  ],
+  restored: null,
+  adopted: null,
   warnings: [],
 }
 

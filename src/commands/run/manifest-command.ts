@@ -43,6 +43,14 @@ export function refuseOptionsOfRun(command: Command): void {
   )
 }
 
+/** A number in a list. @param what it is the number of, for the message @throws UsageError */
+export function readNumber(text: string, what: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new UsageError(
+    `The number of the ${what} must be a whole number from 1, not ${JSON.stringify(text.slice(0, 40))}.`,
+  )
+}
+
 /** What the work on a manifest gets from the command line. */
 export function manifestCall(
   context: Context,

@@ -39,7 +39,7 @@ export async function adoptJobs(
 }
 
 /** In a container the user may have no name. */
-function loginName(): string {
+export function loginName(): string {
   try {
     return userInfo().username
   } catch {

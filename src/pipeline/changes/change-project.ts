@@ -7,7 +7,7 @@ import type { LockBlock, OutputFacts } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
-import { withNeeds } from '../plan/plan-run.ts'
+import { matchInstances, withNeeds } from '../plan/plan-run.ts'
 import { upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, World } from '../plan/world.ts'
 import { runFile } from '../run/describe.ts'
@@ -144,4 +144,13 @@ export function keyUnknown({ id, references }: Instance): UsageError {
   const names = [...new Set(references.map(({ text }) => text))].join(', ')
   const message = `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`
   return new UsageError(message, { code: 'key_unknown' })
+}
+
+/** The id of the one instance that a name means. @throws UsageError where it means none, or several */
+export function chooseOne({ manifest }: World, name: string): string {
+  const [id, ...others] = matchInstances(manifest, [name])
+  if (others.length === 0) return id!
+  const some = [id, ...others.slice(0, 2)].join(', ')
+  const message = `${JSON.stringify(name)} means ${others.length + 1} instances: name one of ${some}, …`
+  throw new UsageError(message, { code: 'several_instances' })
 }

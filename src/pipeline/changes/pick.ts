@@ -5,14 +5,14 @@ import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts
 import { promptOf, type Instance } from '../manifest/manifest.ts'
 import { examineVariant } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
-import { matchInstances } from '../plan/plan-run.ts'
 import { findResult, obstaclesOf } from '../plan/result-files.ts'
-import type { Assessment, World } from '../plan/world.ts'
+import type { Assessment } from '../plan/world.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { removeOutput } from '../store/place-output.ts'
 import {
   changeInstances,
   changeProject,
+  chooseOne,
   keyUnknown,
   placeOutputFiles,
   saveChanges,
@@ -45,14 +45,6 @@ export async function pick(scope: ChangeScope, name: string, variant: number): P
   )
   await saveChanges(scope, changed)
   return changed[0]!
-}
-
-function chooseOne({ manifest }: World, name: string): string {
-  const [id, ...others] = matchInstances(manifest, [name])
-  if (others.length === 0) return id!
-  const some = [id, ...others.slice(0, 2)].join(', ')
-  const message = `${JSON.stringify(name)} means ${others.length + 1} instances: name one of ${some}, …`
-  throw new UsageError(message, { code: 'several_instances' })
 }
 
 /** @throws UsageError for a number that the manifest does not leave to choose */

@@ -3,7 +3,7 @@ import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
-import type { BlobStore } from '../store/blob-store.ts'
+import type { Replaced } from '../store/replaced.ts'
 import type { Results } from '../store/results.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 
@@ -62,7 +62,7 @@ export interface WorldParts {
   readonly history: Pick<History, 'of' | 'failures' | 'damaged' | 'remade'>
   readonly results: Pick<Results, 'get'>
   /** Files that were put aside, or adopted, by their digests. */
-  readonly replaced: Pick<BlobStore, 'open'>
+  readonly replaced: Pick<Replaced, 'open'>
   /**
    * SHA-256 of an output as it is now, of a text with LF; undefined where there is no file.
    * @param path relative to the output folder

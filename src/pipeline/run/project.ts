@@ -18,8 +18,8 @@ import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { checkStateVersion, namesIn } from '../state-folder.ts'
-import { openReplaced, type BlobStore } from '../store/blob-store.ts'
 import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
+import { Replaced } from '../store/replaced.ts'
 import { Results } from '../store/results.ts'
 import { takeOverState } from './take-over.ts'
 
@@ -55,7 +55,7 @@ export interface OpenProject {
   readonly files: FileContext
   readonly results: Results
   /** Files that were put aside, or adopted, by their digests. */
-  readonly replaced: BlobStore
+  readonly replaced: Replaced
   readonly checkAsserts: WorldParts['checkAsserts']
   /** Aborted when another process has taken the manifest over; undefined without ownership. */
   readonly lost: AbortSignal | undefined
@@ -94,7 +94,7 @@ export async function openProject(
     const lock = await readLock(context, whole)
     const history = await readHistory(project, shard === null ? undefined : whole)
     const files = { ...context, signal: new AbortController().signal }
-    const replaced = openReplaced(files, whole)
+    const replaced = new Replaced(files, whole)
     const resultsOfWhole = new Results(whole, replaced)
     const results = shard === null ? resultsOfWhole : new Results(project, replaced, resultsOfWhole)
     const asserts = openAsserts(files)

@@ -12,7 +12,8 @@ import { takeOwnership } from '../journal/owner.ts'
 import { digestPattern, readResult, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
-import { blobPath, BlobStore, openReplaced } from '../store/blob-store.ts'
+import { blobPath, BlobStore } from '../store/blob-store.ts'
+import { Replaced } from '../store/replaced.ts'
 import { unlessUnreadable } from '../store/file-digest.ts'
 import { asideName, readRecord, Results, writeRecord } from '../store/results.ts'
 
@@ -36,7 +37,7 @@ export async function takeOverState(
   })
   try {
     const history = await readHistory(project)
-    const replaced = openReplaced(context, project)
+    const replaced = new Replaced(context, project)
     const results = new Results(project, replaced)
     const [store, candidates, work] = old as [string, string, string]
     await takeStored(new BlobStore(context, store), history, results)
@@ -75,7 +76,7 @@ async function takeCandidates(
   root: string,
   history: History,
   results: Results,
-  replaced: BlobStore,
+  replaced: Replaced,
 ): Promise<void> {
   for (const name of await namesIn(root)) {
     const folder = join(root, name)
@@ -101,12 +102,13 @@ async function takeCandidates(
         },
       )
     }
-    if (!isTaken) for (const path of paths) await replaced.putAside(path)
+    if (!isTaken)
+      for (const path of paths) await replaced.putAside(path, false, stringOf(record['instance']) ?? name)
   }
 }
 
 /** The bytes of the store, which the lock may name. Moved, so that they need no room. */
-async function takeBlobs(root: string, project: Project, replaced: BlobStore): Promise<void> {
+async function takeBlobs(root: string, project: Project, replaced: Replaced): Promise<void> {
   for (const shelf of await namesIn(root)) {
     for (const sha256 of await namesIn(join(root, shelf))) {
       if (!digestPattern.test(sha256) || (await replaced.open(sha256)) !== undefined) continue

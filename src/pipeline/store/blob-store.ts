@@ -20,8 +20,7 @@ import { removeLeftovers } from '../../files/atomic-file.ts'
 import { readError, writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import type { Project } from '../project.ts'
-import { makeStateFolder, namesIn } from '../state-folder.ts'
+import { namesIn } from '../state-folder.ts'
 import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 
@@ -35,12 +34,6 @@ interface Sharing {
   readonly folder: number
   readonly file: number
   readonly group: number
-}
-
-/** Opens what was put aside, or adopted, in a project. Nothing is made before something is added. */
-export function openReplaced(context: FileContext, project: Project): BlobStore {
-  const makeRoot = () => makeStateFolder(project, 'replaced')
-  return new BlobStore(context, join(project.stateFolder, 'replaced'), { makeRoot })
 }
 
 /** The path of a blob, whether it is there or not. */
@@ -104,11 +97,6 @@ export class BlobStore {
     } finally {
       await unlink(temporary).catch(() => {})
     }
-  }
-
-  /** Stores a file that is about to be replaced, byte for byte. @throws FileError */
-  putAside(path: string): Promise<FileDigest> {
-    return this.add(path, false)
   }
 
   /** All that is there, right or not, in the order of the digests. @throws FileError */

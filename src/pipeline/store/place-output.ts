@@ -9,8 +9,8 @@ import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { linkOrReserve, makeFolder, renameFile } from '../../files/write-target.ts'
 import { isInnerPath, type OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import type { BlobStore } from './blob-store.ts'
 import { digestOfFile, isTextType } from './file-digest.ts'
+import type { Replaced } from './replaced.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 
 export interface Placing {
@@ -75,7 +75,7 @@ async function tidy(folder: string, now: number): Promise<void> {
  */
 export async function removeOutput(
   project: Project,
-  store: Pick<BlobStore, 'putAside'>,
+  store: Pick<Replaced, 'putAside'>,
   { path, sha256, media_type }: OutputFacts,
 ): Promise<void> {
   const file = join(project.outputFolder, path)

@@ -10,7 +10,7 @@ import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json
 import { digestPattern, readResult, type OutputFacts, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
-import type { BlobStore } from './blob-store.ts'
+import type { Replaced } from './replaced.ts'
 import { digestOfStateFile, isTextType, unlessUnreadable } from './file-digest.ts'
 import { copyWhole, syncFile } from './safe-copy.ts'
 
@@ -49,7 +49,7 @@ const maxRecordBytes = 1024 * 1024
  */
 export class Results {
   readonly #project: Project
-  readonly #replaced: BlobStore
+  readonly #replaced: Replaced
   readonly #root: string
   readonly #whole: Results | undefined
   #isMade = false
@@ -59,7 +59,7 @@ export class Results {
    * @param replaced where files go that are put aside
    * @param whole of a shard, the results of its project, which are looked for there, too
    */
-  constructor(project: Project, replaced: BlobStore, whole?: Results) {
+  constructor(project: Project, replaced: Replaced, whole?: Results) {
     this.#project = project
     this.#replaced = replaced
     this.#root = join(project.stateFolder, 'results')
@@ -150,7 +150,7 @@ export class Results {
     if (!existsSync(join(this.folder(key), recordName))) return
     const found = await this.get(key)
     for (const [at, { media_type }] of (found?.result.outputs ?? []).entries()) {
-      await this.#replaced.add(found!.files[at]!, isTextType(media_type))
+      await this.#replaced.putAside(found!.files[at]!, isTextType(media_type), found!.instance)
     }
     await this.remove(key)
   }

@@ -18,6 +18,8 @@ test.each<[string, string, unknown]>([
   ['adopt hero photos*', 'adopt', [['hero', 'photos*']]],
   ['pick hero 2', 'pick', ['hero', 2]],
   ['pick photos[shoe] 1', 'pick', ['photos[shoe]', 1]],
+  ['restore hero', 'restore', ['hero', undefined]],
+  ['restore hero 1', 'restore', ['hero', 1]],
   ['clean', 'clean', [{ isRemoving: false, outputs: false }]],
   ['clean --yes --outputs', 'clean', [{ isRemoving: true, outputs: true }]],
   ['report', 'report', [report]],
@@ -90,6 +92,21 @@ test('where there is nothing to change, that is told', async () => {
   ])
 })
 
+test('earlier files are listed, for scripts with tabs, and the one that is brought back is told', async () => {
+  const listed = await runCall(['restore', 'hero'])
+  expect([listed.out, listed.err]).toEqual([
+    `1\t2026-11-22T12:00:00.000Z\tassets/hero.webp\t99\t${'0'.repeat(64)}\n`,
+    'modelgate run restore hero N brings one back.\n',
+  ])
+  const terminal = await runCall(['restore', 'hero'], { terminal: true, env: { NO_COLOR: '1' } })
+  expect(terminal.out).toBe('  1  2026-11-22 12:00      99 B  assets/hero.webp\n')
+  const restored = await runCall(['restore', 'hero', '1'])
+  expect([restored.out, restored.err]).toEqual([
+    'assets/hero.webp\n',
+    'hero: file 1 is the output, adopted\n',
+  ])
+})
+
 test('what could be removed is listed, for scripts with tabs', async () => {
   const { out, err } = await runCall(['clean'])
   expect([out, err]).toEqual([
@@ -100,7 +117,7 @@ test('what could be removed is listed, for scripts with tabs', async () => {
   expect(terminal.out).toBe('replaced       99 B  .modelgate/replaced/00/0000\n')
 })
 
-test.each(['adopt hero', 'pick hero 2', 'report', 'clean', 'merge a'])(
+test.each(['adopt hero', 'pick hero 2', 'restore hero', 'report', 'clean', 'merge a'])(
   'run %s prints its document with --json',
   async (words) => {
     const { out } = await runCall([...words.split(' '), '--json'])

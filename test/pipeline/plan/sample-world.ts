@@ -14,7 +14,7 @@ import {
 } from '../../../src/pipeline/plan/world.ts'
 import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openReplaced, type BlobStore } from '../../../src/pipeline/store/blob-store.ts'
+import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfFile, digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
@@ -27,7 +27,7 @@ export interface SampleWorld {
   readonly history: History
   /** As the test has made it; what is changed is on the disk. */
   readonly lock: Map<string, LockBlock>
-  readonly replaced: BlobStore
+  readonly replaced: Replaced
   readonly results: Results
   /** Adds an instance, or puts another one in its place, in the same order. */
   define(id: string, changes?: Partial<Instance>): void
@@ -95,7 +95,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     clock: fakeClock(),
     signal: new AbortController().signal,
   } as const
-  const replaced = openReplaced(context, project)
+  const replaced = new Replaced(context, project)
   const results = new Results(project, replaced)
   const instances = new Map<string, Instance>()
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { openJournal, type JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { takeOverState } from '../../../src/pipeline/run/take-over.ts'
-import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
@@ -37,7 +37,7 @@ async function oldProject(files: Readonly<Record<string, string>>, events: reado
   const journal = await openJournal(project, context.clock, null)
   for (const event of events) await journal.append(event)
   await journal.close()
-  const replaced = openReplaced(context, project)
+  const replaced = new Replaced(context, project)
   return {
     /** Each by a process of its own, after which none is running. */
     takeOver() {

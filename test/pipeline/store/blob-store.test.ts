@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { digestOf, fileOf, twoLines } from './store-samples.ts'
@@ -25,7 +25,7 @@ function setUp({ isSandbox = false } = {}) {
   const folder = temporaryFolder()
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   const root = join(project.stateFolder, 'replaced')
-  const store = openReplaced(testContext({ cwd: folder }), project)
+  const store = new Replaced(testContext({ cwd: folder }), project)
   return {
     folder,
     root,
@@ -181,6 +181,6 @@ test('what a killed process left is removed after a day', async () => {
   const left = join(root, '.blob.0123456789abcdef.mgpart')
   writeFiles(root, { '.blob.0123456789abcdef.mgpart': 'x' })
   utimesSync(left, 1, 1)
-  await store.putAside(fileOf('x'))
+  await store.add(fileOf('x'), false)
   expect(readdirSync(dirname(left))).toEqual([digestOf('x').slice(0, 2)])
 })

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import {
   moveOutput,
   removeOutput,
@@ -46,7 +46,7 @@ function setUp({ isSandbox = false } = {}) {
     remove: (path: string) => {
       const facts = { bytes: 3, width: null, height: null, seconds: null, credentials: false }
       const output = { path, sha256: digestOf('new'), media_type: 'image/png', ...facts }
-      return removeOutput(project, openReplaced(context, project), output)
+      return removeOutput(project, new Replaced(context, project), output)
     },
     move: (from: string, changes: Partial<Placing> = {}) =>
       moveOutput(context, project, { ...usual, from, ...changes }),

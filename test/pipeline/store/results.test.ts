@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { provenanceOf, type OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results, writeRecord, type StoredResult } from '../../../src/pipeline/store/results.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
@@ -29,7 +29,7 @@ function setUp() {
   const folder = temporaryFolder()
   const context = testContext({ cwd: folder })
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
-  const replaced = openReplaced(context, project)
+  const replaced = new Replaced(context, project)
   const results = new Results(project, replaced)
   writeFiles(folder, { 'work/a.png': 'one', 'work/b.png': 'two' })
   const made: StoredResult = {

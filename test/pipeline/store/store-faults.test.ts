@@ -5,7 +5,7 @@ import { ModelgateError } from '../../../src/errors.ts'
 import { provenanceOf, type LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { openReplaced } from '../../../src/pipeline/store/blob-store.ts'
+import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results, type StoredResult } from '../../../src/pipeline/store/results.ts'
 import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
 import { placeOutput } from '../../../src/pipeline/store/place-output.ts'
@@ -37,7 +37,7 @@ async function setUp() {
   const context = testContext({ cwd: folder })
   writeFiles(folder, { 'work/new': 'new', 'work/old': 'old', 'art/hero.png': 'old' })
   const work = join(folder, 'work/new')
-  const store = () => openReplaced(context, project)
+  const store = () => new Replaced(context, project)
   const has = async (sha256: string) => (await store().open(sha256)) !== undefined
   mkdirSync(join(folder, 'share'))
   const shared = () => openFolderStore(context, join(folder, 'share'))

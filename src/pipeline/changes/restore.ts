@@ -1,0 +1,144 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { UsageError } from '../../errors.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import type { RunRestoreDocument } from '../../events/run-document.ts'
+import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
+import { runFile } from '../run/describe.ts'
+import type { ManifestCall } from '../run/project.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { placeOutput } from '../store/place-output.ts'
+import { adopt, loginName } from './adopt.ts'
+import { chooseOne, withProject, type ChangeScope } from './change-project.ts'
+
+/** An earlier file of an output. */
+interface Version {
+  /** Milliseconds since 1970 when it was put aside, or made. */
+  readonly at: number
+  readonly sha256: string
+  readonly bytes: number
+  /** Where it belongs: relative to the output folder. */
+  readonly path: string
+  /** Where its bytes are: absolute. */
+  readonly source: string
+}
+
+/**
+ * `run restore`: lists the earlier files of a job, or makes one of them its output again, as adopted.
+ * @param name of a job that has one instance, or the id of an instance
+ * @param number of the version, from 1; undefined only to list them
+ * @throws UsageError where there is no such version; what `adopt` throws; FileError
+ */
+export async function restoreVersion(
+  call: ManifestCall,
+  name: string,
+  number: number | undefined,
+  by = loginName(),
+): Promise<RunRestoreDocument> {
+  return await withProject(
+    call,
+    number !== undefined,
+    async (scope, { manifest, shownManifest, history }) => {
+      const id = chooseOne(scope.world, name)
+      const versions = await versionsOf(scope, id)
+      if (number !== undefined) await restore(scope, id, versions, number, by)
+      const block = scope.world.lock.get(id)
+      return {
+        version: outputVersion,
+        command: 'run restore',
+        manifest: shownManifest,
+        folder: manifest.project.outputFolder,
+        instance: id,
+        versions: versions.map(({ at, sha256, bytes, path }, index) => {
+          const { path: shown } = runFile(call.context.cwd, manifest.project, {
+            ...unknownFile,
+            path,
+            sha256,
+          })
+          return { number: index + 1, time: new Date(at).toISOString(), path: shown, sha256, bytes }
+        }),
+        restored: number ?? null,
+        adopted: block?.adopted ?? null,
+        warnings: [...manifest.warnings, ...history.problems],
+      }
+    },
+  )
+}
+
+const unknownFile = {
+  bytes: 0,
+  media_type: '',
+  width: null,
+  height: null,
+  seconds: null,
+  credentials: false,
+}
+
+/** The paths of the outputs of an instance, as far as they are known. */
+function pathsOf({ world }: ChangeScope, id: string): readonly string[] {
+  const instance = world.manifest.instances.get(id)!
+  const block = world.lock.get(id)
+  return block === undefined
+    ? possiblePaths(instance, world.now).flatMap(([first]) => first ?? [])
+    : placeOutputs(instance, block, world.now).map(({ path }) => path)
+}
+
+/** What was put aside of an instance, and what was made of it before, without what is in place: the oldest first. */
+export async function versionsOf(scope: ChangeScope, id: string): Promise<readonly Version[]> {
+  const { world, history, replaced, results } = scope
+  const { outputFolder } = world.manifest.project
+  const paths = pathsOf(scope, id)
+  const lane = world.manifest.instances.get(id)!.lane
+  const current = await Promise.all(
+    paths.map(async (path) => (await digestOfFile(join(outputFolder, path), lane === 'text'))?.sha256),
+  )
+  const versions = new Map<string, Version>()
+  const add = async (at: number, source: string, path: string | undefined, isText: boolean) => {
+    const found = await digestOfFile(source, isText)
+    if (found === undefined || path === undefined || current[paths.indexOf(path)] === found.sha256) return
+    versions.set(`${path} ${found.sha256}`, { at, ...found, path, source })
+  }
+  for (const { at, sha256, name } of await replaced.listOf(new Set([id, ...paths]))) {
+    const source = await replaced.open(sha256)
+    // Of several outputs it is not known which one a result's file was.
+    const path = paths.includes(name) ? name : paths.length === 1 ? paths[0] : undefined
+    if (source !== undefined) await add(at, source, path, lane === 'text')
+  }
+  for (const { instance, key } of history.results.values()) {
+    const found = instance === id ? await results.get(key) : undefined
+    for (const [index, { media_type }] of (found?.result.outputs ?? []).entries()) {
+      const source = found!.files[index]!
+      await add((await stat(source)).mtimeMs, source, paths[index], isTextType(media_type))
+    }
+  }
+  return [...versions.values()].toSorted((one, other) => one.at - other.at)
+}
+
+/** Puts a version in place of what is there, which is put aside, and locks it. */
+export async function restore(
+  scope: ChangeScope,
+  id: string,
+  versions: readonly Version[],
+  number: number,
+  by: string,
+): Promise<void> {
+  const version = versions[number - 1]
+  if (version === undefined) {
+    throw new UsageError(
+      versions.length === 0
+        ? `No earlier file of ${id} is kept here.`
+        : `${id} has the versions 1 to ${versions.length}, and no ${number}.`,
+      { code: 'no_version' },
+    )
+  }
+  const { context, replaced, world } = scope
+  const { project, instances } = world.manifest
+  const { path, source, sha256 } = version
+  const isText = instances.get(id)!.lane === 'text'
+  const target = join(project.outputFolder, path)
+  const there = await digestOfFile(target, isText)
+  if (there !== undefined) await replaced.putAside(target)
+  const mayReplace = there === undefined ? [] : [there.sha256]
+  await placeOutput(context, project, { source, sha256, isText, path, mayReplace })
+  await adopt(scope, [id], by)
+}
