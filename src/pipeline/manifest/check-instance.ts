@@ -1,49 +1,30 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { checkBody, ignoredAdvice, subjectOf, type Violation } from '../../contract/field.ts'
-import {
-  familiesOf,
-  modelCalled,
-  modelWarnings,
-  type Model,
-  type ModelFamilies,
-} from '../../contract/known-models.ts'
+import { familiesOf, modelCalled, modelWarnings, type Model } from '../../contract/known-models.ts'
 import { isProblem } from '../../problems.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { modelSegment } from '../../gateway/url.ts'
-import { fieldName, nouns } from './command-fields.ts'
+import { fieldName, nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Instance } from './manifest.ts'
-import type { Mistakes } from './mistakes.ts'
 import { bodyOf, outputCount } from './request-body.ts'
+import type { Place } from './resolve-field.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 
 /** @param isDefault whether the place is in `defaults`: then the job is named, too */
 type ReportMistake = (at: number, message: string, isDefault?: boolean) => void
 
-interface CheckOptions {
-  /** Whether all fields could be read: otherwise missing ones are not reported. */
-  readonly isWhole: boolean
-  /** The instance, where the mistakes are not those of all rows. */
-  readonly named: string | undefined
-  readonly families: ModelFamilies
-  /** Milliseconds since 1970, for models that retire. */
-  readonly now: number
-}
-
 /**
  * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
  * wrong where the field is written.
- * @returns how many outputs one result has, and warnings, each a sentence
+ * @param isWhole whether all fields could be read: otherwise missing ones are not reported
+ * @returns how many outputs one result has
  */
-export function checkInstance(
-  mistakes: Mistakes,
-  job: JobDefinition,
-  instance: Instance,
-  { isWhole, named, families, now }: CheckOptions,
-): { readonly count: number; readonly warnings: readonly string[] } {
+export function checkInstance(place: Place, instance: Instance, isWhole: boolean): number {
+  const { mistakes, job, instance: row, families, now } = place
   const { endpoint, model } = creatingCommands[job.command]
   const report: ReportMistake = (at, message, isDefault = false) =>
-    mistakes.report(at, message, { instance: isDefault ? (named ?? job.name) : named })
+    mistakes.report(at, message, { instance: isDefault ? (row ?? job.name) : row })
   if (isWhole) reportMissing(job, report)
   reportEmpty(job, instance, report)
   reportConflicts(job, report)
@@ -61,18 +42,18 @@ export function checkInstance(
     const format = formatProblem(job, body, instance.output, known)
     if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
     const kind = model.family ?? undefined
-    const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
     const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })
-    return {
-      count: outputCount(instance, body),
-      warnings: [...warnings, ...advice, ...literalWarnings(instance)],
+    const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
+    for (const warning of [...warnings, ...advice, ...literalWarnings(instance)]) {
+      mistakes.warnings.add(warning)
     }
+    return outputCount(instance, body)
   } catch (error) {
     if (!isProblem(error)) throw error
     // The messages of operations name flags.
     const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => fieldName(flag))
     report(job.commandAt, message)
-    return { count: 1, warnings: [] }
+    return 1
   }
 }
 

@@ -3,8 +3,15 @@ import { creatingCommands } from '../../contract/commands.ts'
 import { checkBody, type Fields } from '../../contract/field.ts'
 import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
-import { exclusionOf, fieldsOf, fieldName, nouns, type CommandField } from './command-fields.ts'
-import { assertions, jobFields, jobName } from './manifest-fields.ts'
+import {
+  fieldsOf,
+  fieldName,
+  nouns,
+  type CommandField,
+  assertions,
+  jobFields,
+  jobName,
+} from './manifest-fields.ts'
 import type { Mistakes } from './mistakes.ts'
 import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
@@ -43,16 +50,9 @@ export function readJobs(mistakes: Mistakes, root: YamlNode): JobDefinition[] {
   const defaults = new Map<string, ReadonlyMap<string, WrittenField>>()
   for (const { name, at, node } of entriesOf(root, 'defaults')) {
     if (isCommand(name)) defaults.set(name, readFields(mistakes, name, node, true))
-    else mistakes.report(at, unknownCommand(name))
+    else mistakes.report(at, unknownName(name, commandNames, 'defaults'))
   }
   return entriesOf(root, 'jobs').flatMap((entry) => readJob(mistakes, entry, defaults) ?? [])
-}
-
-function unknownCommand(name: string): string {
-  const near = nearestName(name, commandNames)
-  const hint =
-    near === undefined ? `: there are ${commandNames.join(', ')}.` : `; did you mean ${JSON.stringify(near)}?`
-  return `${JSON.stringify(name)} is not a command that creates something${hint}`
 }
 
 function readJob(
@@ -80,6 +80,10 @@ function readJob(
     if (of !== undefined && !of.includes(creates)) {
       mistakes.report(assert.at, `${assert.name} is not for ${nouns[creates][1]}, which ${command} makes.`)
     }
+  }
+  const { pick, variants = 1 } = own as { readonly pick?: number; readonly variants?: number }
+  if (pick !== undefined && pick > variants) {
+    mistakes.report(memberOf(node, 'pick')!.node.at, `pick is ${pick}, but variants is ${variants}.`)
   }
   const given = readFields(mistakes, command, first.node, false)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
@@ -116,8 +120,9 @@ function readFields(
 }
 
 function problemOfName(command: CreatingCommand, name: string): string {
-  const excluded = exclusionOf(command, name)
-  if (excluded !== undefined) return `${fieldName(name)} is not for a manifest. ${excluded}`
+  const { excluded } = creatingCommands[command]
+  const flag = name.replaceAll('_', '-')
+  if (Object.hasOwn(excluded, flag)) return `${fieldName(name)} is not for a manifest. ${excluded[flag]}`
   if (Object.hasOwn(jobFields, name)) return `${JSON.stringify(name)} belongs to the job, beside ${command}.`
   return unknownName(name, [...fieldsOf(command).keys()], command)
 }

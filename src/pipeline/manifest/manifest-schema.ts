@@ -3,8 +3,15 @@ import { creatingCommands } from '../../contract/commands.ts'
 import type { Field, Fields } from '../../contract/field.ts'
 import { knownModels } from '../../contract/known-models.ts'
 import type { JsonObject } from '../../json.ts'
-import { fieldsOf, nouns, type CommandField } from './command-fields.ts'
-import { jobFields, jobName, manifestFields, variableName } from './manifest-fields.ts'
+import {
+  fieldsOf,
+  nouns,
+  type CommandField,
+  jobFields,
+  jobName,
+  manifestFields,
+  variableName,
+} from './manifest-fields.ts'
 
 const commands = Object.keys(creatingCommands) as CreatingCommand[]
 
@@ -29,7 +36,7 @@ export function manifestSchema(): JsonObject {
       additionalProperties: { $ref: '#/$defs/job' },
     },
   }
-  return {
+  const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Manifest of modelgate run',
     ...mapping(properties),
@@ -39,7 +46,7 @@ export function manifestSchema(): JsonObject {
         type: 'string',
         // No URL, no absolute path, no backslash.
         pattern: '^(?![A-Za-z][A-Za-z0-9+.-]*:|/)[^\\\\]+$',
-        description: 'a path relative to this file, or a reference: @job, @job#2, @job[id], @import/job',
+        description: 'a path relative to this file, or a reference: @job, @job#2, @job[id]',
       },
       template: { type: 'string', pattern: '\\$\\{', description: '${column} or ${env:NAME}' },
       textFile: {
@@ -50,6 +57,8 @@ export function manifestSchema(): JsonObject {
       ...Object.fromEntries(commands.map((name) => [definitionOf(name), commandSchema(name)])),
     },
   }
+  // Without members that are undefined.
+  return JSON.parse(JSON.stringify(schema)) as JsonObject
 }
 
 function jobSchema(ofCommands: JsonObject): JsonObject {
@@ -113,7 +122,7 @@ function templated(field: Field): JsonObject {
   const { description, default: usual, deprecated, ...schema } = schemaOf(field)
   const isOpen = field.type === 'object' || field.type === 'array' || isText(field)
   const anyOf = [schema, { $ref: '#/$defs/template' }]
-  return defined({ description, ...(isOpen ? schema : { anyOf }), default: usual, deprecated })
+  return { description, ...(isOpen ? schema : { anyOf }), default: usual, deprecated }
 }
 
 function isText({ type, values }: Field): boolean {
@@ -125,12 +134,12 @@ function schemaOf(field: Field): JsonObject {
   const types = typeof field.type === 'string' ? [field.type] : field.type
   const options = types.flatMap((type) => typedSchemas(type, field))
   const all = nullable === true ? [...options, { type: 'null' }] : options
-  return defined({
+  return {
     description: about,
     ...(all.length === 1 ? all[0] : { anyOf: all }),
     default: usual,
     deprecated: deprecated === undefined ? undefined : true,
-  })
+  }
 }
 
 /** Words that are known stand before the type that takes others, too: editors offer them. */
@@ -139,16 +148,16 @@ function typedSchemas(type: string, field: Field): JsonObject[] {
   switch (type) {
     case 'string':
       if (values !== undefined) return [{ type, enum: values }]
-      return [...suggested(known), defined({ type, minLength, maxLength })]
+      return [...suggested(known), { type, minLength, maxLength }]
     case 'integer':
     case 'number':
-      return [...suggested(known.map(Number)), defined({ type, minimum, maximum })]
+      return [...suggested(known.map(Number)), { type, minimum, maximum }]
     case 'array': {
       const inner = items === undefined ? undefined : templated(items)
-      return [defined({ type, minItems: minLength, maxItems: maxLength, items: inner })]
+      return [{ type, minItems: minLength, maxItems: maxLength, items: inner }]
     }
     case 'object':
-      return [defined({ type, properties: fields && propertiesOf(fields, templated) })]
+      return [{ type, properties: fields && propertiesOf(fields, templated) }]
     default:
       return [{ type }]
   }
@@ -173,10 +182,5 @@ function requiredOf(fields: Fields): string[] {
 }
 
 function mapping(properties: JsonObject, description?: string): JsonObject {
-  return defined({ type: 'object', description, properties, additionalProperties: false })
-}
-
-/** Without members that are undefined. */
-function defined(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+  return { type: 'object', description, properties, additionalProperties: false }
 }

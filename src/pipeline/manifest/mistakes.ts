@@ -33,6 +33,8 @@ const maxFiles = 20
 
 /** Collects what is wrong with a manifest and what it names, to report it all at once, by place. */
 export class Mistakes {
+  /** What is not wrong, but worth knowing, each a sentence. */
+  readonly warnings = new Set<string>()
   readonly #file: string
   readonly #secretIn: (text: string) => string | undefined
   readonly #locate: (offset: number) => TextPosition

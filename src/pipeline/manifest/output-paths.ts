@@ -33,7 +33,7 @@ export function checkOutputs(
   for (const { path, what } of taken) {
     const plain = posix.normalize(path)
     const key = foldedPath(plain)
-    if (!places.has(key)) places.set(key, { path: plain, owner: null, what })
+    if (!places.has(key)) places.set(key, { path: plain, what, owner: null })
   }
   for (const [number, output] of outputs.entries()) {
     const template = parseTemplate(output.output)
@@ -52,23 +52,22 @@ export function checkOutputs(
         break
       }
     }
-    for (const [key, path] of keys) if (!places.has(key)) places.set(key, { path, owner: output })
+    for (const [key, path] of keys)
+      if (!places.has(key)) places.set(key, { path, what: `an output of ${output.id}`, owner: output })
   }
   for (const { file, folder } of foldersInTheWay(places)) {
     const [owner, other] = file.owner === null ? [folder.owner, file] : [file.owner, folder]
     if (owner === null) continue
-    const message = `${file.path}, ${whatIs(file)}, lies in ${folder.path}, ${whatIs(folder)}.`
+    const message = `${file.path}, ${file.what}, lies in ${folder.path}, ${folder.what}.`
     report(owner, message, `folder ${other.owner?.job}`)
   }
 }
 
-type Place = { readonly path: string } & (
-  | { readonly owner: PlannedOutput }
-  | { readonly owner: null; readonly what: string }
-)
-
-function whatIs(place: Place): string {
-  return place.owner === null ? place.what : `an output of ${place.owner.id}`
+interface Place {
+  readonly path: string
+  readonly what: string
+  /** Null for a file that no output may take the place of. */
+  readonly owner: PlannedOutput | null
 }
 
 /** The files that lie in what is a file itself, each folder once. */

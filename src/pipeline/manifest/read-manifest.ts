@@ -8,16 +8,16 @@ import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
-import { fieldsOf } from './command-fields.ts'
 import { createInputFiles, readText } from './input-files.ts'
 import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
-import { readInstances, type Reading } from './job-instances.ts'
-import { defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
+import { readInstances } from './job-instances.ts'
+import { fieldsOf, defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
 import { promptOf, type Instance, type Manifest } from './manifest.ts'
 import { Mistakes } from './mistakes.ts'
 import { checkOutputs, type TakenPath } from './output-paths.ts'
 import { orderInstances, type TargetJob } from './references.ts'
-import { createRowReader, maxInstances, type Row } from './rows.ts'
+import type { Reading } from './resolve-field.ts'
+import { readRows } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 
@@ -41,6 +41,9 @@ const maxBytes = 8 * 1024 * 1024
 
 /** In UTF-16 units: reading a longer one fills the memory with what is needed for a moment. */
 const longText = 100_000
+
+/** A run of more takes so long that its memory counts. */
+const manyInstances = 1_000
 
 /**
  * The absolute path of the manifest: the one that is given, else the nearest `modelgate.yaml`, from the working directory
@@ -105,7 +108,7 @@ export async function readManifest(
   const variables = readVariables(mistakes, root, environment)
   const jobs = readJobs(mistakes, root)
   const files = createInputFiles(context, { folder, secretIn, families })
-  const rows = await readAllRows(jobs, mistakes, createRowReader(mistakes, files, variables))
+  const rows = await readRows(jobs, mistakes, files, variables)
   const targets = new Map(
     jobs.map((definition): [string, TargetJob] => {
       const own = rows.get(definition.name)
@@ -113,14 +116,14 @@ export async function readManifest(
     }),
   )
   const now = context.clock.now()
+  const count = jobs.reduce((sum, { name }) => sum + (rows.get(name)?.length ?? 1), 0)
+  if (count > manyInstances) tuneForLongWork()
   const reading: Reading = { mistakes, files, secretIn, targets, variables, families, now }
   const instances = new Map<string, Instance>()
-  const warnings = new Set<string>()
   for (const job of jobs) {
     context.signal.throwIfAborted()
-    for (const read of await readInstances(reading, job, rows.get(job.name) ?? null)) {
-      instances.set(read.instance.id, read.instance)
-      for (const warning of read.warnings) warnings.add(warning)
+    for (const instance of await readInstances(reading, job, rows.get(job.name) ?? null)) {
+      instances.set(instance.id, instance)
     }
   }
   const definitions = new Map(jobs.map((job) => [job.name, job]))
@@ -140,7 +143,7 @@ export async function readManifest(
       instances: rows.get(name)?.map(({ id }) => `${name}[${id}]`) ?? [name],
     })),
     instances: new Map(order.map((id) => [id, instances.get(id)!])),
-    warnings: [...warnings],
+    warnings: [...mistakes.warnings],
   }
 }
 
@@ -172,30 +175,6 @@ function readVariables(
   }
   const set = declared.filter((name) => Object.hasOwn(environment, name))
   return { declared, variables: Object.fromEntries(set.map((name) => [name, environment[name]])) }
-}
-
-/** A run of more takes so long that its memory counts. */
-const manyInstances = 1_000
-
-/** By the names of their jobs; null for a job without `each`. */
-async function readAllRows(
-  jobs: readonly JobDefinition[],
-  mistakes: Mistakes,
-  readRows: ReturnType<typeof createRowReader>,
-): Promise<ReadonlyMap<string, readonly Row[] | null>> {
-  const found = new Map<string, readonly Row[] | null>()
-  let count = 0
-  for (const job of jobs) {
-    const rows = await readRows(job)
-    const before = count
-    count += rows?.length ?? 1
-    if (count > maxInstances && before <= maxInstances) {
-      mistakes.report(job.at, `With this job there are more than ${maxInstances} instances.`)
-    }
-    found.set(job.name, count > maxInstances ? [] : rows)
-  }
-  if (count > manyInstances) tuneForLongWork()
-  return found
 }
 
 /**

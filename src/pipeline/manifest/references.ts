@@ -1,6 +1,6 @@
 import { creatingCommands } from '../../contract/commands.ts'
 import { nearestName } from '../../nearest-name.ts'
-import { nouns } from './command-fields.ts'
+import { nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Lane, Reference } from './manifest.ts'
 

@@ -25,7 +25,7 @@ import { allInputs } from '../../problems.ts'
 import type { TaskRequest, UpstreamResult } from '../execute/task.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import { createNormaliser, digestOfInput } from '../store/file-digest.ts'
-import { fieldsOf } from './command-fields.ts'
+import { fieldsOf } from './manifest-fields.ts'
 import { inputFiles, type FieldValue, type Instance } from './manifest.ts'
 
 /** What the fields of an instance put into its body besides plain values. */

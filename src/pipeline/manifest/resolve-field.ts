@@ -1,24 +1,33 @@
 import { creatingCommands } from '../../contract/commands.ts'
+import type { ModelFamilies } from '../../contract/known-models.ts'
 import { isObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import type { CommandField } from './command-fields.ts'
+import type { CommandField } from './manifest-fields.ts'
 import type { InputFiles, FileProblem } from './input-files.ts'
 import type { JobDefinition, WrittenField } from './job-definition.ts'
 import type { FieldValue, InputFile, Lane, Reference } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
 import { resolveReference, type Targets } from './references.ts'
-import { substitute, substituteAll, type Scope } from './substitute.ts'
-import { memberOf, nodeAt, valueOf, type YamlNode } from './yaml-nodes.ts'
+import { substitute, type Scope } from './substitute.ts'
+import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
-/** Where a field is resolved: for one row of a job. */
-export interface Place {
+/** What the instances of all jobs are read with. */
+export interface Reading {
   readonly mistakes: Mistakes
   readonly files: InputFiles
   /** What looks like a secret in a text, in words. */
   readonly secretIn: (text: string) => string | undefined
+  readonly targets: Targets
+  readonly variables: Omit<Scope, 'columns'>
+  readonly families: ModelFamilies
+  /** Milliseconds since 1970, for models that retire. */
+  readonly now: number
+}
+
+/** Where a field is resolved: for one row of a job. */
+export interface Place extends Reading {
   readonly job: JobDefinition
   readonly scope: Scope
-  readonly targets: Targets
   /** Named in mistakes that are not those of every row. */
   readonly instance: string | undefined
 }
@@ -65,7 +74,7 @@ export function resolveString(
     return report(place, node, `${name} must be text.`)
   }
   const { value, problems } = substitute(node.value, place.scope, escape)
-  for (const { message } of problems) report(place, node, message)
+  for (const message of problems) report(place, node, message)
   if (problems.length > 0) return undefined
   const secret = value === node.value ? undefined : place.secretIn(value)
   return secret === undefined ? value : report(place, node, `${name} has ${secret} in it.`)
@@ -118,14 +127,21 @@ function trimmed(text: string): string {
   return text.replace(/\n+$/, '')
 }
 
-function resolveValue(place: Place, { field }: PlainField, node: YamlNode): FieldValue | undefined {
+function resolveValue(place: Place, { name, field }: PlainField, node: YamlNode): FieldValue | undefined {
   if (!isTemplated(node)) return { kind: 'value', value: valueOf(node) }
-  const { value, problems } = substituteAll(valueOf(node), place.scope)
-  for (const { path, message } of problems) report(place, nodeAt(node, path), message)
-  if (problems.length > 0) return undefined
-  const secret = place.secretIn(JSON.stringify(value))
-  if (secret !== undefined) return report(place, node, `The value has ${secret} in it.`)
-  return { kind: 'value', value: converted(value, field.type) }
+  let isWhole = true
+  const resolve = (part: YamlNode): unknown => {
+    if (part.kind === 'list') return part.items.map(resolve)
+    if (part.kind === 'mapping') {
+      return Object.fromEntries(part.entries.map((entry) => [entry.name, resolve(entry.node)]))
+    }
+    if (typeof part.value !== 'string') return part.value
+    const text = resolveString(place, name, part)
+    isWhole &&= text !== undefined
+    return text
+  }
+  const value = resolve(node)
+  return isWhole ? { kind: 'value', value: converted(value, field.type) } : undefined
 }
 
 /** Columns and variables are texts; a field of another type gets what its text means. */

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import { extname } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
 import { parseJson } from '../../files/parse-json.ts'
-import { dangerousNames, isObject } from '../../json.ts'
+import { dangerousNames, isObject, type JsonObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Mistakes, TextPosition } from './mistakes.ts'
 import { substitute, type Scope } from './substitute.ts'
-import { memberOf, valueOf } from './yaml-nodes.ts'
+import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
 /** A row of `each`. */
 export interface Row {
@@ -35,7 +35,7 @@ interface SourceRow {
 }
 
 /** Most instances of a manifest. */
-export const maxInstances = 100_000
+const maxInstances = 100_000
 
 const tooMany = `There are more than ${maxInstances} rows.`
 
@@ -43,50 +43,69 @@ const tooMany = `There are more than ${maxInstances} rows.`
 const jsonLines = new Set(['.jsonl', '.ndjson'])
 
 /**
- * Reads the rows of jobs, each file once. Mistakes are reported; a row with one is left out.
+ * The rows of all jobs, by their names; null for a job without `each`. Each file is read once. Mistakes are reported; a row
+ * with one is left out.
  * @param variables what the path of a file may use
- * @returns reads the rows of one job; null for a job without `each`
  */
-export function createRowReader(
+export async function readRows(
+  jobs: readonly JobDefinition[],
   mistakes: Mistakes,
   files: InputFiles,
   variables: Omit<Scope, 'columns'>,
-): (job: JobDefinition) => Promise<readonly Row[] | null> {
+): Promise<ReadonlyMap<string, readonly Row[] | null>> {
   const known = new Map<string, readonly Row[]>()
-  const readFile = async (path: string, at: number): Promise<readonly Row[]> => {
-    const before = known.get(path)
-    if (before !== undefined) return before
-    const found = await files.rows(path)
-    if (found.problem !== undefined) {
-      mistakes.report(found.at ?? at, found.problem)
-      return []
+  const found = new Map<string, readonly Row[] | null>()
+  let count = 0
+  for (const { name, at, node, own } of jobs) {
+    const each = own['each'] === undefined ? undefined : memberOf(node, 'each')!.node
+    let rows: readonly Row[] | null = memberOf(node, 'each') === undefined ? null : []
+    if (each?.kind === 'list') rows = readList(mistakes, each)
+    else if (each !== undefined) {
+      const { value: path, problems } = substitute(String(own['each']), { columns: null, ...variables })
+      for (const message of problems) mistakes.report(each.at, message)
+      if (problems.length === 0) {
+        rows = known.get(path) ?? (await readFile(mistakes, files, path, each.at))
+        known.set(path, rows)
+      }
     }
-    const isJsonLines = jsonLines.has(extname(path).toLowerCase())
-    const { rows, problems } = isJsonLines ? rowsOfJsonLines(found.value) : rowsOfCsv(found.value)
-    known.set(path, rows)
-    const file = files.shown(path)
-    for (const { line, column, message } of problems) mistakes.report({ file, line, column }, message)
-    return rows
-  }
-  return async ({ node, own }) => {
-    const each = memberOf(node, 'each')?.node
-    if (each === undefined) return null
-    if (own['each'] === undefined) return []
-    if (each.kind === 'list') {
-      const { rows, problems } = rowsOfList(valueOf(each) as unknown[])
-      for (const { line, message } of problems) mistakes.report(each.items[line - 1]!.at, message)
-      return rows
+    const before = count
+    count += rows?.length ?? 1
+    if (count > maxInstances && before <= maxInstances) {
+      mistakes.report(at, `With this job there are more than ${maxInstances} instances.`)
     }
-    const { value: path, problems } = substitute(String(own['each']), { columns: null, ...variables })
-    for (const { message } of problems) mistakes.report(each.at, message)
-    return problems.length > 0 ? [] : readFile(path, each.at)
+    found.set(name, count > maxInstances ? [] : rows)
   }
+  return found
+}
+
+function readList(mistakes: Mistakes, list: Extract<YamlNode, { kind: 'list' }>): readonly Row[] {
+  const { rows, problems } = rowsOfList(valueOf(list) as unknown[])
+  for (const { line, message } of problems) mistakes.report(list.items[line - 1]!.at, message)
+  return rows
+}
+
+async function readFile(
+  mistakes: Mistakes,
+  files: InputFiles,
+  path: string,
+  at: number,
+): Promise<readonly Row[]> {
+  const found = await files.rows(path)
+  if (found.problem !== undefined) {
+    mistakes.report(found.at ?? at, found.problem)
+    return []
+  }
+  const isJsonLines = jsonLines.has(extname(path).toLowerCase())
+  const { rows, problems } = isJsonLines ? rowsOfJsonLines(found.value) : rowsOfCsv(found.value)
+  const file = files.shown(path)
+  for (const { line, column, message } of problems) mistakes.report({ file, line, column }, message)
+  return rows
 }
 
 /** The rows of a file with a JSON object a line; empty lines are no rows. */
 export function rowsOfJsonLines(text: string): Rows {
   const problems: TextProblem[] = []
-  const records: SourceRow[] = []
+  const objects: [line: number, value: JsonObject][] = []
   let count = 0
   for (const [at, written] of canonicalText(text).split('\n').entries()) {
     if (written.trim() === '') continue
@@ -100,29 +119,35 @@ export function rowsOfJsonLines(text: string): Rows {
     if (problem !== undefined) {
       const [place, column = '1'] = /line 1, column (\d+): /.exec(problem) ?? ['']
       add(`The line ${problem.replace(place, '')}.`, Number(column))
-      continue
-    }
-    const values = isObject(value) ? valuesOf(value) : 'The line is not a JSON object.'
-    if (typeof values === 'string') add(values)
-    else records.push({ values, line })
+    } else if (isObject(value)) objects.push([line, value])
+    else add('The line is not a JSON object.')
   }
-  return identified(records, problems, 'line')
+  return rowsOfObjects(objects, problems, 'line')
 }
 
 /** The rows of a list in the manifest: objects, or single values, each of which is the column `id` of its row. */
 export function rowsOfList(list: readonly unknown[]): Rows {
-  const problems: TextProblem[] = []
-  const records: SourceRow[] = []
-  for (const [at, item] of list.entries()) {
-    const values = valuesOf(isObject(item) ? item : { id: item })
-    if (typeof values === 'string') problems.push({ line: at + 1, column: 1, message: values })
-    else records.push({ values, line: at + 1 })
+  const objects = list.map((item, at) => [at + 1, isObject(item) ? item : { id: item }] as const)
+  return rowsOfObjects(objects, [], 'item')
+}
+
+/** @param objects each with its line, or its number in a list */
+function rowsOfObjects(
+  objects: readonly (readonly [line: number, value: JsonObject])[],
+  problems: TextProblem[],
+  unit: 'line' | 'item',
+): Rows {
+  const source: SourceRow[] = []
+  for (const [line, value] of objects) {
+    const values = valuesOf(value)
+    if (typeof values === 'string') problems.push({ line, column: 1, message: values })
+    else source.push({ values, line })
   }
-  return identified(records, problems, 'item')
+  return identified(source, problems, unit)
 }
 
 /** The values as texts, or what is wrong with them. */
-function valuesOf(row: Readonly<Record<string, unknown>>): Record<string, string> | string {
+function valuesOf(row: JsonObject): Record<string, string> | string {
   const values: Record<string, string> = {}
   for (const [name, value] of Object.entries(row)) {
     const problem = nameProblem(name)

@@ -1,4 +1,3 @@
-import { isObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 
 export interface Scope {
@@ -9,18 +8,6 @@ export interface Scope {
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
-export interface SubstitutionProblem {
-  /** Where in the value: names of members and numbers of items. */
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
-
-export interface Substituted<Value> {
-  /** What could not be replaced stands in it as it was written. */
-  readonly value: Value
-  readonly problems: readonly SubstitutionProblem[]
-}
-
 /** `$${` is a literal `${`; a value ends in the line that it begins in. */
 const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
 
@@ -28,40 +15,22 @@ const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
  * Replaces `${name}` by a column of the row, `${env:NAME}` by a declared variable, and `$${` by `${`.
  * What is put in is not looked through again.
  * @param escape changes what is put in
+ * @returns with what could not be replaced as it was written, and why: each a sentence
  */
 export function substitute(
   text: string,
   scope: Scope,
   escape: (value: string) => string = (value) => value,
-): Substituted<string> {
-  if (!text.includes('${')) return { value: text, problems: [] }
-  const problems: SubstitutionProblem[] = []
+): { readonly value: string; readonly problems: readonly string[] } {
+  const problems: string[] = []
   const value = text.replace(pattern, (written: string, name: string | undefined) => {
     if (written === '$${') return '${'
     const found = name === undefined ? unclosed : valueOf(name, scope)
     if ('text' in found) return escape(found.text)
-    problems.push({ path: [], message: found.problem })
+    problems.push(found.problem)
     return written
   })
   return { value, problems }
-}
-
-/** As `substitute`, in all texts of a value; the names of members stay as they are. */
-export function substituteAll(value: unknown, scope: Scope): Substituted<unknown> {
-  const problems: SubstitutionProblem[] = []
-  const visit = (part: unknown, path: readonly (string | number)[]): unknown => {
-    if (typeof part === 'string') {
-      const replaced = substitute(part, scope)
-      for (const problem of replaced.problems) problems.push({ ...problem, path })
-      return replaced.value
-    }
-    if (Array.isArray(part)) return part.map((item: unknown, at) => visit(item, [...path, at]))
-    if (!isObject(part)) return part
-    return Object.fromEntries(
-      Object.entries(part).map(([name, member]) => [name, visit(member, [...path, name])]),
-    )
-  }
-  return { value: visit(value, []), problems }
 }
 
 type Found = { readonly text: string } | { readonly problem: string }
