@@ -11,9 +11,6 @@ import { bodyOf, outputCount } from './request-body.ts'
 import type { Place } from './resolve-field.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 
-/** @param isDefault whether the place is in `defaults`: then the job is named, too */
-type ReportMistake = (at: number, message: string, isDefault?: boolean) => void
-
 /**
  * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
  * wrong where the field is written.
@@ -22,22 +19,30 @@ type ReportMistake = (at: number, message: string, isDefault?: boolean) => void
  */
 export function checkInstance(place: Place, instance: Instance, isWhole: boolean): number {
   const { mistakes, job, instance: row, families, now } = place
-  const { endpoint, model } = creatingCommands[job.command]
-  const report: ReportMistake = (at, message, isDefault = false) =>
+  const { endpoint, model, prompt } = creatingCommands[job.command]
+  // A mistake in a default is one of the jobs that have it.
+  const report = (at: number, message: string, isDefault = false) =>
     mistakes.report(at, message, { instance: isDefault ? (row ?? job.name) : row })
-  if (isWhole) reportMissing(job, report)
-  reportEmpty(job, instance, report)
-  reportConflicts(job, report)
-  const known = instance.model === null ? undefined : modelCalled(instance.model, families)
-  const written = job.fields.get('model')
-  for (const message of modelProblems(job, known)) {
+  const reportField = (name: string, message: string) => {
+    const written = job.fields.get(name)
     report(written?.node.at ?? job.commandAt, message, written?.isDefault)
   }
+  const said = instance.fields[prompt.name]
+  // One of no characters is found by the contract, where it has a limit for that.
+  const isFound =
+    said?.kind === 'text' && said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
+  if (said?.kind === 'text' && said.text.trim() === '' && !isFound) {
+    reportField(prompt.name, `${prompt.name} is empty.`)
+  }
+  const known = instance.model === null ? undefined : modelCalled(instance.model, families)
+  for (const message of modelProblems(instance, known)) reportField('model', message)
   try {
     const body = bodyOf(instance)
     for (const violation of checkBody(endpoint, body, known)) {
-      const isUnread = violation.kind === 'required' && !isWhole
-      if (!isUnread) reportViolation(job, violation, report)
+      const found = fieldOfPath(job, violation.path)
+      // What is missing altogether has been reported with the job.
+      if (violation.kind === 'required' && (found === undefined || !isWhole)) continue
+      report(found?.at ?? job.commandAt, sentenceOf(job, violation), found?.isDefault)
     }
     const format = formatProblem(job, body, instance.output, known)
     if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
@@ -66,46 +71,12 @@ function literalWarnings({ job, fields }: Instance): string[] {
   )
 }
 
-function reportMissing({ command, commandAt, fields }: JobDefinition, report: ReportMistake): void {
-  const { content, inputs, model, prompt } = creatingCommands[command]
-  const isGiven = (name: string) => fields.has(fieldName(name))
-  const missing = inputs.filter(({ name, required }) => required === true && !isGiven(name))
-  for (const { name, about } of missing) report(commandAt, `${fieldName(name)} is missing: ${about}.`)
-  if (!content.some(isGiven)) report(commandAt, `${prompt.name} is missing: ${prompt.about}.`)
-  const written = fields.get('model')?.node
-  const isText = written?.kind === 'scalar' && typeof written.value === 'string' && written.value !== ''
-  if (written !== undefined && model.location === 'path' && !isText) report(written.at, 'model must be text.')
-  if (model.isOptional || written !== undefined) return
-  report(
-    commandAt,
-    'model is missing: set it here or in defaults, not in a configuration, so that it is the same on every machine.',
-  )
-}
-
-/** A prompt of nothing but spaces; one of no characters is found by the contract, where it has a limit for that. */
-function reportEmpty({ command, fields }: JobDefinition, instance: Instance, report: ReportMistake): void {
-  const { prompt, endpoint } = creatingCommands[command]
-  const value = instance.fields[prompt.name]
-  const written = fields.get(prompt.name)
-  if (written === undefined || value?.kind !== 'text' || value.text.trim() !== '') return
-  const isFound = value.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
-  if (!isFound) report(written.node.at, `${prompt.name} is empty.`, written.isDefault)
-}
-
-function reportConflicts({ command, fields }: JobDefinition, report: ReportMistake): void {
-  for (const [one, other] of creatingCommands[command].conflicts) {
-    const [name, otherName] = [fieldName(one), fieldName(other)]
-    const written = fields.get(otherName)
-    if (fields.has(name) && written !== undefined) {
-      report(written.node.at, `${name} and ${otherName} cannot be used together.`)
-    }
-  }
-}
-
-function modelProblems({ command }: JobDefinition, known: Model | undefined): string[] {
-  if (known === undefined) return []
+function modelProblems({ command, fields }: Instance, known: Model | undefined): string[] {
   const { endpoint, model } = creatingCommands[command]
   const { name } = endpoint
+  const given = fields['model']?.kind === 'value' ? fields['model'].value : 'none'
+  if (model.location === 'path' && (typeof given !== 'string' || given === '')) return ['model must be text.']
+  if (known === undefined) return []
   const problems: string[] = []
   if (name !== undefined && known.family !== undefined && known.family.endpoints[name] === undefined) {
     problems.push(
@@ -123,19 +94,11 @@ function modelProblems({ command }: JobDefinition, known: Model | undefined): st
   return problems
 }
 
-function reportViolation(job: JobDefinition, violation: Violation, report: ReportMistake): void {
-  const { path, kind, problem, other = '' } = violation
-  const found = fieldOfPath(job, path)
-  // What is missing altogether has been reported.
-  if (found === undefined && kind === 'required') return
-  const name = found?.name ?? path
-  const otherName = fieldOfPath(job, other)?.name ?? other
-  const messages: Readonly<Record<string, string>> = {
-    exclusive: `${name} and ${otherName} cannot be used together: ${problem}.`,
-    requires: `${name} needs ${otherName}: ${problem}.`,
-  }
-  const message = (found && messages[kind]) ?? `${name} ${problem}.`
-  report(found?.at ?? job.commandAt, message, found?.isDefault)
+/** A violation in the words of the manifest. */
+function sentenceOf(job: JobDefinition, { path, kind, problem, other = '' }: Violation): string {
+  const [name, otherName] = [path, other].map((each) => fieldOfPath(job, each)?.name ?? each)
+  if (kind === 'exclusive') return `${name} and ${otherName} cannot be used together: ${problem}.`
+  return kind === 'requires' ? `${name} needs ${otherName}: ${problem}.` : `${name} ${problem}.`
 }
 
 /** The field that sets a path of the body, as it is written, and where the value is. */

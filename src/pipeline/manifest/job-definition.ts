@@ -74,7 +74,7 @@ function readJob(
     return mistakes.report(at, `${what} has no command. A job has one of ${commandNames.join(', ')}.`)
   }
   const command = first.name as CreatingCommand
-  const { creates } = creatingCommands[command]
+  const { creates, conflicts } = creatingCommands[command]
   for (const assert of entriesOf(node, 'assert')) {
     const of: readonly string[] | undefined = assertions[assert.name]?.of
     if (of !== undefined && !of.includes(creates)) {
@@ -87,7 +87,27 @@ function readJob(
   }
   const given = readFields(mistakes, command, first.node, false)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
+  for (const problem of missingFields(command, fields)) mistakes.report(first.at, problem)
+  for (const pair of conflicts) {
+    const [one, other] = pair.map(fieldName)
+    const written = fields.get(other!)
+    if (!fields.has(one!) || written === undefined) continue
+    mistakes.report(written.node.at, `${one} and ${other} cannot be used together.`)
+  }
   return { name, at, node, command, commandAt: first.at, fields, own }
+}
+
+/** What is missing in a command, each a sentence. */
+function missingFields(command: CreatingCommand, fields: ReadonlyMap<string, WrittenField>): string[] {
+  const { content, inputs, model, prompt } = creatingCommands[command]
+  const isGiven = (name: string) => fields.has(fieldName(name))
+  const missing = inputs.filter(({ name, required }) => required === true && !isGiven(name))
+  const hint = 'set it here or in defaults, not in a configuration, so that it is the same on every machine'
+  return [
+    ...missing.map(({ name, about }) => `${fieldName(name)} is missing: ${about}.`),
+    ...(content.some(isGiven) ? [] : [`${prompt.name} is missing: ${prompt.about}.`]),
+    ...(model.isOptional || isGiven('model') ? [] : [`model is missing: ${hint}.`]),
+  ]
 }
 
 function jobNameProblem(name: string): string | undefined {

@@ -8,7 +8,7 @@ import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Mistakes, TextPosition } from './mistakes.ts'
 import { substitute, type Scope } from './substitute.ts'
-import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
+import { memberOf, nodeAt } from './yaml-nodes.ts'
 
 /** A row of `each`. */
 export interface Row {
@@ -55,33 +55,34 @@ export async function readRows(
 ): Promise<ReadonlyMap<string, readonly Row[] | null>> {
   const known = new Map<string, readonly Row[]>()
   const found = new Map<string, readonly Row[] | null>()
-  let count = 0
-  for (const { name, at, node, own } of jobs) {
-    const each = own['each'] === undefined ? undefined : memberOf(node, 'each')!.node
-    let rows: readonly Row[] | null = memberOf(node, 'each') === undefined ? null : []
-    if (each?.kind === 'list') rows = readList(mistakes, each)
-    else if (each !== undefined) {
-      const { value: path, problems } = substitute(String(own['each']), { columns: null, ...variables })
-      for (const message of problems) mistakes.report(each.at, message)
-      if (problems.length === 0) {
-        rows = known.get(path) ?? (await readFile(mistakes, files, path, each.at))
-        known.set(path, rows)
-      }
+  const readEach = async ({ node, own }: JobDefinition): Promise<readonly Row[] | null> => {
+    const written = memberOf(node, 'each')?.node
+    if (written === undefined) return null
+    const { each } = own
+    if (Array.isArray(each)) {
+      const { rows, problems } = rowsOfList(each)
+      for (const { line, message } of problems) mistakes.report(nodeAt(written, [line - 1]).at, message)
+      return rows
     }
+    if (typeof each !== 'string') return []
+    const { value: path, problems } = substitute(each, { columns: null, ...variables })
+    for (const message of problems) mistakes.report(written.at, message)
+    if (problems.length > 0) return []
+    const rows = known.get(path) ?? (await readFile(mistakes, files, path, written.at))
+    known.set(path, rows)
+    return rows
+  }
+  let count = 0
+  for (const job of jobs) {
+    const rows = await readEach(job)
     const before = count
     count += rows?.length ?? 1
     if (count > maxInstances && before <= maxInstances) {
-      mistakes.report(at, `With this job there are more than ${maxInstances} instances.`)
+      mistakes.report(job.at, `With this job there are more than ${maxInstances} instances.`)
     }
-    found.set(name, count > maxInstances ? [] : rows)
+    found.set(job.name, count > maxInstances ? [] : rows)
   }
   return found
-}
-
-function readList(mistakes: Mistakes, list: Extract<YamlNode, { kind: 'list' }>): readonly Row[] {
-  const { rows, problems } = rowsOfList(valueOf(list) as unknown[])
-  for (const { line, message } of problems) mistakes.report(list.items[line - 1]!.at, message)
-  return rows
 }
 
 async function readFile(

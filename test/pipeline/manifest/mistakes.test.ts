@@ -36,11 +36,11 @@ test('of each file the first ten mistakes are told, then how many more there are
   const found = await mistakesIn(['version: 1', 'jobs:', ...jobs].join('\n'), { 'data.csv': `id\n${rows}` })
   expect(found.slice(0, 3)).toEqual([
     'modelgate.yaml:3:7: out is missing.',
+    'modelgate.yaml:3:25: input is missing: what to ask.',
     'modelgate.yaml:3:36: "inptu" is not a field of respond; did you mean input?',
-    'modelgate.yaml:4:7: out is missing.',
   ])
   expect(found.slice(10)).toEqual([
-    'modelgate.yaml: … and 40 more.',
+    'modelgate.yaml: … and 65 more.',
     ...Array.from(
       { length: 10 },
       (_, at) =>
