@@ -1,7 +1,7 @@
 import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import { checkBody, type Fields } from '../../contract/field.ts'
-import type { JsonObject } from '../../json.ts'
+import { numberOf, type JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import {
   fieldsOf,
@@ -12,6 +12,7 @@ import {
   jobFields,
   jobName,
 } from './manifest-fields.ts'
+import type { Instance } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
 import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
@@ -36,7 +37,14 @@ export interface JobDefinition {
   readonly fields: ReadonlyMap<string, WrittenField>
   /** The values of `jobFields` that are right. */
   readonly own: JsonObject
+  readonly settings: JobSettings
 }
+
+/** What is the same for all instances of a job. */
+export type JobSettings = Pick<
+  Instance,
+  'at' | 'variants' | 'pick' | 'isFrozen' | 'acceptsMismatch' | 'onUnknown'
+>
 
 /** Subcommands of `run`, which no job can be named after. */
 const subcommands = new Set(['adopt', 'pick', 'report', 'merge', 'clean', 'worker'])
@@ -81,8 +89,17 @@ function readJob(
       mistakes.report(assert.at, `${assert.name} is not for ${nouns[creates][1]}, which ${command} makes.`)
     }
   }
-  const { pick, variants = 1 } = own as { readonly pick?: number; readonly variants?: number }
-  if (pick !== undefined && pick > variants) {
+  const usual = creates === 'text' ? 'retry' : 'stop'
+  const settings: JobSettings = {
+    at: mistakes.positionOf(at),
+    variants: numberOf(own['variants']) ?? 1,
+    pick: numberOf(own['pick']),
+    isFrozen: own['frozen'] === true,
+    acceptsMismatch: own['accept_mismatch'] === true,
+    onUnknown: (own['on_unknown'] as JobSettings['onUnknown'] | undefined) ?? usual,
+  }
+  const { pick, variants } = settings
+  if (pick !== null && pick > variants) {
     mistakes.report(memberOf(node, 'pick')!.node.at, `pick is ${pick}, but variants is ${variants}.`)
   }
   const given = readFields(mistakes, command, first.node, false)
@@ -94,7 +111,7 @@ function readJob(
     if (!fields.has(one!) || written === undefined) continue
     mistakes.report(written.node.at, `${one} and ${other} cannot be used together.`)
   }
-  return { name, at, node, command, commandAt: first.at, fields, own }
+  return { name, at, node, command, commandAt: first.at, fields, own, settings }
 }
 
 /** What is missing in a command, each a sentence. */

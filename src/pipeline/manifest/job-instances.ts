@@ -4,7 +4,6 @@ import { objectOf } from '../../json.ts'
 import { checkInstance } from './check-instance.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { referencesOf, type Asserts, type FieldValue, type Instance } from './manifest.ts'
-import type { Position } from './mistakes.ts'
 import {
   isTemplated,
   readSchema,
@@ -30,11 +29,10 @@ export async function readInstances(
   rows: readonly Row[] | null,
 ): Promise<Instance[]> {
   const constants: Constants = new Map()
-  const at = reading.mistakes.positionOf(job.at)
   const readRow = (row: Row | null) => {
     const instance = row === null ? undefined : `${job.name}[${row.id}]`
     const scope: Scope = { columns: row?.columns ?? null, ...reading.variables }
-    return readInstance({ ...reading, job, scope, instance }, at, constants)
+    return readInstance({ ...reading, job, scope, instance }, constants)
   }
   const found: Instance[] = []
   const all = rows ?? [null]
@@ -45,9 +43,8 @@ export async function readInstances(
   return found
 }
 
-async function readInstance(place: Place, at: Position, constants: Constants): Promise<Instance | undefined> {
+async function readInstance(place: Place, constants: Constants): Promise<Instance | undefined> {
   const { job, files, mistakes } = place
-  const { creates: lane } = creatingCommands[job.command]
   const fields: Record<string, FieldValue> = {}
   for (const [name, written] of job.fields) {
     // A mistake in a default is one of the jobs that have it.
@@ -60,25 +57,19 @@ async function readInstance(place: Place, at: Position, constants: Constants): P
   const output = readOwn(place, 'out', literalTemplate)
   const model = fields['model']?.kind === 'value' ? fields['model'].value : undefined
   const references = Object.values(fields).flatMap(referencesOf)
-  const own = job.own as Partial<JobValues>
   const instance: Instance = {
     id: place.instance ?? job.name,
     job: job.name,
     command: job.command,
-    lane,
+    lane: creatingCommands[job.command].creates,
     model: typeof model === 'string' ? model : null,
     fields,
     references: [...new Map(references.map((reference) => [reference.text, reference])).values()],
     output: output ?? '',
     count: 1,
-    variants: own.variants ?? 1,
-    pick: own.pick ?? null,
     alt: readOwn(place, 'alt') ?? null,
     asserts: await readAsserts(place, constants),
-    isFrozen: own.frozen === true,
-    acceptsMismatch: own.accept_mismatch === true,
-    onUnknown: own.on_unknown ?? (lane === 'text' ? 'retry' : 'stop'),
-    at,
+    ...job.settings,
   }
   for (const problem of isWhole ? await files.sourceProblems(instance) : []) {
     const field = job.fields.get(problem.startsWith('mask ') ? 'mask' : 'image')
@@ -86,15 +77,6 @@ async function readInstance(place: Place, at: Position, constants: Constants): P
   }
   const count = checkInstance(place, instance, isWhole)
   return isWhole && output !== undefined ? { ...instance, count } : undefined
-}
-
-/** The fields of `jobFields` that are not texts. */
-interface JobValues {
-  readonly variants: number
-  readonly pick: number
-  readonly frozen: boolean
-  readonly accept_mismatch: boolean
-  readonly on_unknown: Instance['onUnknown']
 }
 
 /** Reads what depends on the row for this row, and everything else for the first one. */

@@ -76,7 +76,7 @@ export function resolveReference(
     const near = nearestName(row, [...rows].slice(0, maxCompared))
     return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
   }
-  const variants = Number(definition.own['variants'] ?? 1)
+  const { variants } = definition.settings
   if (candidate !== undefined && candidate > variants) {
     return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
   }

@@ -50,169 +50,121 @@ test('of each file the first ten mistakes are told, then how many more there are
   ])
 })
 
-test.each<[what: string, lines: readonly string[], mistakes: readonly string[]]>([
-  ['no command', ['out: a.png'], ['3:3: the job hero has no command.']],
+test.each<[job: string, ...mistakes: string[]]>([
+  ['out: a.png', '3:3: the job hero has no command.'],
   [
-    'two commands',
-    ['image create: { prompt: x }', 'respond: { input: x }', 'out: a.png'],
-    ['5:5: A job has one command, and image create is one already: make it a separate job.'],
+    'image create: { prompt: x }, respond: { input: x }, out: a.png',
+    '3:40: A job has one command, and image create is one already: make it a separate job.',
   ],
   [
-    'a field of the job in its command',
-    ['image create: { prompt: x, variants: 3 }', 'out: a.png'],
-    ['4:32: "variants" belongs to the job, beside image create.'],
+    'image create: { prompt: x, variants: 3 }, out: a.png',
+    '3:38: "variants" belongs to the job, beside image create.',
   ],
-  ['no output', [image], ['4:5: out is missing.']],
+  ['image create: { model: gpt-image-2, prompt: x }', '3:9: out is missing.'],
   [
-    'an output of another kind',
-    [image, 'out: a.mp4'],
-    ['5:10: out names video/mp4, but image create makes images.'],
+    'image create: { model: gpt-image-2, prompt: x }, out: a.mp4',
+    '3:65: out names video/mp4, but image create makes images.',
   ],
   [
-    'an output of another format',
-    [image, 'out: a.webp'],
-    ['5:10: out names image/webp, but gpt-image-2 delivers png: set output_format to webp.'],
+    'image create: { model: gpt-image-2, prompt: x }, out: a.webp',
+    '3:65: out names image/webp, but gpt-image-2 delivers png: set output_format to webp.',
   ],
   [
-    'an output unlike the format that is asked for',
-    ['image create: { prompt: x, output_format: jpeg }', 'out: a.png'],
-    ['5:10: out names image/png, but output_format is "jpeg".'],
+    'image create: { prompt: x, output_format: jpeg }, out: a.png',
+    '3:66: out names image/png, but output_format is "jpeg".',
   ],
   [
-    'a limit of the model',
-    ['image create: { model: dall-e-3, prompt: x, quality: low, n: 2 }', 'out: "{index}.png"'],
-    [
-      '4:58: quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low".',
-      '4:66: n must be 1 for dall-e-3 (image-model-c), not 2.',
-    ],
+    'image create: { model: dall-e-3, prompt: x, quality: low, n: 2 }, out: "{index}.png"',
+    '3:64: quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low".',
+    '3:72: n must be 1 for dall-e-3 (image-model-c), not 2.',
   ],
   [
-    'a model of another command',
-    ['image edit: { model: dall-e-3, prompt: x, image: a.png }', 'out: b.png'],
-    ['4:26: dall-e-3 (image-model-c) is not for image edit, which takes models of image-model-a, '],
+    'image edit: { model: dall-e-3, prompt: x, image: a.png }, out: b.png',
+    '3:32: dall-e-3 (image-model-c) is not for image edit, which takes models of image-model-a, ',
   ],
   [
-    'a rule of two fields',
-    [
-      'image create: { model: gpt-image-2, prompt: x, background: transparent, output_format: jpeg }',
-      'out: a.jpg',
-    ],
-    ['4:64: background needs output_format: a transparent background needs the output format png or webp.'],
+    'image create: { model: gpt-image-2, prompt: x, background: transparent, output_format: jpeg }, out: a.jpg',
+    '3:70: background needs output_format: a transparent background needs the output format png or webp.',
   ],
   [
-    'a wrong type deep in a value',
-    ['generate: { model: m, prompt: x, safety_settings: [{ category: a, threshold: 5 }] }', 'out: a.txt'],
-    ['4:82: safety_settings.0.threshold must be text, not 5.'],
+    'generate: { model: m, prompt: x, safety_settings: [{ category: a, threshold: 5 }] }, out: a.txt',
+    '3:88: safety_settings.0.threshold must be text, not 5.',
+  ],
+  ['generate: { prompt: x }, out: a.txt', '3:11: model is missing: '],
+  ['generate: { prompt: x, model: null }, out: a.txt', '3:41: model must be text.'],
+  ['generate: { prompt: x, model: "a/../b" }, out: a.txt', '3:41: model "a/../b" '],
+  ['image edit: { prompt: x }, out: a.png', '3:11: image is missing: image to edit.'],
+  [
+    'generate: { model: m, prompt: x, schema: s.json, response_schema: {} }, out: a.txt',
+    '3:77: schema and response_schema cannot be used together.',
   ],
   [
-    'no model where it has to be named',
-    ['generate: { prompt: x }', 'out: a.txt'],
-    ['4:5: model is missing: '],
+    'respond: { input: x, background: true }, out: a.txt',
+    '3:32: background is not for a manifest. It says how a result travels, which is up to the run.',
   ],
   [
-    'a model that is none',
-    ['generate: { prompt: x, model: null }', 'out: a.txt'],
-    ['4:35: model must be text.'],
+    'generate: { model: m, prompt: x, candidate_count: 2 }, out: a.txt',
+    '3:44: candidate_count is not for a manifest. A job makes one text; "variants" makes several to pick from.',
   ],
   [
-    'a model that cannot be a part of a path',
-    ['generate: { prompt: x, model: "a/../b" }', 'out: a.txt'],
-    ['4:35: model "a/../b" '],
+    'image create: { model: gpt-image-2, prompt: x }, out: a.png, assert: { min_chars: 3, widht: 5, height: 0.5, schema: s.json }',
+    '3:82: min_chars is not for images, which image create makes.',
+    '3:96: "widht" is not a field of assert; did you mean width?',
+    '3:114: height must be a whole number, not 0.5.',
+    '3:119: schema is not for images, which image create makes.',
   ],
   [
-    'inputs that are missing',
-    ['image edit: { prompt: x }', 'out: a.png'],
-    ['4:5: image is missing: image to edit.'],
+    'respond: { input: x }, out: a.txt, assert: { matches: "(" }',
+    '3:65: matches is not a regular expression: ',
   ],
   [
-    'two fields of which one would override the other',
-    ['generate: { model: m, prompt: x, schema: s.json, response_schema: {} }', 'out: a.txt'],
-    ['4:71: schema and response_schema cannot be used together.'],
+    'image create: { model: gpt-image-2, prompt: x }, out: a.png, pick: 3, variants: 2',
+    '3:78: pick is 3, but variants is 2.',
   ],
   [
-    'a field of transport',
-    ['respond: { input: x, background: true }', 'out: a.txt'],
-    ['4:26: background is not for a manifest. It says how a result travels, which is up to the run.'],
+    'image create: { model: gpt-image-2, prompt: x }, out: a.png, on_unknown: again',
+    '3:84: on_unknown must be one of stop, retry, not "again".',
+  ],
+  ['respond: { input: "" }, out: a.txt', '3:29: input is empty.'],
+  ['image create: { prompt: " " }, out: a.png', '3:35: prompt is empty.'],
+  [
+    'image create: { prompt: "${name}" }, out: a.png',
+    '3:35: `${name}` names a column, but the job has no `each`.',
   ],
   [
-    'several answers',
-    ['generate: { model: m, prompt: x, candidate_count: 2 }', 'out: a.txt'],
-    [
-      '4:38: candidate_count is not for a manifest. A job makes one text; "variants" makes several to pick from.',
-    ],
+    'respond: { input: x, metadata: { a: x, b: "${name}" } }, out: a.txt',
+    '3:53: `${name}` names a column, but the job has no `each`.',
+  ],
+  ['image create: { model: gpt-image-2, prompt: x }, out: a.png, out: b.png', '3:72: "out" appears twice.'],
+  [
+    'image create: { model: gpt-image-2, prompt: x }, out: a.png, __proto__: 1',
+    '3:72: "__proto__" is not allowed as a name.',
   ],
   [
-    'assertions of another kind, and unknown ones',
-    [image, 'out: a.png', 'assert: { min_chars: 3, widht: 5, height: 0.5, schema: s.json }'],
-    [
-      '6:15: min_chars is not for images, which image create makes.',
-      '6:29: "widht" is not a field of assert; did you mean width?',
-      '6:47: height must be a whole number, not 0.5.',
-      '6:52: schema is not for images, which image create makes.',
-    ],
+    '<<: { a: b }, image create: { model: gpt-image-2, prompt: x }, out: a.png',
+    '3:11: Merge keys (<<) are not read; what jobs have in common goes into defaults.',
   ],
   [
-    'a pattern that is none',
-    ['respond: { input: x }', 'out: a.txt', 'assert: { matches: "(" }'],
-    ['6:24: matches is not a regular expression: '],
+    'respond: { input: x, schema: { type: object } }, out: a.json',
+    '3:40: schema takes the path of a JSON Schema, not the schema itself.',
   ],
   [
-    'a pick beyond the variants',
-    [image, 'out: a.png', 'pick: 3', 'variants: 2'],
-    ['6:11: pick is 3, but variants is 2.'],
+    'image create: { prompt: [x] }, out: a.png',
+    '3:35: prompt takes a text, { file: PATH } or { file: "@job" }.',
   ],
   [
-    'a misspelt word',
-    [image, 'out: a.png', 'on_unknown: again'],
-    ['6:17: on_unknown must be one of stop, retry, not "again".'],
+    'image create: { model: gpt-image-2, prompt: x }, out: "{indx}.png"',
+    '3:65: "{indx}.png" has an unknown placeholder: {indx}.',
   ],
-  ['a prompt of nothing', ['respond: { input: "" }', 'out: a.txt'], ['4:23: input is empty.']],
-  ['a prompt of spaces', ['image create: { prompt: " " }', 'out: a.png'], ['4:29: prompt is empty.']],
+  ['image create: { prompt: "\\ud800" }, out: a.png', '3:35: The text contains half of a surrogate pair.'],
   [
-    'a column without rows',
-    ['image create: { prompt: "${name}" }', 'out: a.png'],
-    ['4:29: `${name}` names a column, but the job has no `each`.'],
+    'image create: { prompt: x, n: .nan }, out: a.png',
+    '3:41: The number has no finite value.',
+    '3:41: n must be ',
   ],
-  [
-    'a column deep in a value',
-    ['respond: { input: x, metadata: { a: x, b: "${name}" } }', 'out: a.txt'],
-    ['4:47: `${name}` names a column, but the job has no `each`.'],
-  ],
-  ['a name that stands twice', [image, 'out: a.png', 'out: b.png'], ['6:5: "out" appears twice.']],
-  ['a dangerous name', [image, 'out: a.png', '__proto__: 1'], ['6:5: "__proto__" is not allowed as a name.']],
-  [
-    'a merge key',
-    ['<<: { a: b }', image, 'out: a.png'],
-    ['4:5: Merge keys (<<) are not read; what jobs have in common goes into defaults.'],
-  ],
-  [
-    'a schema that is written out',
-    ['respond: { input: x, schema: { type: object } }', 'out: a.json'],
-    ['4:34: schema takes the path of a JSON Schema, not the schema itself.'],
-  ],
-  [
-    'a prompt of another type',
-    ['image create: { prompt: [x] }', 'out: a.png'],
-    ['4:29: prompt takes a text, { file: PATH } or { file: "@job" }.'],
-  ],
-  [
-    'an unknown token in a name',
-    [image, 'out: "{indx}.png"'],
-    ['5:10: "{indx}.png" has an unknown placeholder: {indx}.'],
-  ],
-  [
-    'half of a character',
-    ['image create: { prompt: "\\ud800" }', 'out: a.png'],
-    ['4:29: The text contains half of a surrogate pair.'],
-  ],
-  [
-    'no number',
-    ['image create: { prompt: x, n: .nan }', 'out: a.png'],
-    ['4:35: The number has no finite value.', '4:35: n must be '],
-  ],
-])('%s', async (_, lines, mistakes) => {
-  const files = { 'a.png': pngBytes(), 's.json': '{}' }
-  const found = await mistakesIn(oneJob(...lines), files)
+])('{ %s }', async (job, ...mistakes) => {
+  const manifest = `version: 1\njobs:\n  hero: { ${job} }\n`
+  const found = await mistakesIn(manifest, { 'a.png': pngBytes(), 's.json': '{}' })
   expect(found).toEqual(mistakes.map((text) => expect.stringContaining(`modelgate.yaml:${text}`)))
 })
 

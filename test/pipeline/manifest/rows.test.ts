@@ -23,7 +23,6 @@ test.each([
   ['a name like a variable', 'env:A\n', [1, 1, 'A column cannot begin with env:, as "env:A" does.']],
   ['a brace', 'a}\n', [1, 1, 'The column "a}" has a brace or a control character in its name.']],
   ['semicolons', 'id;name\n1;2', [1, 1, 'The columns are separated by semicolons; use commas.']],
-  ['tabs', 'id\tname\n1\t2', [1, 1, 'The columns are separated by tabs; use commas.']],
   [
     'a row that is too long',
     'a,b\n1,2\n1,2,3',
@@ -90,13 +89,6 @@ test('takes any text as CSV, with each mistake inside it', () => {
       }
     }),
   )
-})
-
-test('takes the column id', () => {
-  expect(rowsOfCsv('name,id\nRed,shoe-1\n')).toEqual({
-    rows: [{ id: 'shoe-1', columns: { name: 'Red', id: 'shoe-1' } }],
-    problems: [],
-  })
 })
 
 test('takes a digest of the values where there is no id, wherever row and column are', () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { orderInstances } from '../../../src/pipeline/manifest/references.ts'
+import { orderInstances, parseReference } from '../../../src/pipeline/manifest/references.ts'
+import { anyText } from '../../support/any-text.ts'
 
 const orderOf = (needs: Readonly<Record<string, readonly string[]>>) =>
   orderInstances(Object.keys(needs), (id) => needs[id] ?? [])
@@ -53,6 +54,41 @@ test('has every instance once, behind its needs unless there is a cycle, which i
       for (const id of ids) {
         for (const need of needsOf(id)) expect(places.get(need) ?? -1).toBeLessThan(places.get(id)!)
       }
+    }),
+  )
+})
+
+test.each([
+  ['@hero', { job: 'hero' }],
+  ['@hero#2', { job: 'hero', candidate: 2 }],
+  ['@photos[shoe-de]', { job: 'photos', row: 'shoe-de' }],
+  ['@photos[red shoe #1/2]#3', { job: 'photos', row: 'red shoe #1/2', candidate: 3 }],
+  ['@photos[e\u0301]', { job: 'photos', row: '\u00e9' }],
+])('%s', (text, parts) => {
+  expect(parseReference(text)).toEqual(parts)
+})
+
+test.each([
+  'hero',
+  '@',
+  '@Hero',
+  '@-hero',
+  '@hero#0',
+  '@hero#x',
+  '@hero[]',
+  '@hero[a]]',
+  '@hero#1[a]',
+  '@a/b',
+  '@hero ',
+])('%s is no reference', (text) => {
+  expect(parseReference(text)).toBeUndefined()
+})
+
+test('reads any id of a row', () => {
+  fc.assert(
+    fc.property(anyText({ minLength: 1 }), (row) => {
+      fc.pre(!/[[\]]/.test(row))
+      expect(parseReference(`@a[${row}]#7`)).toEqual({ job: 'a', row: row.normalize('NFC'), candidate: 7 })
     }),
   )
 })
