@@ -14,28 +14,29 @@ import type { Instance } from './manifest.ts'
 import { createLocator, type Position } from './mistakes.ts'
 
 /** Why a file cannot be used: a sentence, and where in the file itself, if it is in a place of it. */
-export interface FileProblem {
+interface FileProblem {
   readonly problem: string
   readonly at?: Position | undefined
 }
 
-type Found<Value> = { readonly value: Value; readonly problem?: undefined } | FileProblem
+export type Found<Value> = { readonly value: Value; readonly problem?: undefined } | FileProblem
 
 /** Bound of a text that is named in a manifest, in bytes. */
 const maxTextBytes = 32 * 1024 * 1024
 
-interface FileOptions {
-  /** The manifest's, absolute. */
-  readonly folder: string
-  /** What looks like a secret in a text, in words: a file with one is not sent. */
-  readonly secretIn: (text: string) => string | undefined
-  readonly families: ModelFamilies
-}
-
 export type InputFiles = ReturnType<typeof createInputFiles>
 
-/** The files that a manifest names, each read once. Paths are relative to its folder, or absolute. */
-export function createInputFiles(context: FileContext, { folder, secretIn, families }: FileOptions) {
+/**
+ * The files that a manifest names, each read once. Paths are relative to its folder, or absolute.
+ * @param folder the manifest's, absolute
+ * @param secretIn says what looks like a secret in a text: a file with one is not sent
+ */
+export function createInputFiles(
+  context: FileContext,
+  folder: string,
+  secretIn: (text: string) => string | undefined,
+  families: ModelFamilies,
+) {
   const inFolder: FileContext = { ...context, cwd: folder }
   const refusalOf = createInputBoundary(folder)
   const shown = (path: string) => relative(context.cwd, resolve(folder, path))

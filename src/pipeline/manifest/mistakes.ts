@@ -35,8 +35,9 @@ const maxFiles = 20
 export class Mistakes {
   /** What is not wrong, but worth knowing, each a sentence. */
   readonly warnings = new Set<string>()
+  /** What looks like a secret in a text, in words: it is not shown, and not sent. */
+  readonly secretIn: (text: string) => string | undefined
   readonly #file: string
-  readonly #secretIn: (text: string) => string | undefined
   readonly #locate: (offset: number) => TextPosition
   readonly #found = new Map<string, Mistake>()
   readonly #secrets = new Map<string, string>()
@@ -44,11 +45,10 @@ export class Mistakes {
   /**
    * @param file the manifest, as the user knows it
    * @param text its content
-   * @param secretIn says what looks like a secret in a text: a message with one is not shown
    */
   constructor(file: string, text: string, secretIn: (text: string) => string | undefined) {
     this.#file = file
-    this.#secretIn = secretIn
+    this.secretIn = secretIn
     this.#locate = createLocator(text)
   }
 
@@ -71,10 +71,15 @@ export class Mistakes {
     this.#found.set(key, known)
   }
 
-  /** Reports a secret: no other mistake in the same place is shown, which could show the secret. */
-  reportSecret(at: number, message: string): void {
-    this.#secrets.set(placeKey(this.positionOf(at)), message)
-    this.report(at, message)
+  /** Reports a secret in a text of the manifest, and what is not Unicode. Nothing else is shown of a place with a secret. */
+  checkText(at: number, text: string): void {
+    const secret = this.secretIn(text)
+    if (secret !== undefined) {
+      const message = `A manifest must not hold a secret, and here is ${secret}.`
+      this.#secrets.set(placeKey(this.positionOf(at)), message)
+      this.report(at, message)
+    }
+    if (!text.isWellFormed()) this.report(at, 'The text contains half of a surrogate pair.')
   }
 
   /** @throws UsageError `manifest_invalid`, a line `FILE:LINE:COLUMN: message` each */
@@ -93,17 +98,18 @@ export class Mistakes {
     throwProblems(lines.map((line) => new UsageError(line, { code: 'manifest_invalid' })))
   }
 
-  /** @throws as `throwIfAny` does; for where something has been reported */
-  refuse(): never {
+  /** Reports what nothing more can be read after. @throws as `throwIfAny` does */
+  fail(at: number, message: string): never {
+    this.report(at, message)
     this.throwIfAny()
-    throw new TypeError('there is no mistake')
+    throw new TypeError(message)
   }
 
   #lineOf({ at, message, instances }: Mistake): string {
     const [one, ...others] = instances
     const more = others.length === 0 ? '' : ` and ${others.length} more`
     const text = one === undefined ? message : `${message} (${one}${more})`
-    const safe = this.#secretIn(text) === undefined ? oneLine(text) : hiddenMessage
+    const safe = this.secretIn(text) === undefined ? oneLine(text) : hiddenMessage
     return `${at.file}:${at.line}:${at.column}: ${safe}`
   }
 

@@ -93,21 +93,11 @@ export async function readManifest(
   const text = await readSource(context, shown)
   if (text.length > longText) tuneForLongWork()
   const mistakes = new Mistakes(shown, text, secretIn)
-  const root = await parseManifest(text, {
-    report: (at, message) => mistakes.report(at, message),
-    checkText(value, at) {
-      const secret = secretIn(value)
-      if (secret !== undefined) {
-        mistakes.reportSecret(at, `A manifest must not hold a secret, and here is ${secret}.`)
-      }
-      if (!value.isWellFormed()) mistakes.report(at, 'The text contains half of a surrogate pair.')
-    },
-  })
-  if (root === undefined) return mistakes.refuse()
+  const root = await parseManifest(text, mistakes)
   const top = readShape(mistakes, root, manifestFields, 'the manifest')
   const variables = readVariables(mistakes, root, environment)
   const jobs = readJobs(mistakes, root)
-  const files = createInputFiles(context, { folder, secretIn, families })
+  const files = createInputFiles(context, folder, secretIn, families)
   const rows = await readRows(jobs, mistakes, files, variables)
   const targets = new Map(
     jobs.map((definition): [string, TargetJob] => {
@@ -118,7 +108,7 @@ export async function readManifest(
   const now = context.clock.now()
   const count = jobs.reduce((sum, { name }) => sum + (rows.get(name)?.length ?? 1), 0)
   if (count > manyInstances) tuneForLongWork()
-  const reading: Reading = { mistakes, files, secretIn, targets, variables, families, now }
+  const reading: Reading = { mistakes, files, targets, variables, families, now }
   const instances = new Map<string, Instance>()
   for (const job of jobs) {
     context.signal.throwIfAborted()

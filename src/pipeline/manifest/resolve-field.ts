@@ -3,7 +3,7 @@ import type { ModelFamilies } from '../../contract/known-models.ts'
 import { isObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import type { CommandField } from './manifest-fields.ts'
-import type { InputFiles, FileProblem } from './input-files.ts'
+import type { Found, InputFiles } from './input-files.ts'
 import type { JobDefinition, WrittenField } from './job-definition.ts'
 import type { FieldValue, InputFile, Lane, Reference } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
@@ -15,8 +15,6 @@ import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 export interface Reading {
   readonly mistakes: Mistakes
   readonly files: InputFiles
-  /** What looks like a secret in a text, in words. */
-  readonly secretIn: (text: string) => string | undefined
   readonly targets: Targets
   readonly variables: Omit<Scope, 'columns'>
   readonly families: ModelFamilies
@@ -76,7 +74,7 @@ export function resolveString(
   const { value, problems } = substitute(node.value, place.scope, escape)
   for (const message of problems) report(place, node, message)
   if (problems.length > 0) return undefined
-  const secret = value === node.value ? undefined : place.secretIn(value)
+  const secret = value === node.value ? undefined : place.mistakes.secretIn(value)
   return secret === undefined ? value : report(place, node, `${name} has ${secret} in it.`)
 }
 
@@ -91,7 +89,7 @@ async function fileAt<Value>(
   place: Place,
   node: YamlNode,
   path: string,
-  read: (path: string) => Promise<{ readonly value: Value; readonly problem?: undefined } | FileProblem>,
+  read: (path: string) => Promise<Found<Value>>,
 ): Promise<Value | undefined> {
   const problem = inputPathProblem(path)
   if (problem !== undefined) return report(place, node, problem)

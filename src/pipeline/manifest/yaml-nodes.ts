@@ -1,5 +1,6 @@
 import type * as Yaml from 'js-yaml'
 import { dangerousNames } from '../../json.ts'
+import type { Mistakes } from './mistakes.ts'
 
 /** A value of the manifest, with the place where it begins: in UTF-16 units of the text. */
 export type YamlNode =
@@ -14,13 +15,6 @@ export interface YamlEntry {
   readonly node: YamlNode
 }
 
-/** What is done with what is found in the text, at offsets in UTF-16 units. */
-interface Checks {
-  report(at: number, message: string): void
-  /** Called with each text and each name. */
-  checkText(text: string, at: number): void
-}
-
 /** Bounds for documents that are small on disk and large in memory. */
 const maxDepth = 64
 const maxAliases = 1000
@@ -29,26 +23,25 @@ const maxNodes = 1_000_000
 /**
  * Reads one YAML 1.2 document (core schema: no tags of its own, no merge keys) with the place of each value. Names that
  * stand twice in a mapping are reported; the first is kept.
- * @returns undefined for a text that is not YAML, which has been reported
+ * @throws UsageError `manifest_invalid` for a text that is not YAML
  */
-export async function parseManifest(text: string, checks: Checks): Promise<YamlNode | undefined> {
-  const { report } = checks
+export async function parseManifest(text: string, mistakes: Mistakes): Promise<YamlNode> {
   const yaml = await import('js-yaml')
   try {
     const events = yaml.parseEvents(text, { maxDepth })
-    if (events.length > maxNodes) return void report(0, tooLarge)
+    if (events.length > maxNodes) return mistakes.fail(0, tooLarge)
     const schema = yaml.CORE_SCHEMA.withTags(pairsTag(yaml))
     const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases })
-    if (documents.length > 1) return void report(0, 'The file has more than one YAML document.')
-    const { node, size } = placeValues(yaml, events, documents[0] ?? null, checks)
-    return size > maxNodes ? void report(0, tooLarge) : node
+    if (documents.length > 1) return mistakes.fail(0, 'The file has more than one YAML document.')
+    const { node, size } = placeValues(yaml, events, documents[0] ?? null, mistakes)
+    return size > maxNodes ? mistakes.fail(0, tooLarge) : node
   } catch (error) {
     if (!(error instanceof yaml.YAMLException)) throw error
     // An alias may be a misplaced key, so it is not quoted.
     const reason = error.reason
       .replace(/^(unidentified alias|recursive alias) "[^]*"/, '$1')
       .replace(/ !<[^]*>/, '')
-    return void report(error.mark?.position ?? 0, `This is not valid YAML: ${reason}.`)
+    return mistakes.fail(error.mark?.position ?? 0, `This is not valid YAML: ${reason}.`)
   }
 }
 
@@ -85,7 +78,7 @@ function placeValues(
   yaml: typeof Yaml,
   events: readonly Yaml.Event[],
   root: unknown,
-  { report, checkText }: Checks,
+  mistakes: Mistakes,
 ): Placed {
   const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
   /** What aliases may stand for, by its value. */
@@ -98,9 +91,9 @@ function placeValues(
     return events[next++]
   }
   const scalar = (at: number, value: unknown): YamlNode => {
-    if (typeof value === 'string') checkText(value, at)
+    if (typeof value === 'string') mistakes.checkText(at, value)
     else if (typeof value === 'number' && !Number.isFinite(value)) {
-      report(at, 'The number has no finite value.')
+      mistakes.report(at, 'The number has no finite value.')
     }
     return { kind: 'scalar', at, value: value as string | number | boolean | null }
   }
@@ -128,10 +121,11 @@ function placeValues(
     const entries: YamlEntry[] = []
     for (const [name, value] of list) {
       const at = startOf(take())
-      checkText(name, at)
+      mistakes.checkText(at, name)
       const node = visit(value)
-      if (names.has(name)) report(at, `${JSON.stringify(name)} appears twice.`)
-      else if (dangerousNames.has(name)) report(at, `${JSON.stringify(name)} is not allowed as a name.`)
+      if (names.has(name)) mistakes.report(at, `${JSON.stringify(name)} appears twice.`)
+      else if (dangerousNames.has(name))
+        mistakes.report(at, `${JSON.stringify(name)} is not allowed as a name.`)
       else entries.push({ name, at, node })
       names.add(name)
     }
