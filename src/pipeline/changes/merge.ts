@@ -30,42 +30,37 @@ import { removeOutput } from '../store/place-output.ts'
 import { Results } from '../store/results.ts'
 import { placeOutputFiles } from './change-project.ts'
 
-/** How a manifest stands after a merge. */
-interface Merged {
-  readonly lock: Lock
-  /** Names of jobs; none for all. */
-  readonly jobs: readonly string[]
-  /** Its instances that are not up to date fail as in such a run. */
-  readonly mode: RunMode
-  /** The id of the run that has the journal of the merge. */
-  readonly run: string | null
-  readonly warnings: readonly string[]
-  endOf(assessment: Assessment): InstanceEnd
-}
-
+/**
+ * How a manifest stands after a merge.
+ * @param failsAs the mode of a run that would fail in the same way
+ */
 async function outcomeOf(
   call: ManifestCall,
   project: OpenProject,
-  merged: Merged,
-): Promise<Outcome<RunDocument>> {
+  lock: Lock,
+  jobs: readonly string[],
+  failsAs: RunMode,
+  facts: Pick<RunDocument, 'run' | 'warnings'>,
+  endOf: (assessment: Assessment) => InstanceEnd,
+): Promise<Extract<Outcome<RunDocument>, { kind: 'ended' }>> {
   const { manifest, history } = project
-  const selected = selectInstances(manifest, merged.jobs)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
   const { signal } = call.context
-  const plan = await planRun(project.world({ lock: merged.lock }), selected, { estimate, signal })
-  const ends = [...plan.assessments.values()].map((assessment) => merged.endOf(assessment))
-  const facts = {
+  const selected = selectInstances(manifest, jobs)
+  const plan = await planRun(project.world({ lock }), selected, { estimate, signal })
+  const ends = [...plan.assessments.values()].map(endOf)
+  const document = runDocument(call, project, ends, {
     mode: 'run',
-    run: merged.run,
+    run: facts.run,
     shard: null,
     part: null,
     creates: { planned: plan.creates, made: 0, limit: manifest.budget.creates },
     estimate: null,
     orphans: [...plan.orphans],
-    warnings: [...manifest.warnings, ...history.problems, ...merged.warnings],
-  } as const
-  const document = { ...runDocument(call, project, ends, facts), command: 'run merge' } as const
-  return { kind: 'ended', document, failure: runFailure(merged.mode, ends, document.left) }
+    warnings: [...manifest.warnings, ...history.problems, ...facts.warnings],
+  })
+  const failure = runFailure(failsAs, ends, document.left)
+  return { kind: 'ended', document: { ...document, command: 'run merge' }, failure }
 }
 
 /**
@@ -79,8 +74,9 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
     const warnings = await resolveConflicts(call)
     project = await openProject(call, false)
     const lock = await lockWithUnfinished(project, call.context.clock.now())
-    const endOf = (assessment: Assessment) => ended(assessment, null)
-    return await outcomeOf(call, project, { lock, jobs: [], mode: 'check', run: null, warnings, endOf })
+    return await outcomeOf(call, project, lock, [], 'check', { run: null, warnings }, (assessment) =>
+      ended(assessment, null),
+    )
   } catch (thrown) {
     return { kind: 'failed', error: asModelgateError(thrown, false), document: undefined }
   } finally {
@@ -171,16 +167,14 @@ export async function mergeParts(
       const kept = await placeAll(project, parts, lock)
       await writeLock(context, manifest.project, lock)
       const reports = new Map(parts.flatMap(({ report }) => report.instances.map((one) => [one.id, one])))
-      const outcome = await outcomeOf(call, project, {
-        lock,
-        jobs: parts[0]!.report.jobs,
-        mode: 'run',
-        run: journal.run,
-        warnings: [],
-        endOf: (assessment) => endOf(assessment, reports.get(assessment.instance.id), parts, kept),
-      })
-      const isOver = outcome.kind === 'ended' && outcome.failure === undefined
-      if (isOver && !isResumed) await journal.append({ type: 'end', run: journal.run })
+      const { jobs } = parts[0]!.report
+      const facts = { run: journal.run, warnings: [] }
+      const outcome = await outcomeOf(call, project, lock, jobs, 'run', facts, (assessment) =>
+        endOf(assessment, reports.get(assessment.instance.id), parts, kept),
+      )
+      if (outcome.failure === undefined && !isResumed) {
+        await journal.append({ type: 'end', run: journal.run })
+      }
       return outcome
     } finally {
       await journal.close()

@@ -190,8 +190,7 @@ export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Loc
     problems.add(new UsageError(message, { code: 'parts_mismatch', hint }))
   checkOrigins(parts, manifest, lock, report)
   problems.throwIfAny()
-  checkInstances(parts, manifest, report)
-  for (const part of parts) checkLock(part, manifest, now, report)
+  checkParts(parts, manifest, now, report)
   problems.throwIfAny()
   const united = new Map(lock)
   for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
@@ -221,25 +220,21 @@ function checkOrigins(parts: readonly Part[], { sha256 }: Manifest, lock: Lock, 
         'Check out the lock that the parts began with; after a merge they are part of it already.',
       )
     }
-    const [first] = parts
-    if (!isDeepStrictEqual(part.jobs, first!.report.jobs)) {
-      report(`${folder} was run for other jobs than ${first!.folder}.`)
+    if (!isDeepStrictEqual(part.jobs, parts[0]!.report.jobs)) {
+      report(`${folder} was run for other jobs than ${parts[0]!.folder}.`)
     }
   }
 }
 
-/** That each instance is in one part, which came to its end. */
-function checkInstances(parts: readonly Part[], manifest: Manifest, report: Report): void {
+/** That each instance is in one part, which came to its end, and that no output lies where the manifest has none. */
+function checkParts(parts: readonly Part[], manifest: Manifest, now: number, report: Report): void {
   const { shard, jobs } = parts[0]!.report
   const missing = new Set(selectInstances(manifest, jobs))
   const found = new Map<string, Part>()
   for (const part of parts) {
-    const { folder, report: own } = part
-    const ids = own.instances.map(({ id }) => id)
-    const foreign = ids.filter((id) => !missing.has(id) && !found.has(id))
-    const shared = ids.filter((id) => found.has(id))
-    const left = own.instances.flatMap(({ id, outcome }) => (outcome === 'left' ? [id] : []))
-    if (foreign.length > 0) report(`${folder} has ${listed(foreign)}, which the manifest does not have.`)
+    const { folder, report: own, lock } = part
+    const shared = own.instances.filter(({ id }) => found.has(id)).map(({ id }) => id)
+    const left = own.instances.filter(({ outcome }) => outcome === 'left').map(({ id }) => id)
     if (shared.length > 0) {
       report(`${folder} has ${listed(shared)}, which ${found.get(shared[0]!)!.folder} has as well.`)
     }
@@ -249,9 +244,17 @@ function checkInstances(parts: readonly Part[], manifest: Manifest, report: Repo
         `Resume it where it ran, with --shard ${own.shard.index}/${own.shard.total}, then merge.`,
       )
     }
-    for (const id of ids) {
+    for (const { id } of own.instances) {
       missing.delete(id)
       found.set(id, part)
+    }
+    const misplaced = [...lock].flatMap(([id, block]) => {
+      const instance = found.get(id) === part ? manifest.instances.get(id) : undefined
+      const places = instance === undefined ? [] : placeOutputs(instance, block, now)
+      return block.outputs.flatMap(({ path }, at) => (places[at]?.path === path ? [] : path))
+    })
+    if (misplaced.length > 0) {
+      report(`${folder} locks ${listed(misplaced)}, which is no output of its instances.`)
     }
   }
   if (missing.size === 0) return
@@ -260,26 +263,6 @@ function checkInstances(parts: readonly Part[], manifest: Manifest, report: Repo
   const names = listed(absent.map((index) => `${index}/${shard.total}`))
   const shards = absent.length === 0 ? '' : `; not given: ${names}`
   report(`No part has ${listed([...missing])}${shards}.`, 'Name the folders of all shards.')
-}
-
-/** That what a part changes in the lock belongs to it, and that its outputs are those of the manifest. */
-function checkLock(
-  { folder, report: part, lock }: Part,
-  manifest: Manifest,
-  now: number,
-  report: Report,
-): void {
-  const own = new Set(part.instances.map(({ id }) => id))
-  const foreign = [...lock.keys()].filter((id) => !own.has(id))
-  if (foreign.length > 0) report(`${folder} locks ${listed(foreign)}, which it does not report.`)
-  const misplaced = [...lock].flatMap(([id, block]) => {
-    const instance = manifest.instances.get(id)
-    const places = instance === undefined ? [] : placeOutputs(instance, block, now)
-    return block.outputs.flatMap(({ path }, at) => (places[at]?.path === path ? [] : path))
-  })
-  if (misplaced.length > 0) {
-    report(`${folder} locks ${listed(misplaced)}, where the manifest has no such output.`)
-  }
 }
 
 const listed = (names: readonly string[]) => firstFew(names, 5)

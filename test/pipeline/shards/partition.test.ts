@@ -2,7 +2,9 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { partition, type ShardedInstance } from '../../../src/pipeline/shards/partition.ts'
+import { estimateSeconds } from '../../../src/pipeline/schedule/expected-time.ts'
 import { runs } from '../../support/sample.ts'
+import { block } from './sample-parts.ts'
 
 const instance = (id: string, more: Partial<ShardedInstance> = {}): ShardedInstance => ({
   id,
@@ -16,20 +18,7 @@ const needs = (...ids: readonly string[]): Pick<ShardedInstance, 'references'> =
 })
 const locked = (id: string, tookS: number | null): [string, LockBlock] => [
   id,
-  {
-    key: id,
-    outputs: [],
-    fields: {},
-    model: null,
-    origin: null,
-    request_id: null,
-    job_id: null,
-    usage: null,
-    took_s: tookS,
-    picked: null,
-    adopted: null,
-    prompt: null,
-  },
+  block(id, id, { took_s: tookS }),
 ]
 const noKeys = () => []
 const partsOf = (shards: ReadonlyMap<string, number>) => Object.fromEntries(shards)
@@ -103,16 +92,14 @@ test('parts of 1,000 manifests are whole, disjoint, closed and balanced, whateve
       const groups = slowGroups(instances, keysOf)
       for (const group of groups) expect(new Set(group.map(({ id }) => shards.get(id))).size).toBe(1)
 
-      const seconds = secondsOf(instances, lock)
-      const sum = (members: readonly ShardedInstance[]) =>
-        members.reduce((before, member) => before + seconds(member), 0)
-      const loads = Array.from({ length: total }, (_, at) =>
-        sum(instances.filter(({ id }) => shards.get(id) === at + 1)),
-      )
-      const longest = Math.max(0, ...instances.map(seconds))
-      expect(Math.max(...loads)).toBeLessThanOrEqual(
-        (4 / 3) * leastPossible(groups.map(sum), total) + longest + 1e-6,
-      )
+      // No part is longer than the mean by more than the longest group, which has to be whole.
+      const seconds = estimateSeconds(instances, lock)
+      const sumOf = (members: readonly ShardedInstance[]) =>
+        members.reduce((sum, member) => sum + seconds(member), 0)
+      const loads = Map.groupBy(instances, ({ id }) => shards.get(id))
+      const longest = Math.max(0, ...[...loads.values()].map(sumOf))
+      const mean = sumOf(instances) / total
+      expect(longest).toBeLessThanOrEqual(mean + Math.max(0, ...groups.map(sumOf)) + 1e-6)
       expect(partition(instances.toReversed(), keysOf, lock, total)).toEqual(shards)
     }),
     runs(1000),
@@ -135,29 +122,4 @@ function slowGroups(instances: readonly ShardedInstance[], keysOf: (id: string) 
     }
   }
   return [...Map.groupBy(instances, ({ id }) => names.get(id)!).values()]
-}
-
-function secondsOf(instances: readonly ShardedInstance[], lock: Lock) {
-  const usual = { text: 5, image: 20, video: 90 }
-  return ({ id, lane }: ShardedInstance) => {
-    const known = instances
-      .filter((other) => other.lane === lane && lock.has(other.id))
-      .map((other) => lock.get(other.id)!.took_s!)
-      .toSorted((a, b) => a - b)
-    return lock.get(id)?.took_s ?? known[Math.floor((known.length - 1) / 2)] ?? usual[lane]
-  }
-}
-
-/** No partition is shorter: the mean, and of the longest `k * total + 1` groups some part has `k + 1`. */
-function leastPossible(groups: readonly number[], total: number): number {
-  const sorted = groups.toSorted((a, b) => b - a)
-  let least = sorted.reduce((sum, seconds) => sum + seconds, 0) / total
-  for (let k = 0; k * total < sorted.length; k++) {
-    const shared = sorted.slice(Math.max(0, k * total - k), k * total + 1)
-    least = Math.max(
-      least,
-      shared.reduce((sum, seconds) => sum + seconds, 0),
-    )
-  }
-  return least
 }
