@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { adoptJobs } from '../pipeline/changes/adopt.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { showChange } from './run/show-change.ts'
+import { showChange } from './run/show-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 
 const runAdoptExamples: readonly Example[] = [
@@ -19,9 +19,11 @@ export function registerRunAdopt(command: Command, context: Context, adopt = ado
   )
   takeManifest(command)
   command.action(async (jobs: string[], _: unknown, self: Command) =>
-    showChange(context, self.optsWithGlobals<ManifestOptions>(), {
-      change: (call) => adopt(call, jobs),
-      describe: ({ instance }) => `${instance}: locked`,
-    }),
+    showChange(
+      context,
+      self.optsWithGlobals<ManifestOptions>(),
+      (call) => adopt(call, jobs),
+      ({ instance }) => `${instance}: locked`,
+    ),
   )
 }

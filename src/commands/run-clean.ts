@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import type { RunCleanDocument } from '../events/run-document.ts'
-import { createGate } from '../output/gate.ts'
 import { padded, oneLine, gap } from '../output/table-cells.ts'
 import { cleanProject } from '../pipeline/changes/clean.ts'
 import { byteText } from '../quantities.ts'
-import { manifestCall, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { showDocument } from './run/show-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { printDocument, tell } from './shared/call/print-document.ts'
 
 interface CleanOptions extends ManifestOptions {
   yes?: true
@@ -28,25 +27,15 @@ export function registerRunClean(command: Command, context: Context, clean = cle
     .option('--yes', 'remove the files; without this flag they are only listed')
     .option('--outputs', 'also outputs of instances that the manifest no longer has')
   takeManifest(command)
-  command.action(async (_: unknown, self: Command) =>
-    showClean(context, self.optsWithGlobals<CleanOptions>(), clean),
-  )
-}
-
-/** @throws UsageError; FileError */
-async function showClean(context: Context, options: CleanOptions, clean: typeof cleanProject): Promise<void> {
-  const { json, yes, outputs } = options
-  const settings = await readSettings(context, options)
-  const gate = createGate(context)
-  const call = manifestCall(context, options, settings, gate)
-  const document = await clean(call, {
-    isRemoving: yes === true,
-    outputs: outputs === true,
+  command.action(async (_: unknown, self: Command) => {
+    const options = self.optsWithGlobals<CleanOptions>()
+    const { yes, outputs } = options
+    await showDocument(context, options, await readSettings(context, options), {
+      run: (call) => clean(call, { isRemoving: yes === true, outputs: outputs === true }),
+      result: itemLines,
+      notes: (document) => [sumText(document)],
+    })
   })
-  await printDocument(context, options, document, (_, columns) => itemLines(document, columns), gate)
-  if (json || settings.quiet.value) return
-  for (const warning of document.warnings) tell(context, `warning: ${warning}`)
-  tell(context, sumText(document))
 }
 
 /** For scripts: path, kind, bytes and instance, separated by tabs. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { pickCandidate } from '../pipeline/changes/pick.ts'
 import { readNumber, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { showChange } from './run/show-change.ts'
+import { showChange } from './run/show-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 
 const runPickExamples: readonly Example[] = [
@@ -19,10 +19,11 @@ export function registerRunPick(command: Command, context: Context, pick = pickC
   takeManifest(command)
   command.action(async (job: string, number: string, _: unknown, self: Command) => {
     const variant = readNumber(number, 'candidate')
-    await showChange(context, self.optsWithGlobals<ManifestOptions>(), {
-      change: (call) => pick(call, job, variant),
-      describe: ({ instance, variant: picked }) =>
-        `${instance}: candidate ${picked ?? variant} is the output`,
-    })
+    await showChange(
+      context,
+      self.optsWithGlobals<ManifestOptions>(),
+      (call) => pick(call, job, variant),
+      ({ instance }) => `${instance}: candidate ${variant} is the output`,
+    )
   })
 }

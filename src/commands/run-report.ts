@@ -2,15 +2,13 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { createGate } from '../output/gate.ts'
-import { oneLine } from '../output/table-cells.ts'
 import { writeReports } from '../pipeline/report/write-report.ts'
 import { createProblemList } from '../problems.ts'
-import { manifestCall, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { pathLines, showDocument } from './run/show-document.ts'
 import { explainCommon } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { printDocument, tell } from './shared/call/print-document.ts'
 
 interface ReportFlags extends ManifestOptions {
   format?: string
@@ -49,25 +47,22 @@ async function showReports(
   jobs: readonly string[],
   write: typeof writeReports,
 ): Promise<void> {
-  const { json, force } = options
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, options))
   const files = await check(() => reportFiles(options))
   throwIfAny()
-  const gate = createGate(context)
-  const currency = Object.values(settings!.prices.value)[0]?.currency ?? null
-  const document = await write(manifestCall(context, options, settings!, gate), {
-    jobs,
-    files: files!,
-    isPlaced: options.output !== undefined,
-    isForced: force === true,
-    embeds: options.embed === true,
-    currency,
+  await showDocument(context, options, settings!, {
+    run: (call) =>
+      write(call, {
+        jobs,
+        files: files!,
+        isPlaced: options.output !== undefined,
+        isForced: options.force === true,
+        embeds: options.embed === true,
+        currency: Object.values(settings!.prices.value)[0]?.currency ?? null,
+      }),
+    result: ({ files }) => pathLines(files),
   })
-  const paths = document.files.map(({ path }) => `${oneLine(path)}\n`).join('')
-  await printDocument(context, options, document, () => paths, gate)
-  if (json || settings!.quiet.value) return
-  for (const warning of document.warnings) tell(context, `warning: ${warning}`)
 }
 
 /** @throws UsageError for a format that there is not, and for several formats in one file */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ManifestOptions } from '../../../src/commands/run/manifest-command.ts'
-import { showChange } from '../../../src/commands/run/show-change.ts'
+import { showChange } from '../../../src/commands/run/show-document.ts'
 import { runCall } from '../../support/run-call.ts'
 import { sampleRunChange } from '../../support/run-samples.ts'
 import { testContext } from '../../support/test-context.ts'
@@ -85,7 +85,7 @@ test('what was changed is told, and the paths alone are on standard output', asy
 test('where there is nothing to change, that is told', async () => {
   const context = testContext()
   const change = () => Promise.resolve({ ...sampleRunChange, instances: [] })
-  await showChange(context, {} as ManifestOptions, { change, describe: () => '' })
+  await showChange(context, {} as ManifestOptions, change, () => '')
   expect([context.stdout.text, context.stderr.text]).toEqual([
     '',
     'Nothing to change: it is already locked.\n',

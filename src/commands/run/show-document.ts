@@ -1,0 +1,62 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import type { OutputDocument } from '../../events/documents.ts'
+import type { RunChangeDocument } from '../../events/run-document.ts'
+import { createGate } from '../../output/gate.ts'
+import { oneLine, type Columns } from '../../output/table-cells.ts'
+import type { ManifestCall } from '../../pipeline/run/project.ts'
+import { printDocument, tell } from '../shared/call/print-document.ts'
+import { readSettings } from '../shared/gateway/open-gateway.ts'
+import { manifestCall, type ManifestOptions } from './manifest-command.ts'
+
+interface Work<Document> {
+  run(call: ManifestCall): Promise<Document>
+  /** The result, on standard output. */
+  result(document: Document, columns: Columns): string
+  /** What is told besides, on standard error, each a line. */
+  notes?(document: Document): readonly string[]
+}
+
+/**
+ * Does what a command below `run` is for, and shows the document that it ends with.
+ * @throws what `run` throws
+ */
+export async function showDocument<
+  Document extends OutputDocument & { readonly warnings: readonly string[] },
+>(
+  context: Context,
+  options: ManifestOptions,
+  settings: Settings,
+  { run, result, notes = () => [] }: Work<Document>,
+): Promise<void> {
+  const gate = createGate(context)
+  const document = await run(manifestCall(context, options, settings, gate))
+  await printDocument(context, options, document, (_, columns) => result(document, columns), gate)
+  if (options.json || settings.quiet.value) return
+  for (const warning of document.warnings) tell(context, `warning: ${warning}`)
+  for (const note of notes(document)) tell(context, note)
+}
+
+/**
+ * Changes what is locked, and shows what was: the paths of the files, and on standard error a line for each instance.
+ * @param describe what was done about an instance, in one line
+ * @throws UsageError; FileError; ModelgateError (exit 13) for what cannot be changed so
+ */
+export async function showChange(
+  context: Context,
+  options: ManifestOptions,
+  change: (call: ManifestCall) => Promise<RunChangeDocument>,
+  describe: (instance: RunChangeDocument['instances'][number]) => string,
+): Promise<void> {
+  await showDocument(context, options, await readSettings(context, options), {
+    run: change,
+    result: ({ instances }) => pathLines(instances.flatMap(({ files }) => files)),
+    notes: ({ instances }) =>
+      instances.length === 0 ? ['Nothing to change: it is already locked.'] : instances.map(describe),
+  })
+}
+
+/** The paths of files, each a line. */
+export function pathLines(files: readonly { readonly path: string }[]): string {
+  return files.map(({ path }) => `${oneLine(path)}\n`).join('')
+}
