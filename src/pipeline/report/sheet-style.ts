@@ -38,17 +38,17 @@ summary > .tile { margin: -.6rem -.75rem .25rem; flex: 0 0 calc(100% + 1.5rem); 
 .asset[open] > summary > .tile { display: none }
 img, video { display: block; max-width: 100%;
   background: repeating-conic-gradient(var(--other) 0 25%, var(--checks) 0 50%) 0 0 / 1.25rem 1.25rem }
-.tile { display: grid; place-content: center; text-align: center; padding: 1rem; background: var(--page); overflow: hidden }
+.tile { display: grid; place-content: center; text-align: center; padding: 1rem; background: var(--page); color: var(--quiet); overflow: hidden }
 .tile:has(img) { padding: 0 }
 .tile img { max-height: 11rem }
-.tile.text { place-content: start; text-align: start; font-size: .8125rem }
+.tile:has(.start) { place-content: start; text-align: start; white-space: pre-wrap; font-size: .8125rem; color: var(--ink) }
 .text { white-space: pre-wrap; max-height: 24rem; overflow: auto; max-width: 45rem }
 .shots { display: grid; gap: .75rem; padding: .75rem; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 45%), 1fr)) }
 figure { display: grid; gap: .25rem; align-content: start; min-width: 0 }
 figure img, figure video { max-height: 80vh }
 figure video { width: 100%; max-width: 34rem; aspect-ratio: 16 / 9 }
 .shots:empty { display: none }
-.wide { grid-column: 1 / -1 }
+figure:has(.text) { grid-column: 1 / -1 }
 .notes { display: grid; gap: 1rem; padding: .25rem .75rem .9rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)) }
 .failure { font-weight: 600 }
 ul { padding-inline-start: 1.2rem }
