@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../errors.ts'
 import type { Lock, LockBlock } from './lock-block.ts'
-import { parseLock } from './project-lock.ts'
+import { conflictMark, parseLock } from './project-lock.ts'
 
 export interface MergeJudge {
   /** The instances of the manifest, each behind those that it refers to. */
@@ -63,39 +63,24 @@ export async function resolveLock(text: string, file: string, judge: MergeJudge)
   return { lock, taken, dropped: [...disputed].filter((id) => !lock.has(id)).sort() }
 }
 
+/** A conflict, also with the common ancestor. Longer marks are of conflicts within that. */
+const conflict =
+  /^<{7}(?: .*)?\r?\n([^]*?)(?:^\|{7}(?: .*)?\r?\n[^]*?)?^={7}(?: .*)?\r?\n([^]*?)^>{7}(?: .*)?\r?$/gm
+
 /** The lock as either side has it. Lines of the other one are empty, so that lines keep their numbers. */
 function splitSides(text: string, file: string): { ours: string; theirs: string } {
-  const ours: string[] = []
-  const theirs: string[] = []
-  let part: Part = 'both'
-  let begin = 0
-  for (const [at, line] of text.split('\n').entries()) {
-    const next = nextPart(part, line)
-    if (next === 'wrong') throw marksInvalid(file, at + 1)
-    if (next === 'ours') begin = at + 1
-    ours.push(next === undefined && (part === 'both' || part === 'ours') ? line : '')
-    theirs.push(next === undefined && (part === 'both' || part === 'theirs') ? line : '')
-    part = next ?? part
+  const linesIn = (part: string) => part.split('\n').length - 1
+  const ours = text.replaceAll(conflict, (whole, part: string) => {
+    return `\n${part}${'\n'.repeat(linesIn(whole) - linesIn(part) - 1)}`
+  })
+  const theirs = text.replaceAll(conflict, (whole, _, part: string) => {
+    return `${'\n'.repeat(linesIn(whole) - linesIn(part))}${part}`
+  })
+  for (const side of [ours, theirs]) {
+    const left = conflictMark.exec(side)
+    if (left !== null) throw marksInvalid(file, linesIn(side.slice(0, left.index)) + 1)
   }
-  if (part !== 'both') throw marksInvalid(file, begin)
-  return { ours: ours.join('\n'), theirs: theirs.join('\n') }
-}
-
-type Part = 'both' | 'ours' | 'base' | 'theirs'
-
-/** The parts that each mark ends, and the one that begins behind it. */
-const marks: readonly { readonly mark: RegExp; readonly ends: readonly Part[]; readonly begins: Part }[] = [
-  { mark: /^<{7}(?=[ \r]|$)/, ends: ['both'], begins: 'ours' },
-  { mark: /^\|{7}(?=[ \r]|$)/, ends: ['ours'], begins: 'base' },
-  { mark: /^={7}(?=[ \r]|$)/, ends: ['ours', 'base'], begins: 'theirs' },
-  { mark: /^>{7}(?=[ \r]|$)/, ends: ['theirs'], begins: 'both' },
-]
-
-/** The part that a line begins, if it is a mark. Longer marks are of conflicts within the common ancestor. */
-function nextPart(part: Part, line: string): Part | 'wrong' | undefined {
-  const found = marks.find(({ mark }) => mark.test(line))
-  if (found === undefined) return undefined
-  return found.ends.includes(part) ? found.begins : 'wrong'
+  return { ours, theirs }
 }
 
 function marksInvalid(file: string, line: number): UsageError {

@@ -152,7 +152,7 @@ export function parseLock(text: string, file: string): Lock {
 }
 
 /** The beginning of a line that git writes where two branches differ. */
-const conflictMark = /^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|$)/m
+export const conflictMark = /^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|$)/m
 
 function parseMembers(text: string, file: string): JsonObject {
   let value: unknown

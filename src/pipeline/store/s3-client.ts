@@ -216,17 +216,12 @@ function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean
   const name = env['AWS_ENDPOINT_URL_S3'] ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL'
   const text = env[name]?.trim()
   if (!text) return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
-  const refuse = (problem: string, hint = 'Write it like https://s3.example.') =>
+  const refuse = (problem: string, hint: string) =>
     new ConfigError(`The endpoint of the store (${name}) ${problem}.`, { code: 'bad_store', hint })
   const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) throw refuse('must start with https:// or http://')
-  if (url.username !== '' || url.password !== '') {
-    throw refuse(
-      'must not contain a user name or password',
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
-    )
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw refuse('must start with https:// or http://', 'Write it like https://s3.example.')
   }
-  if (url.search !== '' || url.hash !== '') throw refuse('must not have a query or a fragment')
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
     throw refuse(
       `would send files to ${url.host} in clear text`,

@@ -74,18 +74,6 @@ test('an empty journal is that of no run', async () => {
   expect((await readHistory(project)).unfinished).toMatchObject({ run: first })
 })
 
-test('where nothing was run, nothing is known', async () => {
-  const history = await readHistory(sampleProject())
-  expect(facts(history)).toEqual({
-    results: [],
-    intents: [],
-    jobs: [],
-    failures: [],
-    unfinished: null,
-  })
-  expect(history.problems).toEqual([])
-})
-
 describe('a key', () => {
   const after = (...events: JournalEvent[]) => told([begin(first), ...events])
 
@@ -187,14 +175,6 @@ describe('what else is known of requests', () => {
     expect([...history.remade]).toEqual(['a'])
     history.note(begin(second))
     expect([...history.remade]).toEqual([])
-  })
-
-  test('what is released, although nothing was sent, changes nothing', () => {
-    expect(told([begin(first), intent('b'), release]).unfinished?.used.creates).toBe(1)
-  })
-
-  test('no run is unfinished before one has begun', () => {
-    expect(told([intent('a')]).unfinished).toBeNull()
   })
 })
 

@@ -293,19 +293,6 @@ describe('appending', () => {
     expect([...(await readHistory(project)).intents.keys()]).toEqual(keys)
   })
 
-  test('an event is on the disk when that is said', async () => {
-    const project = sampleProject()
-    const syncs = await counted(Infinity, async () => {
-      const journal = await opened(project)
-      for (const key of ['a', 'b', 'c']) {
-        await journal.append(intent(key))
-        expect((await readHistory(project)).intents.has(key)).toBe(true)
-      }
-      await journal.close()
-    })
-    expect(syncs).toBe(3)
-  })
-
   test('after a failure nothing more is written: what is on the disk is not known', async () => {
     const project = sampleProject()
     const syncs = await counted(2, async () => {
