@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { asModelgateError, exitCodes, type ModelgateError } from '../../src/errors.ts'
 import type { Instance } from '../../src/pipeline/manifest/manifest.ts'
-import { resultFrom } from '../../src/pipeline/queue/outcome.ts'
+import { resultFrom, type Outcome } from '../../src/pipeline/queue/task-state.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { passing, recordingClock, type RunningProgram } from '../program/start-program.ts'
 import { expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
@@ -50,7 +50,7 @@ export function startWorker(task: Instance, { home, cwd, url, key }: WorkerStart
 }
 
 /** The error that a task has ended with. */
-export function errorOf(outcome: unknown): ModelgateError | undefined {
+export function errorOf(outcome: Outcome | null): ModelgateError | undefined {
   if (outcome === null) return undefined
   try {
     resultFrom(outcome, '')

@@ -1,4 +1,5 @@
-import type { RequestRate, WorkerOptions } from '../../pipeline/queue/worker/worker-context.ts'
+import type { RequestRate } from '../../pipeline/queue/queue-server.ts'
+import type { WorkerOptions } from '../../pipeline/queue/worker/worker-call.ts'
 import { lanes, type Lane } from '../../pipeline/manifest/manifest.ts'
 import { defaultLanes } from '../../pipeline/manifest/manifest-fields.ts'
 import { UsageError } from '../../errors.ts'

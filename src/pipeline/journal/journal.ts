@@ -17,11 +17,13 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const request = { instance: v.string(), key: v.string(), variant: count }
 
 /** What readers rely on of results that are at addresses. */
-const made = v.looseObject({
+const madeShape = v.looseObject({
   origin: v.string(),
   expires_at: v.pipe(v.number(), v.finite()),
   images: v.array(v.looseObject({ index: count, url: v.string() })),
 })
+/** Results that are at addresses. */
+export const madeImages = v.custom<MadeImages>((value) => v.is(madeShape, value))
 
 /**
  * A line of a journal. Of one key the events come in this order: `intent`, `job` (for a remote job) or `made`, and then one of
@@ -60,7 +62,7 @@ const journalEvent = v.variant('type', [
   v.object({
     type: v.literal('made'),
     key: v.string(),
-    made: v.custom<MadeImages>((value) => v.is(made, value)),
+    made: madeImages,
   }),
   /** The result is in the folder of its key; `rejected` says which asserts failed. */
   v.object({

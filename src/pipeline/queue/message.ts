@@ -6,7 +6,7 @@ import { creatingCommands } from '../../contract/commands.ts'
 import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { checkBody } from '../../contract/field.ts'
 import type { Creation } from '../../cost/creation.ts'
-import { FileError, UsageError } from '../../errors.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
 import { readError, shownPath, writeError } from '../../files/file-error.ts'
 import { isDeviceName } from '../../files/file-name.ts'
 import { referencesIn, referToMedia, restoreMedia } from '../../files/media-references.ts'
@@ -20,21 +20,17 @@ import { digestOfFile } from '../store/file-digest.ts'
 import type { SharedStore } from '../store/shared-store.ts'
 
 /** The form of a message. A program reads its own only: all machines of a queue have one version. */
-const messageVersion = 2
+const messageVersion = 3
 
-const maxWords = 4096
 const maxFiles = 1000
 /** A file name of most systems, in bytes. */
 const maxNameBytes = 255
 
-const words = v.pipe(v.string(), v.maxLength(maxWords, 'is too long'))
+const words = v.pipe(v.string(), v.maxLength(4096, 'is too long'))
 const digest = v.pipe(v.string(), v.regex(digestPattern, 'is not a SHA-256'))
 const file = v.strictObject({
   sha256: digest,
-  name: v.pipe(
-    v.string(),
-    v.check((name) => fileNameProblem(name) === undefined, 'is not a file name'),
-  ),
+  name: v.pipe(v.string(), v.check(isFileName, 'is not a file name')),
 })
 
 const messageSchema = v.strictObject({
@@ -48,8 +44,8 @@ const messageSchema = v.strictObject({
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxFiles)),
   is_json: v.boolean(),
   creation: v.record(v.string(), v.unknown()),
-  /** With references in place of media, which are in the store. */
-  body: v.nullable(v.record(v.string(), v.unknown())),
+  /** With references in place of media, which are in the store; empty for a remote job, of which only its look-up is left. */
+  body: v.record(v.string(), v.unknown()),
   images: v.pipe(v.array(file), v.maxLength(maxFiles, 'are too many')),
   mask: v.nullable(file),
   source: v.nullable(words),
@@ -62,20 +58,50 @@ const messageSchema = v.strictObject({
 export type TaskMessage = v.InferOutput<typeof messageSchema>
 type MessageFile = v.InferOutput<typeof file>
 
+/** A file travels under its name unless that would lead elsewhere on another machine, or be none there. */
+function isFileName(name: string): boolean {
+  if (name === '' || name === '.' || name === '..' || isDeviceName(name)) return false
+  if (/[/\\\p{Cc}]/u.test(name) || !name.isWellFormed()) return false
+  // What only Windows refuses is refused there.
+  if (sep === '\\' && /[<>:"|?*]|[. ]$/.test(name)) return false
+  return Buffer.byteLength(name) <= maxNameBytes
+}
+
 /**
- * Puts a task into a message, and what it is made of into the shared store. Of a remote job only its look-up is left, which
- * needs no body.
+ * Puts a task into a message, and what it is made of into the shared store.
  * @param folder of the project
  * @throws UsageError `input_name` for a name that not every system takes, and what `task.request` throws; FileError; what the
  * store throws
  */
 export async function encodeTask(
   task: Task,
-  { run, folder, put }: { run: string; folder: string; put(path: string, sha256: string): Promise<void> },
+  { run, folder, store }: { run: string; folder: string; store: Pick<SharedStore, 'put'> },
 ): Promise<TaskMessage> {
   const { instance, key, idempotencyKey, creation } = task
   const { body: _, ...price } = creation
-  const message: TaskMessage = {
+  const put = async (path: string, sha256: string) => {
+    await store.put(path, sha256).catch((error: unknown) => {
+      throw error instanceof ModelgateError ? error.amend({ billed: 'no', ...error.facts }) : error
+    })
+  }
+  const putFile = async (name: string): Promise<MessageFile> => {
+    const path = resolve(folder, name)
+    const found = await digestOfNamed(path)
+    await put(path, found)
+    return { sha256: found, name: basename(path) }
+  }
+  const none = { body: {}, images: [], mask: null, source: null }
+  const request: TaskRequest = task.job === null ? await task.request() : none
+  const media = new Map<string, Buffer>()
+  const body = referToMedia(request.body, new Map(), (sha256, content) => media.set(sha256, content))
+  for (const [sha256, content] of media) {
+    const path = join(task.folder, 'media', sha256)
+    writeMedia(path, content)
+    await put(path, sha256).finally(() => rmSync(dirname(path), { recursive: true, force: true }))
+  }
+  const images: MessageFile[] = []
+  for (const path of request.images) images.push(await putFile(path))
+  return {
     version: messageVersion,
     run,
     instance: instance.id,
@@ -86,60 +112,30 @@ export async function encodeTask(
     count: instance.count,
     is_json: instance.fields['schema'] !== undefined,
     creation: { ...price },
-    body: null,
-    images: [],
-    mask: null,
-    source: null,
+    body,
+    images,
+    mask: request.mask === null ? null : await putFile(request.mask),
+    source: request.source,
   }
-  if (task.job !== null) return message
-  const request = await task.request()
-  const media = new Map<string, Buffer>()
-  const body = referToMedia(request.body, new Map(), (sha256, content) => media.set(sha256, content))
-  for (const [sha256, content] of media) await putBytes(join(task.folder, 'media'), sha256, content, put)
-  const images: MessageFile[] = []
-  for (const path of request.images) images.push(await putFile(resolve(folder, path), put))
-  const mask = request.mask === null ? null : await putFile(resolve(folder, request.mask), put)
-  return { ...message, body, images, mask, source: request.source }
 }
 
-type Put = (path: string, sha256: string) => Promise<void>
-
-async function putBytes(folder: string, sha256: string, content: Buffer, put: Put): Promise<void> {
-  const path = join(folder, sha256)
+function writeMedia(path: string, content: Buffer): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(path, content, { mode: 0o600 })
   } catch (error) {
     throw writeError(error, path).amend({ billed: 'no' })
   }
-  await put(path, sha256).finally(() => rmSync(folder, { recursive: true, force: true }))
 }
 
-async function putFile(path: string, put: Put): Promise<MessageFile> {
-  const name = basename(path)
-  const problem = fileNameProblem(name)
-  if (problem !== undefined) {
-    throw new UsageError(`${shownPath(path)} cannot go through a queue: its name ${problem}.`, {
-      code: 'input_name',
-      hint: 'Give the file another name.',
-    })
+async function digestOfNamed(path: string): Promise<string> {
+  if (!isFileName(basename(path))) {
+    const message = `${shownPath(path)} cannot go through a queue: not every system takes its name.`
+    throw new UsageError(message, { code: 'input_name', hint: 'Give the file another name.' })
   }
   const found = await digestOfFile(path, false)
   if (found === undefined) throw readError(Object.assign(new Error('gone'), { code: 'ENOENT' }), path)
-  await put(path, found.sha256)
-  return { sha256: found.sha256, name }
-}
-
-/**
- * Why a file cannot travel under its name, as a clause: it would lead elsewhere on another machine, or be none there.
- * Names that only Windows refuses are refused there.
- */
-function fileNameProblem(name: string): string | undefined {
-  if (name === '' || name === '.' || name === '..') return 'is no name of a file'
-  if (/[/\\\p{Cc}]/u.test(name) || !name.isWellFormed()) return 'has characters that not every system takes'
-  if (sep === '\\' && (/[<>:"|?*]/.test(name) || /[. ]$/.test(name))) return 'is no name of a file on Windows'
-  if (isDeviceName(name)) return 'is the name of a device on Windows'
-  return Buffer.byteLength(name) > maxNameBytes ? 'is too long' : undefined
+  return found.sha256
 }
 
 /**
@@ -151,35 +147,28 @@ export function decodeTask(text: string): TaskMessage {
   const { value } = parseJson(text)
   const found = isObject(value) ? value['version'] : undefined
   if (typeof found === 'number' && found !== messageVersion) {
-    throw new UsageError(
-      `A task in the queue has version ${found}; this program reads version ${messageVersion}.`,
-      { code: 'queue_version', hint: 'All machines of a queue need the same version of modelgate.' },
-    )
+    const message = `A task in the queue has version ${found}; this program reads version ${messageVersion}.`
+    throw new UsageError(message, { code: 'queue_version', hint: sameVersion })
   }
   // The check itself goes down with the value.
-  if (isDeeperThan(value, maxJsonDepth)) throw queueMessage('is nested too deeply')
+  if (isDeeperThan(value, maxJsonDepth)) throw damaged('is nested too deeply')
   const { success, output: message, issues } = v.safeParse(messageSchema, value)
-  if (!success) {
-    const place = v.getDotPath(issues[0])?.slice(0, 100)
-    throw queueMessage(
-      `is none: ${place === undefined ? '' : `${place}: `}${issues[0].message.slice(0, 200)}`,
-    )
-  }
-  return message
+  if (success) return message
+  const place = v.getDotPath(issues[0])?.slice(0, 100) ?? 'it'
+  throw damaged(`is none: ${place}: ${issues[0].message.slice(0, 200)}`)
 }
 
 /**
  * Brings what a request is made of from the shared store into `FOLDER/inputs/`.
  * @param folder absolute
- * @throws UsageError `queue_message` for a body that its command does not take; FileError `store_input_missing` when the store
- * has not all of it; FileError; ModelgateError of the store
+ * @throws UsageError `queue_message` for a body that its command does not take; `store_input_missing` when the store has not all of
+ * it; FileError; ModelgateError of the store
  */
 export async function placeRequest(
-  message: TaskMessage,
+  { command, body: sent, images, mask, source }: TaskMessage,
   store: SharedStore,
   folder: string,
 ): Promise<TaskRequest> {
-  const { command, images, mask, source } = message
   const place = async (at: string, { sha256, name }: MessageFile) => {
     const path = join('inputs', at, name)
     await fetchFile(store, sha256, join(folder, path))
@@ -188,16 +177,16 @@ export async function placeRequest(
   const placed: string[] = []
   for (const [at, image] of images.entries()) placed.push(await place(`${at}`, image))
   const contents = new Map<string, Buffer>()
-  for (const { sha256 } of referencesIn(message.body)) {
-    if (!digestPattern.test(sha256)) throw queueMessage('refers to media by no SHA-256')
+  for (const { sha256 } of referencesIn(sent)) {
+    if (!digestPattern.test(sha256)) throw damaged('refers to media by no SHA-256')
     if (contents.has(sha256)) continue
     const path = join(folder, 'inputs', sha256)
     await fetchFile(store, sha256, path)
     contents.set(sha256, await readFile(path))
   }
-  const body: Body = restoreMedia({ ...message.body }, ({ sha256 }) => contents.get(sha256)!)
+  const body: Body = restoreMedia(sent, ({ sha256 }) => contents.get(sha256)!)
   const [violation] = checkBody(creatingCommands[command].endpoint, body)
-  if (violation !== undefined) throw queueMessage(`asks for what ${command} does not take: ${violation.path}`)
+  if (violation !== undefined) throw damaged(`asks for what ${command} does not take: ${violation.path}`)
   return { body, images: placed, mask: mask === null ? null : await place('mask', mask), source }
 }
 
@@ -207,36 +196,27 @@ async function fetchFile(store: SharedStore, sha256: string, path: string): Prom
   })
   if (await store.fetch(sha256, path)) return
   const message = `${JSON.stringify(basename(path))} is not in the store ${store.shown}, which the task needs.`
-  throw new FileError('store_input_missing', message, {
-    phase: 'input',
-    billed: 'no',
-    hint: 'All machines of a queue need the same --store.',
-  })
+  const hint = 'All machines of a queue need the same --store.'
+  throw new UsageError(message, { code: 'store_input_missing', hint })
 }
 
 /** The task of a message, for what executes it. */
 export function taskOf(message: TaskMessage, body: Body): Pick<Task, 'instance' | 'key' | 'creation'> {
   const { instance: id, key, command, model, count, is_json: isJson, creation } = message
   const { creates: lane } = creatingCommands[command]
+  const fields = isJson ? { schema: { kind: 'value', value: {} } as const } : {}
   const own = creation as unknown as Creation
   return {
-    instance: {
-      id,
-      command,
-      lane,
-      model,
-      count,
-      fields: isJson ? { schema: { kind: 'value', value: {} } } : {},
-    },
+    instance: { id, command, lane, model, count, fields },
     key,
     creation: lane === 'text' ? { ...own, body } : own,
   }
 }
 
+const sameVersion = 'All machines of a queue need the same version of modelgate.'
+
 /** @param clause says what the message is, without a full stop */
-function queueMessage(clause: string): UsageError {
-  return new UsageError(`The message of a task in the queue ${clause}.`, {
-    code: 'queue_message',
-    hint: 'All machines of a queue need the same version of modelgate.',
-  })
+function damaged(clause: string): UsageError {
+  const message = `The message of a task in the queue ${clause}.`
+  return new UsageError(message, { code: 'queue_message', hint: sameVersion })
 }

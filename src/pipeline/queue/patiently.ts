@@ -2,42 +2,39 @@ import { sleep, type Clock } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 
 const firstPauseMs = 500
-const maxPauseMs = 30_000
+const maxPauseMs = 5_000
 
-interface Patient {
-  readonly context: { readonly clock: Clock }
-  warn(message: string): void
+export interface Patience {
+  readonly clock: Clock
+  /** Ends it. */
+  readonly signal?: AbortSignal
+  /** In milliseconds: after this time a failure is final. */
+  readonly forMs?: number
+  /** Whether it may work later, by itself or when an operator has done something. */
+  isPassing(error: ModelgateError): boolean
+  /** Called with each failure, before it is done again. */
+  onFailure?(error: ModelgateError): void
 }
 
 /**
- * Does something in the store, for a worker, for as long as it takes: servers are restarted.
- * @param until ends it
- * @param withFiles whether a disk that takes nothing is waited for, too: what has been paid for is not given up for that
+ * Does what may be done twice, with growing pauses, until it works: servers are restarted.
  * @throws what another attempt would not change; the signal's reason
  */
-export async function patiently<Result>(
-  { context: { clock }, warn }: Patient,
-  until: AbortSignal,
-  work: () => Promise<Result>,
-  withFiles = false,
-): Promise<Result> {
+export async function patiently<Value>(
+  work: () => Promise<Value>,
+  { clock, signal, forMs = Infinity, isPassing, onFailure }: Patience,
+): Promise<Value> {
+  const began = clock.monotonic()
   for (let tries = 0; ; tries++) {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof ModelgateError) || !isPassing(error, withFiles)) throw error
-      until.throwIfAborted()
-      warn(`${error.message} It is tried again.`)
+      if (!(error instanceof ModelgateError) || !isPassing(error)) throw error
+      if (clock.monotonic() - began >= forMs) throw error
+      signal?.throwIfAborted()
+      onFailure?.(error)
     }
     const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** tries)
-    await sleep(clock, pauseMs * (0.75 + clock.random() / 2), until)
+    await sleep(clock, pauseMs * (0.75 + clock.random() / 2), signal)
   }
 }
-
-/** Whether it may work later, by itself or when an operator has done something. */
-function isPassing({ code, exit }: ModelgateError, withFiles: boolean): boolean {
-  if (finalCodes.has(code)) return false
-  return exit === 'notSent' || exit === 'later' || (withFiles && exit === 'io')
-}
-
-const finalCodes: ReadonlySet<string> = new Set(['source_changed', 'store_input_missing'])

@@ -5,10 +5,10 @@ import {
   type createRedisBackend,
   type PostgresConnectionOptions,
 } from 'bullmq'
-import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { UsageError, type ModelgateError } from '../../errors.ts'
-import { loss, reasonOf, refused, refuseServer, unreachable, type QueueUrl } from './queue-url.ts'
+import { UsageError } from '../../errors.ts'
+import { loss, openingError, reasonOf, refuseServer, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
 
 /**
@@ -39,7 +39,7 @@ export async function openPostgres(url: QueueUrl, namespace: string, queries: nu
     }
   } catch (error) {
     void pool.end()
-    throw openingError(error, url)
+    throw openingError(url, error)
   }
   const connection = new PoolConnection(pool, schema)
   const factory = (name: string, options: ConstructorParameters<typeof PostgresQueueBackend>[2]) =>
@@ -107,49 +107,23 @@ function postgresConfig(url: QueueUrl): PoolConfig {
   }
 }
 
-interface Settings {
-  readonly version: number
-  readonly fsync: string
-  readonly commit: string
-  readonly is_standby: boolean
-  readonly read_only: string
-}
-
 /** @throws UsageError `queue_unsafe` for a server that may lose what it has answered, or cannot be written */
 async function checkSettings(client: PoolClient, url: QueueUrl): Promise<void> {
-  const { rows } = await client.query<Settings>(
-    `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
-      current_setting('synchronous_commit') AS commit, pg_is_in_recovery() AS is_standby,
+  const { rows } = await client.query<
+    Record<'version' | 'fsync' | 'commit' | 'is_standby' | 'read_only', string>
+  >(
+    `SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,
+      current_setting('synchronous_commit') AS commit, pg_is_in_recovery()::text AS is_standby,
       current_setting('default_transaction_read_only') AS read_only`,
   )
-  const { version, fsync, commit, is_standby: isStandby, read_only: readOnly } = rows[0]!
+  const { version, fsync, commit, is_standby, read_only } = rows[0]!
   const refuse = (problem: string, hint: string) => refuseServer(url, problem, hint)
-  if (version < 130_000) refuse('its PostgreSQL is older than 13.', 'Use PostgreSQL 13 or newer.')
-  if (isStandby)
+  if (Number(version) < 130_000) refuse('its PostgreSQL is older than 13.', 'Use PostgreSQL 13 or newer.')
+  if (is_standby === 'true')
     refuse('it is a standby, which cannot be written.', 'Give the address of the primary server.')
-  if (readOnly === 'on')
+  if (read_only === 'on')
     refuse('it cannot be written.', 'Set default_transaction_read_only = off for its user.')
   if (fsync !== 'on') refuse(`fsync is off, ${loss}`, 'Set fsync = on in its configuration.')
   if (commit !== 'on' && commit !== 'remote_apply')
     refuse(`synchronous_commit is ${commit}, ${loss}`, 'Allow connections to set synchronous_commit = on.')
-}
-
-/** What only another address or another right can mend is wrong usage. */
-function openingError(error: unknown, url: QueueUrl): ModelgateError {
-  if (error instanceof UsageError) return error
-  const code = error instanceof DatabaseError ? (error.code ?? '') : ''
-  if (code.startsWith('28'))
-    return refused(
-      url,
-      'refuses the user or the password.',
-      'They are part of the URL, or in PGUSER and PGPASSWORD.',
-    )
-  if (code === '3D000')
-    return refused(url, 'has no such database.', 'Create it, or correct the end of the URL.')
-  if (code === '42501') {
-    const hint =
-      'Its user needs the right CREATE on the database at the first start: GRANT CREATE ON DATABASE … TO …'
-    return refused(url, `cannot be set up: ${reasonOf(error, url)}`, hint)
-  }
-  return unreachable(url, error)
 }

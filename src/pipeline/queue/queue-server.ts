@@ -1,62 +1,19 @@
 import { createHash } from 'node:crypto'
-import { DelayedError, Queue, RateLimitError, Worker, type Job } from 'bullmq'
-import * as v from 'valibot'
-import { randomHex, sleep, type Clock } from '../../context.ts'
-import { ModelgateError } from '../../errors.ts'
-import type { MadeImages } from '../../files/jobs/job-record.ts'
-import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
+import { DelayedError, Queue, QueueEvents, RateLimitError, Worker } from 'bullmq'
+import { randomHex, type Clock } from '../../context.ts'
+import type { ModelgateError } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import type { Outcome } from './outcome.ts'
+import { patiently, type Patience } from './patiently.ts'
 import { unreachable, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
+import type { TaskData, TaskJob } from './task-state.ts'
 
-/** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
-export interface TaskData {
-  /** A `TaskMessage` as JSON. */
-  readonly message: string
-  /** A `TaskState` as JSON. */
-  readonly state: string
+/** At most so many requests in a window of that length. */
+export interface RequestRate {
+  readonly requests: number
+  readonly perMs: number
 }
-
-const words = v.pipe(v.string(), v.maxLength(4096))
-const instant = v.pipe(v.number(), v.finite())
-
-/** What has become of a task. It is written by whoever has won the attempt to send it, and nobody else. */
-const stateSchema = v.strictObject({
-  /** The attempt to send it: another one each time it may be sent. A folder of the worker is named after it. */
-  attempt: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
-  /** How often the gateway has refused it with 429. */
-  refusals: v.pipe(v.number(), v.integer(), v.minValue(0)),
-  /** The remote job, and when it was started, in milliseconds since 1970. */
-  job: v.nullable(v.strictObject({ id: words, kind: v.picklist(['video', 'operation']), since: instant })),
-  /** Results that are at addresses, and are to be fetched. */
-  made: v.nullable(
-    v.strictObject({
-      origin: words,
-      expires_at: instant,
-      images: v.array(
-        v.strictObject({ index: v.pipe(v.number(), v.integer(), v.minValue(0)), url: v.string() }),
-      ),
-      model: v.nullable(words),
-      request_id: v.nullable(words),
-      usage: v.optional(v.unknown()),
-    }),
-  ),
-  /** How the attempt has ended; null while it is under way, and where nobody knows. Read by `resultFrom`. */
-  outcome: v.nullable(
-    v.variant('kind', [
-      v.looseObject({ kind: v.literal('result') }),
-      v.looseObject({ kind: v.literal('error'), error: v.record(v.string(), v.unknown()) }),
-    ]),
-  ),
-})
-
-export type TaskState = Omit<v.InferOutput<typeof stateSchema>, 'made' | 'outcome'> & {
-  readonly made: MadeImages | null
-  readonly outcome: Outcome | null
-}
-
-export type TaskJob = Job<TaskData>
 
 /** Stands in a mark in place of a worker: nobody sends it. */
 export const withdrawn = 'withdrawn'
@@ -70,12 +27,17 @@ export type Handled =
   /** It is to be delivered again, and its whole lane rests before. */
   | { readonly kind: 'rest'; readonly ms: number }
 
+/** In milliseconds: how long a lock lasts, and how often locks are looked at. */
+export interface LockTimes {
+  readonly durationMs: number
+  readonly lookMs: number
+}
+
 export interface ReceiveOptions {
   readonly concurrency: number
   /** At most so many deliveries in each window, for all workers. */
-  readonly rate: { readonly requests: number; readonly perMs: number } | null
-  /** In milliseconds: how long a lock lasts, and how often locks are looked at. */
-  readonly locks: { readonly durationMs: number; readonly lookMs: number }
+  readonly rate: RequestRate | null
+  readonly locks: LockTimes
   /** @param delivery unique. Never throws. */
   handle(job: TaskJob, delivery: string): Promise<Handled>
   onError(error: ModelgateError): void
@@ -83,25 +45,14 @@ export interface ReceiveOptions {
 
 /** A lane without a rate has a limit all the same: only such a one rests. */
 const unlimited = { max: 2 ** 31 - 1, duration: 1_000 }
-/** How long closing may take before connections are cut, in milliseconds. */
-const closingMs = 2_000
-
 /** How long the server keeps a task after its end, in seconds. */
 export const keptS = 7 * 24 * 3600
 
 /** How long an answer may take before it is asked again, in milliseconds. */
 const answerMs = 10_000
-const pauseMs = 500
-
-/**
- * Where on its server a queue keeps what it has.
- * @param isSandbox whether requests are answered by the sandbox: its runs never meet workers that pay, nor theirs its runs
- */
-function queueNamespace(isSandbox: boolean): string {
-  return isSandbox ? 'modelgate_sandbox' : 'modelgate'
-}
 
 interface ServerOptions {
+  /** Whether requests are answered by the sandbox: its runs never meet workers that pay, nor theirs its runs. */
   readonly isSandbox: boolean
   /** The address of the gateway: a rate and its pauses hold for all who send to it. */
   readonly gateway: URL
@@ -120,13 +71,14 @@ export class QueueServer {
   readonly #clock: Clock
   readonly #gatewayName: string
   readonly #queues = new Map<string, Queue>()
+  readonly #events: QueueEvents[] = []
 
   /**
    * Connects to the server, whose settings are checked. Its client is loaded only now.
    * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
    */
   static async open(url: QueueUrl, options: ServerOptions): Promise<QueueServer> {
-    const namespace = queueNamespace(options.isSandbox)
+    const namespace = options.isSandbox ? 'modelgate_sandbox' : 'modelgate'
     const backend =
       url.kind === 'postgres'
         ? await (await import('./postgres-server.ts')).openPostgres(url, namespace, options.connections)
@@ -152,13 +104,12 @@ export class QueueServer {
     this.#gatewayName = isSandbox ? 'sandbox' : digest.slice(0, 12)
   }
 
-  /** The name of the queue of a lane. */
-  nameOf(lane: Lane): string {
+  #nameOf(lane: Lane): string {
     return `${lane}-${this.#gatewayName}`
   }
 
   lane(lane: Lane): Queue<TaskData> {
-    return this.#queue(this.nameOf(lane))
+    return this.#queue(this.#nameOf(lane))
   }
 
   async find(lane: Lane, id: string): Promise<TaskJob | undefined> {
@@ -177,12 +128,9 @@ export class QueueServer {
    * @returns takes no more; resolves when what is in progress is over
    */
   receive(lane: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
-    const inProgress = new Set<Promise<Handled>>()
     const work = async (job: TaskJob, token: string | undefined) => {
       // A token is used again for another delivery.
-      const handling = handle(job, this.newId())
-      inProgress.add(handling)
-      const handled = await handling.finally(() => inProgress.delete(handling))
+      const handled = await handle(job, this.newId())
       if (handled.kind === 'over') return handled.wonBy ?? null
       if (handled.kind === 'rest') {
         await this.lane(lane)
@@ -195,7 +143,7 @@ export class QueueServer {
       throw new DelayedError()
     }
     const worker = new Worker<TaskData>(
-      this.nameOf(lane),
+      this.#nameOf(lane),
       work,
       {
         ...this.backend.options,
@@ -216,11 +164,7 @@ export class QueueServer {
       if (!/lock|missing job|not in the active state/i.test(error.message))
         onError(unreachable(this.url, error))
     })
-    return async () => {
-      const closed = worker.close().catch(() => {})
-      await Promise.allSettled(inProgress)
-      await Promise.race([closed, sleep(this.#clock, closingMs)])
-    }
+    return () => worker.close()
   }
 
   newId(): string {
@@ -263,32 +207,28 @@ export class QueueServer {
     return queue
   }
 
+  /** What happens in a lane, as messages, some of which may be lost. */
+  follow(lane: Lane): QueueEvents {
+    const events = new QueueEvents(this.#nameOf(lane), this.backend.options, this.backend.factory)
+    events.on('error', () => {})
+    this.#events.push(events)
+    return events
+  }
+
   /**
    * Does on the server what may be done twice, again and again while the server is away.
-   * @param options.forMs how long; by default once
-   * @param options.onFailure called with each failure, before it is done again
+   * @param options.forMs by default it is done once
    * @throws ModelgateError `queue_unreachable`; the signal's reason
    */
-  async ask<Value>(
-    work: () => Promise<Value>,
-    {
-      signal,
-      forMs = 0,
-      onFailure = () => {},
-    }: { signal?: AbortSignal; forMs?: number; onFailure?: (error: ModelgateError) => void } = {},
-  ): Promise<Value> {
-    const began = this.#clock.monotonic()
-    for (;;) {
+  async ask<Value>(work: () => Promise<Value>, options: Partial<Patience> = {}): Promise<Value> {
+    const asked = async () => {
       try {
         return await this.#within(work())
-      } catch (thrown) {
-        const error = unreachable(this.url, thrown)
-        if (this.#clock.monotonic() - began >= forMs) throw error
-        signal?.throwIfAborted()
-        onFailure(error)
+      } catch (error) {
+        throw unreachable(this.url, error)
       }
-      await sleep(this.#clock, pauseMs * (1 + this.#clock.random()), signal)
     }
+    return await patiently(asked, { clock: this.#clock, forMs: 0, isPassing: () => true, ...options })
   }
 
   async #within<Value>(work: Promise<Value>): Promise<Value> {
@@ -303,21 +243,8 @@ export class QueueServer {
 
   /** Ends all connections; what goes on over them is given up. */
   async close(): Promise<void> {
+    for (const events of this.#events) void events.close().catch(() => {})
     await this.#within(this.backend.close()).catch(() => {})
-  }
-}
-
-/** @throws ModelgateError `queue_damaged` for what nobody has written who is of this version: the server may hold anything */
-export function stateOf(job: TaskJob): TaskState {
-  try {
-    const value: unknown = JSON.parse(job.data.state)
-    if (isDeeperThan(value, maxJsonDepth)) throw new RangeError('It is nested too deeply.')
-    return v.parse(stateSchema, value) as TaskState
-  } catch {
-    throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
-      phase: 'result',
-      billed: 'maybe',
-    })
   }
 }
 

@@ -9,16 +9,6 @@ export interface QueueUrl {
   readonly shown: string
 }
 
-const protocols: ReadonlyMap<string, readonly [kind: QueueUrl['kind'], scheme: string]> = new Map([
-  ['postgres:', ['postgres', 'postgres:']],
-  ['postgresql:', ['postgres', 'postgres:']],
-  ['redis:', ['redis', 'redis:']],
-  ['rediss:', ['redis', 'rediss:']],
-  // The same protocol, by the name of the other server.
-  ['valkey:', ['redis', 'redis:']],
-  ['valkeys:', ['redis', 'rediss:']],
-])
-
 const hint =
   'A queue is on PostgreSQL, as postgres://USER@HOST/DATABASE, or on Redis or Valkey, as redis://HOST:6379 or rediss://HOST:6379.'
 
@@ -29,27 +19,21 @@ const hint =
 export function readQueueUrl(text: string): QueueUrl {
   if (!URL.canParse(text.trim())) throw new UsageError('The address of the queue is not a URL.', { hint })
   const url = new URL(text.trim())
-  const [kind, scheme] = protocols.get(url.protocol) ?? []
-  if (kind === undefined || scheme === undefined) {
-    throw new UsageError(`A queue cannot be at a URL with ${url.protocol}//.`, { hint })
+  const { protocol, host, pathname } = url
+  // Valkey is the same protocol, by the name of the other server.
+  const scheme = protocol.replace(/^postgresql:$/, 'postgres:').replace(/^valkey/, 'redis')
+  const kind = scheme === 'postgres:' ? 'postgres' : /^rediss?:$/.test(scheme) ? 'redis' : undefined
+  if (kind === undefined) throw new UsageError(`A queue cannot be at a URL with ${protocol}//.`, { hint })
+  if (kind === 'redis' && (host === '' || !/^\/?\d*$/.test(pathname) || url.search !== '')) {
+    throw new UsageError(
+      'The address of a queue on Redis has a host, the number of a database or none, no options.',
+      {
+        hint: 'As in redis://USER:PASSWORD@HOST:6379/2. For TLS write rediss:// instead.',
+      },
+    )
   }
-  if (kind === 'redis') checkRedis(url)
-  const href = `${scheme}${url.href.slice(url.protocol.length)}`
-  return { kind, href, shown: `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, '')}` }
-}
-
-function checkRedis(url: URL): void {
-  if (url.hostname === '') throw new UsageError('The address of the queue names no host.', { hint })
-  if (!/^\/?\d*$/.test(url.pathname)) {
-    throw new UsageError('The path in the address of the queue is not the number of a database of Redis.', {
-      hint: 'It is a number, as in redis://HOST:6379/2, or left out.',
-    })
-  }
-  if (url.search !== '') {
-    throw new UsageError('The address of a queue on Redis takes no options.', {
-      hint: 'For TLS write rediss:// instead; user and password go before the host.',
-    })
-  }
+  const href = `${scheme}${url.href.slice(protocol.length)}`
+  return { kind, href, shown: `${protocol}//${host}${pathname.replace(/\/$/, '')}` }
 }
 
 /**
@@ -70,9 +54,19 @@ export function refuseServer({ shown }: QueueUrl, problem: string, hint: string)
   throw new UsageError(message, { code: 'queue_unsafe', hint })
 }
 
-/** What only another address, or another right, can mend. @param clause of a sentence that begins with the queue */
-export function refused({ shown }: QueueUrl, clause: string, hint: string): UsageError {
-  return new UsageError(`The queue at ${shown} ${clause}`, { code: 'queue_refused', hint })
+/** Codes of PostgreSQL and Redis for a user, a password, a database or a right that only another address can mend. */
+const refusals = /^(?:28\w{3}|3D000|42501|WRONGPASS|NOAUTH|NOPERM|ERR) /
+
+/** Why a server could not be opened. What only another address, or another right, can mend is wrong usage. */
+export function openingError(url: QueueUrl, thrown: unknown): ModelgateError {
+  if (thrown instanceof UsageError) return thrown
+  const reason = reasonOf(thrown, url)
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  if (!refusals.test(`${code} ${reason}`.trimStart())) return unreachable(url, thrown)
+  return new UsageError(`The queue at ${url.shown} refuses: ${reason}`, {
+    code: 'queue_refused',
+    hint: 'User, password and database are part of its URL. On PostgreSQL the user needs CREATE on the database at the first start.',
+  })
 }
 
 /**
@@ -91,10 +85,10 @@ export function reasonOf(error: unknown, url: Pick<QueueUrl, 'href'>): string {
 export function passwordsOf({ href }: Pick<QueueUrl, 'href'>): string[] {
   const { password, searchParams } = new URL(href)
   const options = [...searchParams].flatMap(([name, value]) => (/password/i.test(name) ? [value] : []))
-  return [password, decoded(password), ...options].filter((text) => text !== '')
+  return [password, unescaped(password), ...options].filter((text) => text !== '')
 }
 
-function decoded(text: string): string {
+function unescaped(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net'
 import { createRedisBackend, type ConnectionOptions } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
-import { UsageError, type ModelgateError } from '../../errors.ts'
-import { loss, reasonOf, refused, refuseServer, unreachable, type QueueUrl } from './queue-url.ts'
+import { loss, openingError, refuseServer, type QueueUrl } from './queue-url.ts'
 
 /** The connections that BullMQ works over. */
 export interface Backend {
@@ -54,7 +53,7 @@ export async function openRedis(url: QueueUrl, namespace: string): Promise<Backe
     await checkSettings(connection, url)
   } catch (error) {
     connection.disconnect()
-    throw openingError(reason ?? error, url)
+    throw openingError(url, reason ?? error)
   }
   isOpen = true
   return {
@@ -94,64 +93,42 @@ export function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMappi
   }
 }
 
-/**
- * Whether the server keeps what it has answered: an append-only file that is on the disk before the answer, and no key that
- * it may drop. What CONFIG GET may not tell is taken from INFO.
- * @throws UsageError `queue_unsafe`: it does not, or will not say so
- */
+/** What makes a server keep what it has answered: it is on the disk before the answer, and never dropped. */
+const neededSettings = {
+  appendonly: 'yes',
+  appendfsync: 'always',
+  'no-appendfsync-on-rewrite': 'no',
+  'maxmemory-policy': 'noeviction',
+} as const
+
+/** @throws UsageError `queue_unsafe`: the server may lose what it has answered, or will not say so */
 async function checkSettings(client: Redis, url: QueueUrl): Promise<void> {
-  const refuse = (problem: string, hint: string) => refuseServer(url, problem, hint)
-  const info = infoOf(await client.info().catch(() => ''))
-  const setting = async (name: string) => ((await client.config('GET', name).catch(() => [])) as string[])[1]
-  const unknown = (what: string) =>
-    refuse(`it does not report ${what}.`, 'Allow the commands INFO and CONFIG GET to its user.')
-
-  const version = info.get('redis_version') ?? unknown('its version')
-  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const facts = new Map((await linesOf(client.info())).map((line) => line.split(':', 2) as [string, string]))
+  const [major = 0, minor = 0] = (facts.get('redis_version') ?? '').split('.').map(Number)
+  const pairs = (await client.config('GET', '*').catch(() => [])) as string[]
+  const settingOf = (name: string) => pairs[pairs.indexOf(name) + 1]
+  const names = Object.keys(neededSettings) as (keyof typeof neededSettings)[]
+  if (facts.size === 0 || names.some((name) => !pairs.includes(name))) {
+    refuseServer(
+      url,
+      'it does not report its settings.',
+      'Allow the commands INFO and CONFIG GET to its user.',
+    )
+  }
   if (major < 6 || (major === 6 && minor < 2))
-    refuse(`Redis ${version} is too old.`, 'Use Redis 6.2 or newer, or Valkey.')
-  if (info.get('redis_mode') === 'cluster' || info.get('cluster_enabled') === '1')
-    refuse('it is a node of a cluster.', 'Use a server of its own, without cluster mode.')
-  if (info.get('role') === 'slave')
-    refuse('it is a replica, which cannot be written.', 'Give the address of the primary server.')
-  const policy =
-    info.get('maxmemory_policy') ?? (await setting('maxmemory-policy')) ?? unknown('its maxmemory-policy')
-  if (policy !== 'noeviction') {
-    refuse(
-      `its maxmemory-policy is ${policy}, so that it may forget what has been sent and paid for.`,
-      'Set maxmemory-policy noeviction in its configuration.',
-    )
-  }
-  const isAppended =
-    (info.get('aof_enabled') ?? ((await setting('appendonly')) === 'yes' ? '1' : undefined)) === '1'
-  if (!isAppended)
-    refuse(`appendonly is no, ${loss}`, 'Set appendonly yes and appendfsync always in its configuration.')
-  const fsync = (await setting('appendfsync')) ?? unknown('its appendfsync')
-  if (fsync !== 'always')
-    refuse(`appendfsync is ${fsync}, ${loss}`, 'Set appendfsync always in its configuration.')
-  if ((await setting('no-appendfsync-on-rewrite')) === 'yes')
-    refuse(
-      `no-appendfsync-on-rewrite is yes, ${loss}`,
-      'Set no-appendfsync-on-rewrite no in its configuration.',
-    )
+    refuseServer(url, `Redis ${facts.get('redis_version')} is too old.`, 'Use Redis 6.2 or newer, or Valkey.')
+  if (facts.get('redis_mode') === 'cluster')
+    refuseServer(url, 'it is a node of a cluster.', 'Use a server of its own, without cluster mode.')
+  if (facts.get('role') === 'slave')
+    refuseServer(url, 'it is a replica, which cannot be written.', 'Give the address of the primary server.')
+  const wrong = names.filter((name) => settingOf(name) !== neededSettings[name])
+  if (wrong.length === 0) return
+  const found = wrong.map((name) => `${name} is ${settingOf(name)}`).join(' and ')
+  const needed = wrong.map((name) => `${name} ${neededSettings[name]}`).join(' and ')
+  refuseServer(url, `${found}, ${loss}`, `Set ${needed} in its configuration.`)
 }
 
-/** The lines of INFO: `name:value`. */
-function infoOf(text: string): ReadonlyMap<string, string> {
-  const lines = text.split('\r\n').filter((line) => line.includes(':'))
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
-}
-
-/** What only another address can mend is wrong usage. */
-function openingError(error: unknown, url: QueueUrl): ModelgateError {
-  if (error instanceof UsageError) return error
-  const reason = reasonOf(error, url)
-  if (/^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR AUTH)/.test(reason)) {
-    const hint =
-      'They are part of the URL: redis://USER:PASSWORD@HOST. The user needs the keys and channels of modelgate, and all commands but dangerous ones.'
-    return refused(url, `refuses the user or the password: ${reason}`, hint)
-  }
-  if (/^ERR .*\bDB index\b/.test(reason))
-    return refused(url, 'has no such database.', 'Correct the number at the end of the URL, or leave it out.')
-  return unreachable(url, error)
+/** The lines of INFO; none where the user may not ask for it. */
+async function linesOf(info: Promise<string>): Promise<readonly string[]> {
+  return (await info.catch(() => '')).split('\r\n').filter((line) => line.includes(':'))
 }

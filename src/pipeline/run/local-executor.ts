@@ -1,43 +1,42 @@
 import { executeTask } from '../execute/execute-task.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
-import type { Executor } from './run-call.ts'
+import type { Task, TaskResult } from '../execute/task.ts'
+import type { Executor, Run } from './run-call.ts'
 
 /** Makes the attempts of a run in this process. */
-export function localExecutor(): Executor {
-  let execute: ExecuteCall | undefined
-  let inFlight = 0
-  return {
-    queue: null,
-    get origin() {
-      return execute!.gateway.baseUrl.origin
-    },
-    async open({ call, stop, project, options: { timeoutS } }) {
-      const shared = await call.connect()
-      execute = {
-        ...shared,
-        gateway: { ...shared.gateway, signal: stop.signal },
-        context: { ...call.context, signal: stop.signal },
-        project: project.manifest.project,
-        redactor: call.redactor,
-        rescueFolder: call.rescueFolder,
-        timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
-      }
-    },
-    async attempt(task) {
-      inFlight++
-      try {
-        return await executeTask(execute!, task)
-      } finally {
-        inFlight--
-      }
-    },
-    // What is under way goes on.
-    stop: async () => inFlight,
-    forget() {},
-    async close() {},
-    stopText(count, graceS) {
-      const subject = count === 1 ? 'One request is' : `${count} requests are`
-      return `Stopping: ${subject} under way and may continue for ${graceS} s. Another Ctrl-C ends the run at once.`
-    },
+export class LocalExecutor implements Executor {
+  readonly queue = null
+  #execute!: ExecuteCall
+  #inFlight = 0
+
+  get origin(): string {
+    return this.#execute.gateway.baseUrl.origin
   }
+
+  async open({ call, stop, project, options: { timeoutS } }: Run): Promise<void> {
+    const shared = await call.connect()
+    this.#execute = {
+      ...shared,
+      gateway: { ...shared.gateway, signal: stop.signal },
+      context: { ...call.context, signal: stop.signal },
+      project: project.manifest.project,
+      redactor: call.redactor,
+      rescueFolder: call.rescueFolder,
+      timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
+    }
+  }
+
+  async attempt(task: Task): Promise<TaskResult> {
+    this.#inFlight++
+    return await executeTask(this.#execute, task).finally(() => this.#inFlight--)
+  }
+
+  /** What is under way goes on. */
+  async stop(): Promise<number> {
+    return this.#inFlight
+  }
+
+  forget(): void {}
+
+  async close(): Promise<void> {}
 }

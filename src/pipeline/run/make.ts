@@ -91,7 +91,7 @@ async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
           run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
       }
       try {
-        return await attemptTask(run, own, instance, order.priority)
+        return await attemptTask(run, own, instance)
       } catch (thrown) {
         const error = realError(asModelgateError(thrown, false))
         const isTold = resumed && isKnown(run, key)
@@ -172,14 +172,9 @@ async function recordIntent(
 }
 
 /** One attempt. What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
-async function attemptTask(
-  run: Run,
-  task: Task,
-  { onUnknown }: Instance,
-  priority: number,
-): Promise<TaskResult> {
+async function attemptTask(run: Run, task: Task, { onUnknown }: Instance): Promise<TaskResult> {
   try {
-    return await run.executor.attempt(task, priority)
+    return await run.executor.attempt(task)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
     if (error.facts.shouldRetry === false) throw error

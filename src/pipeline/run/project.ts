@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import type { Clock, Context, FileContext } from '../../context.ts'
+import type { Context, FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
-import { Interrupted } from '../../errors.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { openAsserts } from '../execute/check-asserts.ts'
@@ -203,52 +202,6 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
       if (clock.monotonic() - writtenAt >= checkpointMs) void save().catch(() => void (isDirty = true))
     },
     save,
-  }
-}
-
-export interface Stop {
-  /** For what is in flight: aborted when the time of grace is over. */
-  readonly signal: AbortSignal
-  /** Why nothing new is begun; undefined while the run goes on. */
-  reason(): unknown
-  /** No longer listens to signals. */
-  close(): void
-}
-
-/** What is left, after the requests have been given up, to write down what came of them. */
-const lastWordsMs = 2_000
-
-/**
- * Obeys a signal in two steps: at once nothing new is begun, and when the time of grace is over, what is in flight is given
- * up. A second signal ends the process itself (`obeySignals`).
- * @param lost aborted when another process has taken the manifest over
- * @param onStop called at the first step
- */
-export function stopWithGrace(
-  { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
-  graceS: number,
-  lost: AbortSignal | undefined,
-  onStop: (reason: unknown) => void,
-): Stop {
-  const inFlight = new AbortController()
-  const either = lost === undefined ? signal : AbortSignal.any([signal, lost])
-  let timer: { cancel(): void } | undefined
-  const stop = () => {
-    const { reason } = either as { reason: unknown }
-    // Another reason is a closed standard output: nobody is left to write for, but results are kept all the same.
-    if (reason instanceof Interrupted) reason.cleanUpMs = graceS * 1000 + lastWordsMs
-    onStop(reason)
-    timer = clock.timer(graceS * 1000, () => inFlight.abort(reason))
-  }
-  if (either.aborted) stop()
-  else either.addEventListener('abort', stop, { once: true })
-  return {
-    signal: inFlight.signal,
-    reason: () => (either.aborted ? (either.reason as unknown) : undefined),
-    close() {
-      either.removeEventListener('abort', stop)
-      timer?.cancel()
-    },
   }
 }
 

@@ -17,8 +17,9 @@ import type { Assessment, World } from '../plan/world.ts'
 import type { QueueServer } from '../queue/queue-server.ts'
 import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
+import type { Stop } from '../stop.ts'
 import type { SharedStore } from '../store/shared-store.ts'
-import type { LockKeeper, ManifestCall, OpenProject, Stop } from './project.ts'
+import type { LockKeeper, ManifestCall, OpenProject } from './project.ts'
 
 /** What a run gets from its caller besides the manifest. */
 export interface RunCall extends ManifestCall {
@@ -130,17 +131,14 @@ export interface Executor {
   open(run: Run): Promise<void>
   /**
    * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it goes on with them.
-   * @param priority in seconds, how long it and what waits for it will take: the longest first
    * @throws ModelgateError how it has ended, if not with a result
    */
-  attempt(task: Task, priority: number): Promise<TaskResult>
+  attempt(task: Task): Promise<TaskResult>
   /** Begins nothing more, and takes back what has not begun. @returns how many attempts are under way; never throws */
   stop(reason: unknown): Promise<number>
   /** The journal has what came of the attempts under this key. */
   forget(idempotencyKey: string): void
   close(): Promise<void>
-  /** What is told when a run is stopped while so many requests are under way. */
-  stopText(inFlight: number, graceS: number): string
 }
 
 /** What has come of a request: a result or an error. */

@@ -20,10 +20,11 @@ import { Lanes } from '../schedule/lanes.ts'
 import { RunBudget } from '../schedule/run-budget.ts'
 import { reopenPart, writePart, type PartInstance } from '../shards/part.ts'
 import { partition } from '../shards/partition.ts'
+import { stopWithGrace } from '../stop.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, exitsOf, runDocument, runFailure, type RunFacts } from './describe.ts'
-import { localExecutor } from './local-executor.ts'
-import { keepLock, openProject, stopWithGrace, type OpenProject } from './project.ts'
+import { LocalExecutor } from './local-executor.ts'
+import { keepLock, openProject, type OpenProject } from './project.ts'
 import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
 import type { Executor, InstanceEnd, OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
 import { ended, settleInstance } from './settle.ts'
@@ -288,7 +289,7 @@ async function beginRun(
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
     lanes.stop(reason)
     void executor.stop(reason).then((inFlight) => {
-      if (inFlight > 0) warn(executor.stopText(inFlight, options.graceS))
+      if (inFlight > 0) warn(stopText(inFlight, options.graceS, executor))
     })
   })
   let spent: ModelgateError | undefined
@@ -345,6 +346,15 @@ function sharedWarning(shared: Plan['shared']): string {
   return `${who} \`distinct: true\` in a job makes each of its instances its own.`
 }
 
+function stopText(inFlight: number, graceS: number, { queue }: Executor): string {
+  const subject = inFlight === 1 ? 'one request is' : `${inFlight} requests are`
+  const goesOn =
+    queue === null
+      ? `under way and may continue for ${graceS} s.`
+      : `with workers, which continue; the run waits ${graceS} s for them, and the next run collects what arrives later.`
+  return `Stopping: ${subject} ${goesOn} Another Ctrl-C ends the run at once.`
+}
+
 /** @param jobs how many requests the run has */
 function lanesOf(
   { context: { clock }, listener, redactor }: RunCall,
@@ -371,7 +381,7 @@ async function executorOf(
   queue: OpenQueue | undefined,
   inQueue: Set<string>,
 ): Promise<Executor> {
-  if (queue === undefined) return localExecutor()
+  if (queue === undefined) return new LocalExecutor()
   const { RemoteExecutor } = await import('./remote-executor.ts')
   return new RemoteExecutor(queue, context.clock, call!.worker, inQueue)
 }

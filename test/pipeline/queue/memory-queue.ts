@@ -1,12 +1,8 @@
 import type { Clock } from '../../../src/context.ts'
 import type { Lane } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Backend } from '../../../src/pipeline/queue/redis-server.ts'
-import {
-  QueueServer,
-  type ReceiveOptions,
-  type TaskData,
-  type TaskJob,
-} from '../../../src/pipeline/queue/queue-server.ts'
+import { QueueServer, type ReceiveOptions } from '../../../src/pipeline/queue/queue-server.ts'
+import type { TaskData, TaskJob } from '../../../src/pipeline/queue/task-state.ts'
 
 interface StoredJob {
   readonly lane: Lane

@@ -4,8 +4,8 @@ import type { Clock } from '../../../src/context.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { buildRequest } from '../../../src/pipeline/manifest/request-body.ts'
 import { encodeTask, type TaskMessage } from '../../../src/pipeline/queue/message.ts'
-import type { TaskState } from '../../../src/pipeline/queue/queue-server.ts'
-import type { WorkerOptions } from '../../../src/pipeline/queue/worker/worker-context.ts'
+import { jobIdOf, type TaskState } from '../../../src/pipeline/queue/task-state.ts'
+import type { WorkerOptions } from '../../../src/pipeline/queue/worker/worker-call.ts'
 import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
 import { MemoryQueue } from './memory-queue.ts'
 import { startTestWorker, type WorkerChanges } from './test-worker.ts'
@@ -40,20 +40,16 @@ export async function memoryWorkers(clock: Clock, below = temporaryFolder()) {
       const request = () => buildRequest(context, instance, inputs)
       const task = taskOf(instance, { key, idempotencyKey: queue.newId(), request })
       const run = '20261122T120000000-0000abcd'
-      const message = await encodeTask(task, {
-        run,
-        folder: project,
-        put: (path, sha256) => store.put(path, sha256),
-      })
+      const message = await encodeTask(task, { run, folder: project, store })
       const state: TaskState = {
         attempt: queue.newId(),
-        refusals: 0,
+        failures: 0,
         job: null,
         made: null,
         outcome: null,
         ...more,
       }
-      const id = `task-${task.idempotencyKey}`
+      const id = jobIdOf(task.idempotencyKey)
       queue.add(instance.lane, id, { message: JSON.stringify(message), state: JSON.stringify(state) })
       return id
     },

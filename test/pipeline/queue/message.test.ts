@@ -130,9 +130,11 @@ async function encode(bench: Bench, id: string, share?: Awaited<ReturnType<typeo
   const message = await encodeTask(localTask(bench, id), {
     run: 'a-run',
     folder: bench.manifest.project.folder,
-    async put(path, sha256) {
-      files.push(sha256)
-      await store.put(path, sha256)
+    store: {
+      async put(path, sha256) {
+        files.push(sha256)
+        await store.put(path, sha256)
+      },
     },
   })
   return { message, files }
@@ -211,7 +213,7 @@ test('a picture whose name is none elsewhere is refused', async () => {
       request: async () => ({ body: {}, images: [name], mask: null, source: null }),
     }
     const { folder } = bench.manifest.project
-    await expect(encodeTask(task, { run: 'r', folder, async put() {} })).rejects.toMatchObject({
+    await expect(encodeTask(task, { run: 'r', folder, store: { async put() {} } })).rejects.toMatchObject({
       code: 'input_name',
       exitCode: 2,
     })
@@ -224,7 +226,7 @@ test('inputs that the store has not, or has wrong, are named', async () => {
   const placing = () => placeRequest(decodeTask(JSON.stringify(message)), store, temporaryFolder())
   await expect(placing()).rejects.toMatchObject({
     code: 'store_input_missing',
-    exitCode: 10,
+    exitCode: 2,
     facts: { billed: 'no' },
   })
   await expect(placing()).rejects.toThrow(/^"Ansicht 1 \(ü\)\.png" is not in the store/)
@@ -278,12 +280,12 @@ describe('what no run has written is refused', () => {
     expect((error as Error).message.length).toBeLessThan(500)
   })
 
-  test.each(['', 'null', '7', '"x"', '[]', '{}', '{', '{"version":2}'])('%j', (text) => {
+  test.each(['', 'null', '7', '"x"', '[]', '{}', '{', '{"version":3}'])('%j', (text) => {
     expect(() => decodeTask(text)).toThrow(expect.objectContaining({ code: 'queue_message', exitCode: 2 }))
   })
 
   test('another version is for another worker', () => {
-    expect(() => decodeTask('{"version":3}')).toThrow(expect.objectContaining({ code: 'queue_version' }))
+    expect(() => decodeTask('{"version":4}')).toThrow(expect.objectContaining({ code: 'queue_version' }))
   })
 })
 

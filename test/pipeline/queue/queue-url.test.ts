@@ -18,13 +18,15 @@ test('the other names of a protocol are the client’s own', () => {
   expect(readQueueUrl('valkeys://h').href).toBe('rediss://h')
 })
 
+const badRedis = 'The address of a queue on Redis has a host, the number of a database or none, no options.'
+
 test.each([
   ['secret', 'The address of the queue is not a URL.'],
   ['redis://me:secret@h:65536/1', 'The address of the queue is not a URL.'],
   ['https://me:secret@example.com', 'A queue cannot be at a URL with https://.'],
-  ['redis:secret', 'The address of the queue names no host.'],
-  ['redis://h/secret', 'The path in the address of the queue is not the number of a database of Redis.'],
-  ['redis://h?password=secret', 'The address of a queue on Redis takes no options.'],
+  ['redis:secret', badRedis],
+  ['redis://h/secret', badRedis],
+  ['redis://h?password=secret', badRedis],
 ])('%s is refused, and not repeated', (text, message) => {
   let error: unknown
   try {

@@ -1,12 +1,16 @@
 import { hostname } from 'node:os'
-import { randomHex, sleep } from '../../../context.ts'
+import { join } from 'node:path'
+import { randomHex, sleep, type Clock } from '../../../context.ts'
 import { asModelgateError } from '../../../errors.ts'
-import { lanes, type Lane } from '../../manifest/manifest.ts'
-import { createDeliveryHandler } from './send-task.ts'
-import { notesIn, openOwnFolder, recordLeftovers } from './unfinished.ts'
-import { openStop, type Worker, type WorkerCall } from './worker-context.ts'
+import { startedJobs } from '../../execute/started-jobs.ts'
+import { lanes } from '../../manifest/manifest.ts'
+import { namesIn } from '../../state-folder.ts'
+import { stopWithGrace } from '../../stop.ts'
+import { createDeliveryHandler, Delivery } from './delivery.ts'
+import type { Worker, WorkerCall } from './worker-call.ts'
+import { deadFolders, openWorkerFolder, projectIn, workIn } from './worker-folder.ts'
 
-/** In milliseconds: a worker that does not renew its locks for so long is taken for dead, at the next look. */
+/** A worker that does not renew its locks for so long is taken for dead, at the next look. */
 const usualLocks = { durationMs: 20_000, lookMs: 8_000 }
 /** A queue that is empty for so long, in milliseconds, is empty: what waits for a result comes when that is written down. */
 const emptyMs = 5_000
@@ -20,29 +24,36 @@ const askEmptyMs = 1_000
 export async function runWorker(call: WorkerCall): Promise<unknown> {
   const { context, options, server, locks = usualLocks } = call
   const { clock } = context
-  const name = `${hostname()}-${context.processes.own}-${randomHex(clock, 8)}`
-  const ownFolder = await openOwnFolder(call.folder, context)
-  const stop = openStop(context, options.graceS)
+  const folder = await openWorkerFolder(call.folder, context)
+  const closing = new AbortController()
+  let ownReason: unknown
+  const stop = stopWithGrace(context, options.graceS, undefined, (reason) => closing.abort(reason))
   const warn = seldom(clock, (message) => call.listener.event({ type: 'warning-add', message }))
   const worker: Worker = {
     ...call,
-    name,
-    ownFolder: ownFolder.path,
-    stop,
+    name: `${hostname()}-${context.processes.own}-${randomHex(clock, 8)}`,
+    ownFolder: folder.path,
+    closing: closing.signal,
+    inFlight: stop.signal,
+    end(reason) {
+      ownReason ??= reason
+      closing.abort(reason)
+    },
     warn,
     ask: (until, work) =>
       server.ask(work, {
         signal: until,
         forMs: Infinity,
-        onFailure: (error) => warn(`${error.message} It is tried again.`),
+        onFailure: ({ message }) => warn(`${message} It is tried again.`),
       }),
   }
-  let isLeft = false
+  const taken = lanes.filter((lane) => options.places[lane] > 0)
+  let isEmpty = true
   try {
-    call.onStart?.(name)
+    call.onStart?.(worker.name)
     // First: what is known of a request here is an unknown outcome for whoever takes it over.
-    await Promise.all(ownFolder.adopted.map((path) => recordLeftovers(worker, path)))
-    const stops = lanesOf(options).map((lane) =>
+    await recoverLeftovers(worker)
+    const stops = taken.map((lane) =>
       server.receive(lane, {
         concurrency: options.places[lane],
         rate: options.rate,
@@ -51,40 +62,55 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
         onError: ({ message }) => warn(message),
       }),
     )
-    if (options.untilEmpty) void endWhenEmpty(worker)
-    await aborted(stop.closing)
+    if (options.untilEmpty) void endWhenEmpty(worker, () => server.countOpen(taken))
+    await aborted(closing.signal)
     await Promise.all(stops.map((stopReceiving) => stopReceiving()))
-    isLeft = (await notesIn(ownFolder.path)).length > 0
-    return stop.reason() === nothingLeft ? undefined : stop.reason()
+    isEmpty = (await namesIn(workIn(folder.path))).length === 0
+    // A signal goes before any other reason.
+    return stop.reason() ?? ownReason
   } finally {
     stop.close()
-    await ownFolder.release(isLeft)
+    await folder.release(isEmpty)
   }
 }
 
-function lanesOf({ places }: WorkerCall['options']): readonly Lane[] {
-  return lanes.filter((lane) => places[lane] > 0)
+/** Tells the run what dead workers of this machine have left. What cannot be told now is for the next worker. */
+async function recoverLeftovers(worker: Worker): Promise<void> {
+  const { context, redactor, server, closing, warn } = worker
+  for (const { path, release } of await deadFolders(worker.folder, context)) {
+    let isEmpty = false
+    try {
+      const jobs = await startedJobs(context, projectIn(path, false), redactor)
+      let isSafe = true
+      for (const name of await namesIn(workIn(path))) {
+        const [laneName, id = ''] = name.split('.')
+        const lane = lanes.find((one) => one === laneName)
+        const job = lane && (await worker.ask(closing, () => server.find(lane, id)))
+        if (job === undefined) continue
+        const delivery = new Delivery(worker, lane!, job)
+        isSafe = (await delivery.recover(join(workIn(path), name), jobs)) && isSafe
+      }
+      isEmpty = isSafe
+    } catch (error) {
+      const { message } = asModelgateError(error, false)
+      if (!closing.aborted) warn(`What an earlier worker left in ${path} could not be recorded: ${message}`)
+    } finally {
+      await release(isEmpty)
+    }
+  }
 }
 
-const nothingLeft = Symbol('nothing is left')
 /** Ends the worker when there has been nothing to do for a while. */
-async function endWhenEmpty(worker: Worker): Promise<void> {
-  const {
-    context: { clock },
-    options,
-    server,
-    stop,
-  } = worker
+async function endWhenEmpty(worker: Worker, countOpen: () => Promise<number>): Promise<void> {
+  const { context, closing, ask, end } = worker
   try {
-    for (let since: number | undefined; ;) {
-      const left = await worker.ask(stop.closing, () => server.countOpen(lanesOf(options)))
-      if (left > 0) since = undefined
-      else since ??= clock.monotonic()
-      if (since !== undefined && clock.monotonic() - since >= emptyMs) return stop.end(nothingLeft)
-      await sleep(clock, askEmptyMs, stop.closing)
+    for (let emptyForMs = 0; emptyForMs <= emptyMs;) {
+      emptyForMs = (await ask(closing, countOpen)) > 0 ? 0 : emptyForMs + askEmptyMs
+      await sleep(context.clock, askEmptyMs, closing)
     }
+    end(undefined)
   } catch (error) {
-    if (!stop.closing.aborted) stop.end(asModelgateError(error, false))
+    if (!closing.aborted) end(asModelgateError(error, false))
   }
 }
 
@@ -98,10 +124,7 @@ const repeatedMs = 60_000
 const maxRemembered = 50
 
 /** Every caller reports an outage; it is said once. */
-function seldom(
-  clock: WorkerCall['context']['clock'],
-  say: (message: string) => void,
-): (message: string) => void {
+function seldom(clock: Clock, say: (message: string) => void): (message: string) => void {
   const said = new Map<string, number>()
   return (message) => {
     const now = clock.monotonic()

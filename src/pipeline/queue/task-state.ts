@@ -1,0 +1,121 @@
+import { join } from 'node:path'
+import type { Job } from 'bullmq'
+import * as v from 'valibot'
+import { billedOf, isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
+import { isDeeperThan, maxJsonDepth } from '../../json.ts'
+import type { TaskResult } from '../execute/task.ts'
+import { madeImages } from '../journal/journal.ts'
+import { isAnswered } from '../schedule/circuit.ts'
+import { partsOf, readParts } from '../store/results.ts'
+
+/** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
+export interface TaskData {
+  /** A `TaskMessage` as JSON. */
+  readonly message: string
+  /** A `TaskState` as JSON. */
+  readonly state: string
+}
+
+export type TaskJob = Job<TaskData>
+
+const words = v.pipe(v.string(), v.maxLength(4096))
+const instant = v.pipe(v.number(), v.finite())
+const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+
+/** What has become of a task. It is written by whoever has won the attempt to send it, and nobody else. */
+const stateSchema = v.strictObject({
+  /** The attempt to send it: another one each time it may be sent. */
+  attempt: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
+  /** How often in a row the gateway has refused it with 429; of a remote job, how many look-ups in a row have failed. */
+  failures: count,
+  /** The remote job, and when it was started, in milliseconds since 1970. */
+  job: v.nullable(v.strictObject({ id: words, kind: v.picklist(['video', 'operation']), since: instant })),
+  /** Results that are at addresses, and are to be fetched. */
+  made: v.nullable(madeImages),
+  /** How the attempt has ended; null while it is under way, and where nobody knows. */
+  outcome: v.nullable(
+    v.variant('kind', [
+      // With plain names, which must not choose where something is written.
+      v.pipe(
+        v.looseObject({ kind: v.literal('result') }),
+        v.check((result) => readParts(result) !== undefined),
+      ),
+      v.strictObject({
+        kind: v.literal('error'),
+        exit: v.custom<ExitName>(isExitName),
+        code: v.string(),
+        message: v.string(),
+        facts: v.record(v.string(), v.unknown()),
+      }),
+    ]),
+  ),
+})
+
+/** How an attempt has ended, as a worker tells the run. The files of a result are in the shared store. */
+export type Outcome =
+  | ({ readonly kind: 'result' } & ReturnType<typeof partsOf>)
+  | ({ readonly kind: 'error' } & Pick<ModelgateError, 'exit' | 'code' | 'message' | 'facts'>)
+
+export type TaskState = Omit<v.InferOutput<typeof stateSchema>, 'outcome'> & {
+  readonly outcome: Outcome | null
+}
+
+/**
+ * The state of a task. The server may hold anything: what is taken is what this version has written.
+ * @throws ModelgateError `queue_damaged`, an unknown outcome
+ */
+export function stateOf({ id, data }: TaskJob): TaskState {
+  try {
+    const value: unknown = JSON.parse(data.state)
+    if (isDeeperThan(value, maxJsonDepth)) throw new RangeError('It is nested too deeply.')
+    if (!jobIdPattern.test(id ?? '')) throw new RangeError('It could name a folder.')
+    return v.parse(stateSchema, value) as TaskState
+  } catch {
+    throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
+      phase: 'result',
+      billed: 'maybe',
+    })
+  }
+}
+
+/** How a task is called on the server. */
+export const jobIdOf = (idempotencyKey: string) => `task-${idempotencyKey}`
+
+const jobIdPattern = /^task-[0-9a-f]{32}$/
+
+export function resultOutcome(result: TaskResult): Outcome {
+  return { kind: 'result', ...partsOf(result) }
+}
+
+/** An error on its way to the run. What only the worker's machine knows, such as paths, is left out. */
+export function errorOutcome({ exit, code, message, facts: all }: ModelgateError): Outcome {
+  const { phase, httpStatus, requestId, retryAfterS, shouldRetry, billed, hint, remoteId } = all
+  const facts = { phase, httpStatus, requestId, retryAfterS, shouldRetry, billed, hint, remoteId }
+  return { kind: 'error', exit, code, message, facts: facts as ErrorFacts }
+}
+
+/**
+ * The result of a task, whose files are to be in a folder.
+ * @throws ModelgateError the error that it ended with
+ */
+export function resultFrom(outcome: Outcome, folder: string): TaskResult {
+  if (outcome.kind === 'error') throw errorFrom(outcome)
+  const parts = readParts(outcome)!
+  return { ...parts, files: parts.result.outputs.map(({ path }) => join(folder, path)) }
+}
+
+/** Whether what became of a task is known, or can be found out. */
+export function isKnown({ outcome, job, made }: TaskState): boolean {
+  return outcome === null ? job !== null || made !== null : isAnswer(outcome)
+}
+
+/** Whether an outcome says all that there is to know of its request, so that nothing of it may still be there. */
+export function isAnswer(outcome: Outcome): boolean {
+  if (outcome.kind === 'result') return true
+  const error = errorFrom(outcome)
+  return isAnswered(error) || billedOf(error) === 'no'
+}
+
+function errorFrom({ exit, code, message, facts }: Outcome & { readonly kind: 'error' }): ModelgateError {
+  return new ModelgateError(exit, code, message, facts)
+}

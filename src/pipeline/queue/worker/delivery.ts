@@ -1,0 +1,421 @@
+import { mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { randomHex } from '../../../context.ts'
+import { isFinal } from '../../../contract/video-state.ts'
+import { asModelgateError, billedOf, ModelgateError, type ExitName } from '../../../errors.ts'
+import type { OutputEvent } from '../../../events/documents.ts'
+import { writeError } from '../../../files/file-error.ts'
+import { waitBefore } from '../../../gateway/retry.ts'
+import type { JobReport } from '../../../gateway/videos/job-fields.ts'
+import {
+  appearance,
+  lookUpFailures,
+  lookUpJob,
+  mayAppear,
+  mayPass,
+} from '../../../gateway/videos/look-up-job.ts'
+import { pollWaitAfter } from '../../../gateway/videos/poll-waits.ts'
+import { executeTask, fetchJob, startJob } from '../../execute/execute-task.ts'
+import { forgetJob, type StartedJob } from '../../execute/started-jobs.ts'
+import { recoverResult } from '../../execute/task-record.ts'
+import type { ExecuteCall } from '../../execute/task-run.ts'
+import type { Task, TaskRequest, TaskResult } from '../../execute/task.ts'
+import type { Lane } from '../../manifest/manifest.ts'
+import { isRateLimit } from '../../schedule/circuit.ts'
+import { decodeTask, placeRequest, taskOf, type TaskMessage } from '../message.ts'
+import { patiently } from '../patiently.ts'
+import { isGone, withdrawn, type Handled } from '../queue-server.ts'
+import { errorOutcome, resultOutcome, stateOf, type TaskJob, type TaskState } from '../task-state.ts'
+import type { Worker } from './worker-call.ts'
+import { keepFiles, projectIn, removeFolder, workIn } from './worker-folder.ts'
+
+type TaskEnd = Extract<OutputEvent, { readonly type: 'task-end' }>
+
+/** Another delivery of the same task is in progress here, or the store is away: it is delivered again after this time. */
+const busyMs = 5_000
+/** A message of another version is for another worker. */
+const refusedMs = 60_000
+/** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
+const minRestMs = 100
+
+const over: Handled = { kind: 'over' }
+const again = (inMs: number): Handled => ({ kind: 'again', inMs })
+/** Its files stay here, for the next process, which has a minute to tell of them. */
+const leftHere: Handled = { kind: 'again', inMs: 60_000 }
+
+/**
+ * Makes what takes the deliveries of a lane: each is one attempt to send a task, or one look-up of its remote job. It never
+ * throws: what fails here is tried again later, here or elsewhere.
+ */
+export function createDeliveryHandler(
+  worker: Worker,
+  lane: Lane,
+): (job: TaskJob, delivery: string) => Promise<Handled> {
+  const { closing } = worker
+  const inProgress = new Set<string>()
+  return async (job, id) => {
+    if (closing.aborted) return again(0)
+    if (inProgress.has(job.id!)) return again(busyMs)
+    inProgress.add(job.id!)
+    try {
+      return await new Delivery(worker, lane, job).handle(id)
+    } catch (thrown) {
+      if (closing.aborted) return again(0)
+      const error = asModelgateError(thrown, false)
+      // The run tells what nobody can read.
+      if (error.code === 'queue_damaged' || error.code === 'queue_message') return over
+      if (error.code === 'queue_version') {
+        worker.warn(error.message)
+        return again(refusedMs)
+      }
+      worker.end(error)
+      return again(0)
+    } finally {
+      inProgress.delete(job.id!)
+    }
+  }
+}
+
+/** A task in the hands of this worker. */
+export class Delivery {
+  readonly #worker: Worker
+  readonly #lane: Lane
+  readonly #job: TaskJob
+  readonly #message: TaskMessage
+  /** Of the folder of this attempt and of the look-ups of its job. */
+  readonly #name: string
+  #state: TaskState
+  /** Whether the state could not be written to the server. */
+  #isUnwritten = false
+
+  /** @throws ModelgateError `queue_damaged`, `queue_message`, `queue_version` */
+  constructor(worker: Worker, lane: Lane, job: TaskJob) {
+    this.#worker = worker
+    this.#lane = lane
+    this.#job = job
+    this.#state = stateOf(job)
+    this.#message = decodeTask(job.data.message)
+    this.#name = `${lane}.${job.id!}.${this.#state.attempt}`
+  }
+
+  /** @param id of this delivery, unique. @throws ModelgateError; the reason of the worker's end */
+  async handle(id: string): Promise<Handled> {
+    const { outcome, job } = this.#state
+    // Its worker has told, and died before it could end the delivery.
+    if (outcome !== null) return over
+    const report = job === null ? undefined : await this.#lookUp(job)
+    if (report !== undefined && !('state' in report)) return report
+    const folder = join(workIn(this.#worker.ownFolder), this.#name)
+    let handled: Handled = over
+    try {
+      handled = await this.#send(folder, id, report)
+      return handled
+    } finally {
+      if (handled !== leftHere) removeFolder(folder)
+    }
+  }
+
+  /**
+   * Tells the run what a dead worker has left of an attempt: a result that is whole, or the id of its remote job.
+   * @param folder of an attempt
+   * @param jobs that are on record, by the idempotency keys of their requests
+   * @returns false when this worker has ended before
+   */
+  async recover(folder: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
+    const { outcome, job } = this.#state
+    if (basename(folder) !== this.#name || outcome !== null) return true
+    const task = { ...taskOf(this.#message, {}), folder: madeIn(folder) }
+    const left = await recoverResult(this.#worker.context, task)
+    if (left !== undefined) {
+      const result = { ...left.result, job_id: left.result.job_id ?? job?.id ?? null }
+      return (await this.#handIn({ ...left, result })) !== leftHere
+    }
+    const started = jobs.get(this.#message.idempotency_key)
+    if (started !== undefined && job === null) await this.#writeJob(started)
+    return true
+  }
+
+  /** Sends the request, or starts its remote job. @param report of a job that has ended: what it has made is fetched */
+  async #send(folder: string, id: string, report: JobReport | undefined): Promise<Handled> {
+    const { closing, listener, store, warn } = this.#worker
+    const { job, made, failures } = this.#state
+    const isNew = job === null && made === null
+    let request: TaskRequest | undefined
+    let problem: ModelgateError | undefined
+    try {
+      makeWorkFolder(folder)
+      if (job === null) request = await placeRequest(this.#message, store, folder)
+    } catch (thrown) {
+      problem = asModelgateError(thrown, false).amend({ billed: 'no' })
+      // A disk of this machine that takes nothing ends the worker, not the task.
+      if (problem.exit === 'io') throw problem
+      if (mayWork(problem)) {
+        warn(`${problem.message} It is tried again.`)
+        return again(busyMs)
+      }
+    }
+    const lost = isNew ? await this.#win(id) : undefined
+    if (lost !== undefined) return lost
+    if (problem !== undefined) return await this.#fail(folder, problem)
+    if (closing.aborted) {
+      if (isNew) await this.#giveBack(failures)
+      return again(0)
+    }
+    const call = this.#call(folder)
+    const task = this.#task(folder, request)
+    if (job === null) listener.event({ type: 'task-start', ...this.#names(), attempt: failures + 1 })
+    try {
+      if (job !== null) return await this.#handIn(await fetchJob(call, task, job, report))
+      if (this.#lane !== 'video') return await this.#handIn(await executeTask(call, task))
+      await forgetJob(call, await startJob(call, task))
+    } catch (thrown) {
+      return await this.#fail(folder, asModelgateError(thrown, false))
+    }
+    // What has been started goes before what is new.
+    await this.#job.changePriority({ priority: 0 }).catch(() => {})
+    return again(this.#pollWait(undefined))
+  }
+
+  /**
+   * Wins the attempt. The intent is on the server's disk then. A worker that was frozen before may find that the task has ended
+   * meanwhile, or that its mark is gone with the task: so it is looked at once more.
+   * @returns undefined when it is to be sent
+   */
+  async #win(id: string): Promise<Handled | undefined> {
+    const { name, server } = this.#worker
+    const { attempt } = this.#state
+    const own = `${name} ${id}`
+    const winner = await this.#ask(() => server.win(attempt, own))
+    if (winner === undefined || winner === withdrawn) return over
+    if (winner !== own) return { kind: 'over', wonBy: winner.split(' ')[0]! }
+    const now = await this.#ask(() => server.find(this.#lane, this.#job.id!))
+    if (now === undefined || stateOf(now).attempt !== attempt) return over
+    if (now.finishedOn === undefined) return undefined
+    // Whoever found the mark has told that nobody knows; the run may know better now.
+    const text = 'Not sent: its worker stood still for too long.'
+    return await this.#tell(new ModelgateError('later', 'worker_frozen', text, { billed: 'no' }))
+  }
+
+  /** Nothing was created: the task is another attempt from now on, which anybody may win. */
+  async #giveBack(failures: number): Promise<void> {
+    const { server } = this.#worker
+    const { attempt } = this.#state
+    await this.#write({ attempt: server.newId(), failures })
+    await server.removeMark(attempt).catch(() => {})
+  }
+
+  /** One look-up of the remote job. @returns how it stands, when it has ended */
+  async #lookUp(job: StartedJob): Promise<JobReport | Handled> {
+    const { gateway } = this.#call('')
+    const { policy, limits } = gateway
+    const once = { ...gateway, policy: { ...policy, maxRetries: 0 }, limits: { ...limits, total: undefined } }
+    try {
+      const report = await lookUpJob(once, job)
+      if (isFinal(report.state)) return report
+      if (this.#state.failures > 0) await this.#write({ failures: 0 })
+      // Nobody waits for it.
+      const { state, progress: percent } = report
+      void this.#job.updateProgress({ state, percent }).catch(() => {})
+      return again(this.#pollWait(report.nextLookUpMs))
+    } catch (thrown) {
+      const error = asModelgateError(thrown, false)
+      const failures = this.#state.failures + 1
+      const isNew = mayAppear(error) && failures <= appearance.retries
+      if (!isNew && (!mayPass(error) || failures >= lookUpFailures.most))
+        return await this.#fail(undefined, error)
+      await this.#write({ failures })
+      const { retryAfterS } = error.facts
+      return again(isNew ? appearance.waitMs : this.#pollWait(retryAfterS && retryAfterS * 1000))
+    }
+  }
+
+  /** Until the remote job is looked up again, in milliseconds. @param askedMs what the gateway asks for */
+  #pollWait(askedMs: number | undefined): number {
+    const { context, shared } = this.#worker
+    const elapsedMs = context.clock.now() - (this.#state.job?.since ?? Infinity)
+    const random = context.clock.random()
+    return pollWaitAfter(elapsedMs, { firstS: shared.pollIntervalS, askedMs, random })
+  }
+
+  /** What an error makes of the task. @param folder undefined where no file has come */
+  async #fail(folder: string | undefined, error: ModelgateError): Promise<Handled> {
+    const { context, end } = this.#worker
+    const { failures, made, job } = this.#state
+    // The id of a job is on record in the folder of this process.
+    if (this.#isUnwritten) return leftHere
+    const isStarted = made !== null || job !== null
+    const isFree = billedOf(error) === 'no' && !isStarted
+    if (isFree && isRateLimit(error)) {
+      const waitS = waitBefore(failures, error.facts.retryAfterS, context.clock.random())
+      const restMs = Math.max(minRestMs, waitS * 1000)
+      await this.#giveBack(failures + 1)
+      this.#showError('again', error, restMs)
+      return { kind: 'rest', ms: restMs }
+    }
+    if (folder !== undefined) await this.#keepFiles(madeIn(folder))
+    if (!isOfWorker(error)) return await this.#tell(error)
+    end(error)
+    if (error.exit === 'bug' || !(isFree || isStarted)) {
+      // What it says of this worker is nothing that the run could mend.
+      return await this.#tell(isFree || job !== null ? error : error.amend({ exit: 'unknown' }))
+    }
+    if (isFree) await this.#giveBack(failures)
+    this.#showError('returned', error, 0)
+    return again(0)
+  }
+
+  /** Never throws. */
+  async #keepFiles(made: string): Promise<void> {
+    const { folder, warn, context } = this.#worker
+    try {
+      const kept = await keepFiles(made, folder, `${this.#message.key}.${randomHex(context.clock, 8)}`)
+      if (kept !== undefined) warn(`Files from the failed request are kept in ${kept}.`)
+    } catch (error) {
+      warn(`Files from the failed request are lost: ${asModelgateError(error, false).message}`)
+    }
+  }
+
+  /**
+   * Puts the files of a result into the store, for as long as it takes, and tells the run. What has been paid for is not given
+   * up for a disk that takes nothing.
+   * @returns `leftHere` when the worker has ended before
+   */
+  async #handIn(result: TaskResult): Promise<Handled> {
+    const { store, inFlight: signal, end, warn, context } = this.#worker
+    const { outputs, took_s } = result.result
+    const isPassing = (error: ModelgateError) =>
+      error.code !== 'source_changed' && (mayWork(error) || error.exit === 'io')
+    const onFailure = ({ message }: ModelgateError) => warn(`${message} It is tried again.`)
+    const patience = { clock: context.clock, signal, isPassing, onFailure }
+    try {
+      for (const [at, path] of result.files.entries()) {
+        await patiently(() => store.put(path, outputs[at]!.sha256), patience)
+      }
+      await this.#write({ outcome: resultOutcome(result) })
+    } catch (error) {
+      end(asModelgateError(error, false).amend({ billed: 'yes' }))
+      return leftHere
+    }
+    const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0)
+    this.#show({ outcome: 'done', outputs: outputs.length, bytes, took_s, again_s: null, error: null })
+    return over
+  }
+
+  /**
+   * Tells the run how the attempt has failed, unless another worker has told a result meanwhile.
+   * @throws the reason of the worker's end
+   */
+  async #tell(error: ModelgateError): Promise<Handled> {
+    const now = await this.#ask(() => this.#worker.server.find(this.#lane, this.#job.id!))
+    if (now !== undefined && stateOf(now).outcome?.kind === 'result') return over
+    await this.#write({ outcome: errorOutcome(error) })
+    this.#showError(error.exit === 'unknown' ? 'unknown' : 'failed', error, null)
+    return over
+  }
+
+  /** @param againMs after how long it is sent again, in milliseconds; null where that is not known here */
+  #showError(outcome: TaskEnd['outcome'], error: ModelgateError, againMs: number | null): void {
+    const { code, exitCode: exit_code } = error
+    const message = this.#worker.redactor.text(error.message)
+    const shown = { code, exit_code, billed: billedOf(error), message }
+    const again_s = againMs === null ? null : againMs / 1000
+    this.#show({ outcome, outputs: 0, bytes: 0, took_s: null, again_s, error: shown })
+  }
+
+  #show(end: Pick<TaskEnd, 'outcome' | 'outputs' | 'bytes' | 'took_s' | 'again_s' | 'error'>): void {
+    this.#worker.listener.event({ type: 'task-end', ...this.#names(), ...end })
+  }
+
+  /** How events name the task. */
+  #names() {
+    const { instance, run, key, count } = this.#message
+    return { instance, run, key, lane: this.#lane, creates: count }
+  }
+
+  /**
+   * Writes what has become of the task. It needs no lock: also the outcome of a worker that was taken for dead counts. Only who
+   * has won the attempt may do so.
+   * @throws the reason of the worker's end
+   */
+  async #write(change: Partial<TaskState>): Promise<void> {
+    this.#state = { ...this.#state, ...change }
+    const state = this.#worker.redactor.document(JSON.stringify(this.#state))
+    this.#isUnwritten = true
+    await this.#ask(async () => {
+      // The run may have forgotten it.
+      await this.#job.updateData({ ...this.#job.data, state }).catch((error: unknown) => {
+        if (!isGone(error)) throw error
+      })
+    })
+    this.#isUnwritten = false
+  }
+
+  #writeJob({ id, kind }: StartedJob): Promise<void> {
+    return this.#write({ job: { id, kind, since: this.#worker.context.clock.now() }, failures: 0 })
+  }
+
+  /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the worker's end */
+  #ask<Value>(work: () => Promise<Value>): Promise<Value> {
+    return this.#worker.ask(this.#worker.inFlight, work)
+  }
+
+  /** How the request is executed: its folder is the project's. */
+  #call(folder: string): ExecuteCall {
+    const { context, shared, redactor, isSandbox, ownFolder, inFlight: signal } = this.#worker
+    return {
+      ...shared,
+      gateway: { ...shared.gateway, signal },
+      context: { ...context, cwd: folder, signal },
+      project: { ...projectIn(folder, isSandbox), stateFolder: projectIn(ownFolder, false).stateFolder },
+      redactor,
+      timeoutMs: undefined,
+    }
+  }
+
+  /** @param request undefined for a remote job, of which nothing is sent */
+  #task(folder: string, request: TaskRequest | undefined): Task {
+    const { job, made } = this.#state
+    return {
+      ...taskOf(this.#message, request?.body ?? {}),
+      variant: 1,
+      idempotencyKey: this.#message.idempotency_key,
+      request: async () => request!,
+      folder: madeIn(folder),
+      job,
+      made,
+      onMade: (addresses) => this.#write({ made: addresses }),
+      onJob: (id, kind) => this.#writeJob({ id, kind }),
+      onProgress() {},
+    }
+  }
+}
+
+/** Where an attempt puts what it makes; beside it is what the request needs. */
+const madeIn = (folder: string) => join(folder, 'made')
+
+/** @throws FileError */
+function makeWorkFolder(path: string): void {
+  try {
+    // At once, which is faster than in another thread.
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw writeError(error, path)
+  }
+}
+
+/** Whether something in the store may work later, by itself or when an operator has done something. */
+function mayWork({ exit }: ModelgateError): boolean {
+  return exit === 'notSent' || exit === 'later'
+}
+
+/**
+ * Whether an error says something of the worker alone: it was stopped, has no valid key, has reached its own limit, or had a
+ * disk that takes nothing before anything was sent.
+ */
+function isOfWorker(error: ModelgateError): boolean {
+  return workerExits.has(error.exit) || (error.exit === 'io' && billedOf(error) === 'no')
+}
+
+const workerExits: ReadonlySet<ExitName> = new Set(
+  'interrupt hangup terminate ok key limit bug'.split(' ') as ExitName[],
+)

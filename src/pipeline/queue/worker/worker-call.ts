@@ -1,0 +1,52 @@
+import type { Context } from '../../../context.ts'
+import type { OutputEvent } from '../../../events/documents.ts'
+import type { OperationContext, Redactor } from '../../../operations/operation.ts'
+import type { ExecuteCall } from '../../execute/task-run.ts'
+import type { Lane } from '../../manifest/manifest.ts'
+import type { SharedStore } from '../../store/shared-store.ts'
+import type { LockTimes, QueueServer, RequestRate } from '../queue-server.ts'
+
+export interface WorkerOptions {
+  /** How many requests at once. */
+  readonly places: Readonly<Record<Lane, number>>
+  /** `--rate`: of each lane, for all workers of the queue. */
+  readonly rate: RequestRate | null
+  /** How long what is in flight may go on after a signal. */
+  readonly graceS: number
+  /** Whether it ends when nothing is left to do. */
+  readonly untilEmpty: boolean
+}
+
+export interface WorkerCall {
+  readonly context: OperationContext & Pick<Context, 'processes'>
+  readonly server: QueueServer
+  readonly store: SharedStore
+  readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>
+  readonly redactor: Redactor
+  readonly isSandbox: boolean
+  /** For the workers of this machine, absolute: each process has a folder of its own in it. */
+  readonly folder: string
+  readonly options: WorkerOptions
+  readonly listener: { event(event: OutputEvent): void }
+  readonly locks?: LockTimes
+  /** Called with the worker's name once it has begun. */
+  readonly onStart?: (name: string) => void
+}
+
+/** A worker at work: what all of its deliveries share. */
+export interface Worker extends WorkerCall {
+  /** Unique among all workers of the queue. */
+  readonly name: string
+  /** Of this process alone. */
+  readonly ownFolder: string
+  /** Aborted when nothing new is begun. */
+  readonly closing: AbortSignal
+  /** Aborted when the time of grace is over: requests are given up, and what cannot be written down is for the next process. */
+  readonly inFlight: AbortSignal
+  /** Begins the end for a reason of the worker's own. What is in flight may take its time. */
+  end(reason: unknown): void
+  /** The same is not said again for a minute. */
+  warn(message: string): void
+  /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the signal */
+  ask<Value>(until: AbortSignal, work: () => Promise<Value>): Promise<Value>
+}
