@@ -115,7 +115,7 @@ const manifestValue = fc.record(
 )
 
 /** A line of every answer to a manifest that is wrong. */
-const placed = /^(?:(?:modelgate\.yaml|data\.csv|prompt\.md):\d+:\d+: .+|… and \d+ more\.)$/
+const placed = /^(?:modelgate\.yaml|data\.csv|prompt\.md):(?:\d+:\d+: .+| … and \d+ more\.)$/
 
 const manifest = target({
   name: 'manifest',

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { adopt } from '../../../src/pipeline/changes/adopt.ts'
-import { openJournal } from '../../../src/pipeline/journal/journal.ts'
 import { readHistory } from '../../../src/pipeline/journal/history.ts'
+import { openJournal } from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
 import { scopeOf } from './change-scope.ts'
@@ -12,8 +13,11 @@ const text = { lane: 'text', command: 'generate', output: 'copy/hero.txt' } as c
 
 const adoptIn = (world: SampleWorld, ...patterns: string[]) => adopt(scopeOf(world), patterns, 'Ada')
 
-async function lockOf(world: SampleWorld) {
-  return await readLock(world.context, world.world().manifest.project)
+/** What is on the disk counts from here on. */
+async function takeLock(world: SampleWorld) {
+  const lock = await readLock(world.context, world.world().manifest.project)
+  for (const [id, block] of lock) world.lock.set(id, block)
+  return lock
 }
 
 test('a file that was there already is locked with the key of the manifest, and who said so', async () => {
@@ -26,15 +30,7 @@ test('a file that was there already is locked with the key of the manifest, and 
     id: 'hero',
     block: {
       key: await world.keyOf('hero'),
-      outputs: [
-        {
-          path: 'assets/hero.png',
-          sha256: hash('sha256', bytes),
-          media_type: 'image/png',
-          width: 3,
-          height: 2,
-        },
-      ],
+      outputs: [{ path: 'assets/hero.png', sha256: hash('sha256', bytes), width: 3, height: 2 }],
       model: null,
       origin: null,
       picked: null,
@@ -42,30 +38,47 @@ test('a file that was there already is locked with the key of the manifest, and 
       prompt: null,
     },
   })
-  const lock = await lockOf(world)
-  expect(lock.get('hero')).toEqual(changed!.block)
-  world.lock.set('hero', lock.get('hero')!)
+  expect((await takeLock(world)).get('hero')).toEqual(changed!.block)
   expect((await world.assess('hero')).state).toBe('fresh')
   // What is adopted can be restored.
   world.remove('assets/hero.png')
   expect((await world.assess('hero')).state).toBe('restorable')
 })
 
-test('a text is locked as it is with LF', async () => {
+test.each<[string, Partial<Instance>, Record<string, string>, object]>([
+  [
+    'a text is locked as it is with LF',
+    {},
+    { 'copy/hero.txt': 'one\r\ntwo\r\n' },
+    { outputs: [factsOf('copy/hero.txt', 'one\ntwo\n', 'text')], picked: null },
+  ],
+  ['of candidates it is the first', { variants: 3 }, { 'copy/hero.txt': 'one' }, { picked: 1 }],
+  ['or the one that the manifest picks', { variants: 3, pick: 2 }, { 'copy/hero.txt': 'two' }, { picked: 2 }],
+])('%s', async (_, changes, files, block) => {
   const world = createSampleWorld()
-  world.define('hero', text)
-  world.write({ 'copy/hero.txt': 'one\r\ntwo\r\n' })
-  const [changed] = await adoptIn(world, 'hero')
-  expect(changed!.block.outputs).toEqual([factsOf('copy/hero.txt', 'one\ntwo\n', 'text')])
+  world.define('hero', { ...text, ...changes })
+  world.write(files)
+  expect(await adoptIn(world, 'hero')).toMatchObject([{ block }])
+  await takeLock(world)
+  expect((await world.assess('hero')).state).toBe('fresh')
 })
 
-test('a file that was changed by hand is locked instead of the generated one', async () => {
+test('a file of another type than {ext} stands for is found', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { ...text, output: 'copy/hero.{ext}' })
+  world.write({ 'copy/hero.json': '{}' })
+  expect(await adoptIn(world, 'hero')).toMatchObject([{ block: { outputs: [{ path: 'copy/hero.json' }] } }])
+})
+
+test('what is fresh stays, and a file that was changed by hand takes the place of the generated one', async () => {
   const world = createSampleWorld()
   world.define('hero', text)
   await world.make('hero', 'one')
+  expect(await adoptIn(world, 'hero')).toEqual([])
   world.write({ 'copy/hero.txt': 'by hand' })
-  const [changed] = await adoptIn(world, 'hero')
-  expect(changed!.block).toMatchObject({ model: null, request_id: null, adopted: 'Ada, 2026-01-01' })
+  expect(await adoptIn(world, 'hero')).toMatchObject([
+    { block: { model: null, request_id: null, adopted: 'Ada, 2026-01-01' } },
+  ])
 })
 
 test('the old result is right for a new prompt: it keeps where it came from', async () => {
@@ -73,40 +86,23 @@ test('the old result is right for a new prompt: it keeps where it came from', as
   world.define('hero', text)
   await world.make('hero', 'one')
   world.define('hero', { ...text, fields: textFields({ prompt: 'Another text' }) })
-  const [changed] = await adoptIn(world, 'hero')
-  expect(changed!.block).toMatchObject({
-    model: 'gpt-image-2',
-    request_id: 'req_1',
-    adopted: 'Ada, 2026-01-01',
-  })
-  expect(changed!.block.key).toBe(await world.keyOf('hero'))
+  const key = await world.keyOf('hero')
+  expect(await adoptIn(world, 'hero')).toMatchObject([
+    { block: { key, model: 'gpt-image-2', request_id: 'req_1', adopted: 'Ada, 2026-01-01' } },
+  ])
 })
 
-test('what is fresh stays as it is', async () => {
-  const world = createSampleWorld()
-  world.define('hero', text)
-  await world.make('hero', 'one')
-  expect(await adoptIn(world, 'hero')).toEqual([])
-})
-
-test('two that depend on each other are adopted in one go', async () => {
+test('of two that depend on each other both are adopted, or the first one', async () => {
   const world = createSampleWorld()
   world.define('hero', text)
   world.define('banner', { ...text, output: 'copy/banner.txt', fields: { attach: fileField('@hero') } })
   world.write({ 'copy/hero.txt': 'one', 'copy/banner.txt': 'wide' })
-  expect((await adoptIn(world, '*')).map(({ id }) => id)).toEqual(['hero', 'banner'])
-  for (const [id, block] of await lockOf(world)) world.lock.set(id, block)
-  expect((await world.plan()).states).toMatchObject({ fresh: 2 })
-})
-
-test('one that depends on what is still to be made cannot be adopted', async () => {
-  const world = createSampleWorld()
-  world.define('hero', text)
-  world.define('banner', { ...text, output: 'copy/banner.txt', fields: { attach: fileField('@hero') } })
-  world.write({ 'copy/banner.txt': 'wide' })
   await expect(adoptIn(world, 'banner')).rejects.toThrow(
     'Nothing of banner can be locked yet: it needs @hero, not all of which is settled.',
   )
+  expect((await adoptIn(world, '*')).map(({ id }) => id)).toEqual(['hero', 'banner'])
+  await takeLock(world)
+  expect((await world.plan()).states).toMatchObject({ fresh: 2 })
 })
 
 test('everything that is wrong is told at once, and nothing is locked', async () => {
@@ -123,26 +119,7 @@ test('everything that is wrong is told at once, and nothing is locked', async ()
       'text does not hold its asserts: It is bad. Change the file, or `assert` in the manifest.',
     ].join('\n'),
   )
-  expect(await lockOf(world)).toEqual(new Map())
-})
-
-test('of candidates, the file is the first, or the one that the manifest picks', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { ...text, variants: 3 })
-  world.define('logo', { ...text, output: 'copy/logo.txt', variants: 3, pick: 2 })
-  world.write({ 'copy/hero.txt': 'one', 'copy/logo.txt': 'two' })
-  const changed = await adoptIn(world, 'hero', 'logo')
-  expect(changed.map(({ block }) => block.picked)).toEqual([1, 2])
-  for (const { id, block } of changed) world.lock.set(id, block)
-  expect((await world.plan()).states).toMatchObject({ fresh: 2 })
-})
-
-test('a file of another type than {ext} stands for is found', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { ...text, output: 'copy/hero.{ext}' })
-  world.write({ 'copy/hero.json': '{}' })
-  const [changed] = await adoptIn(world, 'hero')
-  expect(changed!.block.outputs[0]!.path).toBe('copy/hero.json')
+  expect((await takeLock(world)).size).toBe(0)
 })
 
 test('what became of a request no longer matters', async () => {
@@ -151,16 +128,8 @@ test('what became of a request no longer matters', async () => {
   const key = await world.keyOf('hero')
   const { project } = world.world().manifest
   const journal = await openJournal(project, world.context.clock, null)
-  const intent = {
-    type: 'intent',
-    instance: 'hero',
-    key,
-    variant: 1,
-    idempotency_key: 'i',
-    creates: 1,
-    cost: null,
-  } as const
-  await journal.append(intent)
+  const request = { instance: 'hero', key, variant: 1, idempotency_key: 'i', creates: 1, cost: null }
+  await journal.append({ type: 'intent', ...request })
   await journal.close()
   const history = await readHistory(project)
   expect(history.of(key)?.open).toEqual({ job: null, made: null, queue: null, queueAt: null })

@@ -72,17 +72,6 @@ test('bytes that the lock does not name are listed, and removed with --yes', asy
   expect(existsSync(join(world.folder, blobPath('two')))).toBe(true)
 })
 
-test('bytes of a result that can be restored stay', async () => {
-  const world = createSampleWorld()
-  world.define('hero')
-  const key = await world.record('hero', 'one')
-  await writeRun(world, [
-    intentOf('hero', key),
-    { type: 'result', instance: 'hero', key, variant: 1, rejected: null },
-  ])
-  expect((await cleanIn(world)).items).toEqual([])
-})
-
 test('candidates stay until one is picked, or the prompt is another one', async () => {
   const world = createSampleWorld()
   world.define('hero', { variants: 2 })
@@ -100,34 +89,51 @@ test('candidates stay until one is picked, or the prompt is another one', async 
   expect(await world.results.keys()).toEqual([])
 })
 
-test('rejected results stay', async () => {
+test.each<[string, (world: SampleWorld) => unknown]>([
+  [
+    'a result that can be restored',
+    async (world) => {
+      world.define('hero')
+      const key = await world.record('hero', 'one')
+      await writeRun(world, [
+        intentOf('hero', key),
+        { type: 'result', instance: 'hero', key, variant: 1, rejected: null },
+      ])
+    },
+  ],
+  [
+    'a rejected result',
+    async (world) => {
+      world.define('hero', { asserts: { width: 1 } })
+      await world.offer('hero', 'bad one')
+      expect((await world.assess('hero')).state).toBe('rejected')
+    },
+  ],
+  [
+    'a candidate that another job refers to',
+    async (world) => {
+      world.define('hero', { variants: 2 })
+      world.define('banner', { fields: { image: fileField('@hero#1') } })
+      await world.offer('hero', 'one', 1)
+      await world.make('hero', 'two', { variant: 2, picked: 2 })
+    },
+  ],
+  [
+    'a candidate of a job whose keys are not known',
+    async (world) => {
+      world.define('hero')
+      world.define('banner', { variants: 2, fields: { image: fileField('@hero') } })
+      await world.make('hero', 'one')
+      await world.offer('banner', 'wide', 1)
+      world.define('hero', edited)
+      expect((await world.assess('banner')).state).toBe('pending')
+    },
+  ],
+])('%s stays', async (_, arrange) => {
   const world = createSampleWorld()
-  world.define('hero', { asserts: { width: 1 } })
-  await world.offer('hero', 'bad one')
-  expect((await world.assess('hero')).state).toBe('rejected')
+  await arrange(world)
   expect((await cleanIn(world, { isRemoving: true })).items).toEqual([])
   expect(await world.results.keys()).toHaveLength(1)
-})
-
-test('a candidate stays that another job refers to', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { variants: 2 })
-  world.define('banner', { fields: { image: fileField('@hero#1') } })
-  await world.offer('hero', 'one', 1)
-  await world.offer('hero', 'two', 2)
-  await world.make('hero', 'two', { variant: 2, picked: 2 })
-  expect((await cleanIn(world)).items).toEqual([])
-})
-
-test('candidates stay while their keys are not known', async () => {
-  const world = createSampleWorld()
-  world.define('hero')
-  world.define('banner', { variants: 2, fields: { image: fileField('@hero') } })
-  await world.make('hero', 'one')
-  await world.offer('banner', 'wide', 1)
-  world.define('hero', edited)
-  expect((await world.assess('banner')).state).toBe('pending')
-  expect((await cleanIn(world)).items.filter((item) => item.startsWith('result'))).toEqual([])
 })
 
 test('what a request has left goes, unless its outcome is unknown', async () => {

@@ -144,22 +144,23 @@ async function resolve({ call }: Bench) {
   return { document: outcome.document, error }
 }
 
-/** A lock in which git could not put the block of `one` together. */
-function conflict(lock: string, other: string): string {
-  return lock.replace(/^.*"one":.*$/m, (line) => `<<<<<<< HEAD\n${line}\n=======\n${other}\n>>>>>>> theirs`)
-}
-
 const blockOf = (lock: string) => /^.*"one":.*$/m.exec(lock)![0]
 
-test('of two sides the one is kept that the manifest asks for, and all is as before', async () => {
-  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+/** Leaves a lock in which git could not put the block of `one` together, and tells what it was before. */
+async function leaveConflict(bench: Bench): Promise<string> {
   await bench.run()
   const before = bench.read('modelgate.lock')
   const other = blockOf(before).replace(/"key": ?"[0-9a-f]{64}"/, `"key":"${'0'.repeat(64)}"`)
   expect(other).not.toBe(blockOf(before))
-  bench.write('modelgate.lock', conflict(before, other))
+  const mark = (line: string) => `<<<<<<< HEAD\n${line}\n=======\n${other}\n>>>>>>> theirs`
+  bench.write('modelgate.lock', before.replace(/^.*"one":.*$/m, mark))
   expect((await bench.run({ mode: 'check' })).error?.code).toBe('lock_conflict')
+  return before
+}
 
+test('of two sides the one is kept that the manifest asks for, and all is as before', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+  const before = await leaveConflict(bench)
   const { document, error } = await resolve(bench)
   expect(error).toBeUndefined()
   expect(document).toMatchObject({
@@ -173,12 +174,8 @@ test('of two sides the one is kept that the manifest asks for, and all is as bef
 
 test('what the manifest asks for on neither side is no longer locked, and exits 13', async () => {
   const bench = await runBench({ 'modelgate.yaml': manifest('First') })
-  await bench.run()
-  const before = bench.read('modelgate.lock')
-  const other = blockOf(before).replace(/"key": ?"[0-9a-f]{64}"/, `"key":"${'0'.repeat(64)}"`)
-  bench.write('modelgate.lock', conflict(before, other))
+  await leaveConflict(bench)
   bench.write('modelgate.yaml', manifest('Changed on both sides'))
-
   const { document, error } = await resolve(bench)
   expect(error?.exit).toBe('outdated')
   expect(document?.warnings).toEqual(['one is not locked any more: the manifest asks for neither side.'])
@@ -186,8 +183,7 @@ test('what the manifest asks for on neither side is no longer locked, and exits 
 })
 
 test('a lock without conflict markers is left alone', async () => {
-  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
-  const { error } = await resolve(bench)
+  const { error } = await resolve(await runBench({ 'modelgate.yaml': manifest('First') }))
   expect([error?.exit, error?.message, error?.facts.next]).toEqual([
     'usage',
     'modelgate.lock has no conflict markers.',

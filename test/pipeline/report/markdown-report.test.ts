@@ -7,7 +7,7 @@ import type { RunDocument } from '../../../src/events/run-document.ts'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { markdownReport, runSummary } from '../../../src/pipeline/report/markdown-report.ts'
 import { anyText } from '../../support/any-text.ts'
-import { failedInstance, sampleInstance, stateCounts } from '../../support/run-samples.ts'
+import { failedInstance, sampleInstance, sampleRun, sampleRunFile } from '../../support/run-samples.ts'
 import { runs } from '../../support/sample.ts'
 import { asset, candidate, failure, file, reportOf } from './sample-report.ts'
 
@@ -52,36 +52,17 @@ function shapeOf(markdown: string): string[] {
   return telling.filter((kind, index) => kind !== 'text' || telling[index - 1] !== 'text')
 }
 
+/** The document of a run in which every text from outside is this one. */
 function runDocument(text: string): RunDocument {
   return {
-    version: 1,
-    command: 'run',
-    mode: 'run',
+    ...sampleRun,
     manifest: text,
-    folder: '/shop',
-    sandbox: false,
-    run: 'r1',
-    shard: null,
-    part: null,
     instances: [
-      { ...sampleInstance, instance: text, files: [{ ...sampleInstance.files[0]!, path: text }] },
+      { ...sampleInstance, instance: text, files: [{ ...sampleRunFile, path: text }] },
       { ...failedInstance, instance: text, error: { ...failedInstance.error!, message: text } },
     ],
-    states: stateCounts({ fresh: 1, new: 1 }),
-    creates: { planned: 2, made: 1, limit: null },
-    estimate: null,
-    cost: null,
-    orphans: [],
     left: [
-      {
-        state: 'failed',
-        instances: [text],
-        message: text,
-        commands: [
-          ['modelgate', 'run', text],
-          ['modelgate', text],
-        ],
-      },
+      { state: 'failed', instances: [text], message: text, commands: [['modelgate', 'run', text], [text]] },
     ],
     warnings: [text],
   }
@@ -159,7 +140,9 @@ test('the summary of a run has what failed, what is left, and what was made', ()
     '## Left to do',
     '## Done (1)',
   ])
-  expect(lines).toContain('2 assets · 1 fresh · 1 new · 1 created')
+  expect(lines).toContain(
+    '2 assets · 1 fresh · 1 new · 1 created of at most 40 · <code>USD 0<wbr>&#46;08 estimated</code>',
+  )
   expect(lines).toContain(
     '| <code>hero</code> | generated | <code>hero</code> | 1536 × 1024 · 48.2 kB | 12.5 s | <code>USD 0<wbr>&#46;04</code> |',
   )

@@ -1,6 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
-import { outputSchemas } from '../../../src/events/documents.ts'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { testContext } from '../../support/test-context.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
@@ -167,16 +165,11 @@ test('requests are counted once, and costs add up exactly', async () => {
   expect(sums).toMatchObject({ cost: 0.3, currency: 'EUR', bytes: 2, took_s: 12 })
 })
 
-test('the report is described by its schema', async () => {
+test('the fields of a request are texts, with the assets that they refer to', async () => {
   const world = createSampleWorld()
   world.write({ 'masks/left.png': pngBytes({ width: 1, height: 1 }) })
-  world.define('refused')
-  failed(world, await world.keyOf('refused'))
   world.define('teaser')
-  await world.make('teaser', 'a')
   world.define('hero', {
-    variants: 2,
-    alt: 'A harbour at dawn',
     fields: {
       ...textFields({ prompt: 'A harbour' }),
       size: { kind: 'value', value: '1536x1024' },
@@ -184,17 +177,8 @@ test('the report is described by its schema', async () => {
       image: fileField('@teaser'),
     },
   })
-  await world.offer('hero', 'one', 1)
-  await world.offer('hero', 'two', 2)
-  const model = await report(world)
-  const closed = JSON.stringify(outputSchemas.assets).replaceAll(
-    '"type":"object",',
-    '"type":"object","additionalProperties":false,',
-  )
-  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(closed) as object)
-  validate(JSON.parse(JSON.stringify(model)))
-  expect(validate.errors).toBeNull()
-  expect(model.assets.find(({ id }) => id === 'hero')).toMatchObject({
+  const { assets } = await report(world)
+  expect(assets.find(({ id }) => id === 'hero')).toMatchObject({
     prompt: 'A harbour',
     fields: [
       { name: 'size', text: '1536x1024', assets: [] },

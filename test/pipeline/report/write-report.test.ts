@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
+import { outputSchemas } from '../../../src/events/documents.ts'
 import { writeReports, type ReportOptions } from '../../../src/pipeline/report/write-report.ts'
 import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import { runBench } from '../run/run-bench.ts'
@@ -31,18 +33,8 @@ async function report(
   changes: Partial<ManifestCall> = {},
 ) {
   const files = [{ path: 'report.json', format: 'json' }] as const
-  return writeReports(
-    { ...bench.call, ...changes },
-    {
-      jobs: [],
-      files,
-      isPlaced: false,
-      isForced: true,
-      embeds: false,
-      currency: null,
-      ...options,
-    },
-  )
+  const usual = { jobs: [], files, isPlaced: false, isForced: true, embeds: false, currency: null }
+  return writeReports({ ...bench.call, ...changes }, { ...usual, ...options })
 }
 
 function reportIn(bench: Bench): AssetReport {
@@ -58,6 +50,13 @@ test('a run is shown as it stands, with what was there before', async () => {
   expect(document).toMatchObject({ command: 'run report', states: { fresh: 3, awaiting: 1 }, warnings: [] })
   expect(document.files).toMatchObject([{ path: 'report.json', format: 'json' }])
   const { assets } = reportIn(bench)
+  const schema = JSON.stringify(outputSchemas.assets).replaceAll(
+    '"type":"object",',
+    '"type":"object","additionalProperties":false,',
+  )
+  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(schema) as object)
+  validate(reportIn(bench))
+  expect(validate.errors).toBeNull()
   expect(assets.map(({ id, state }) => [id, state])).toEqual([
     ['cover', 'awaiting'],
     ['note', 'fresh'],

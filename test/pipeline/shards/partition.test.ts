@@ -21,43 +21,30 @@ const locked = (id: string, tookS: number | null): [string, LockBlock] => [
   block(id, id, { took_s: tookS }),
 ]
 const noKeys = () => []
-const partsOf = (shards: ReadonlyMap<string, number>) => Object.fromEntries(shards)
 
-test('keeps together what refers to each other, over any number of steps', () => {
-  const all = [
-    instance('a', needs('b')),
-    instance('b', needs('c')),
-    instance('c'),
-    instance('d'),
-    instance('e'),
-  ]
-  expect(partsOf(partition(all, noKeys, new Map(), 2))).toEqual({ a: 1, b: 1, c: 1, d: 2, e: 2 })
-})
+const all = ['a', 'b', 'c', 'd'].map((id) => instance(id))
+const chain = [instance('a', needs('b')), instance('b', needs('c')), ...all.slice(2)]
+const keys: Readonly<Record<string, readonly string[]>> = { a: ['1', '2'], c: ['3', '2'] }
+const lock = new Map([locked('a', 10), locked('b', 40), locked('c', 10), locked('d', 15)])
+const variants = [
+  instance('image'),
+  instance('images', { variants: 5 }),
+  instance('video', { lane: 'video' }),
+]
 
-test('keeps together what has a key in common', () => {
-  const keys: Readonly<Record<string, readonly string[]>> = { a: ['1', '2'], c: ['3', '2'] }
-  const all = ['a', 'b', 'c', 'd'].map((id) => instance(id))
-  expect(partsOf(partition(all, (id) => keys[id] ?? [], new Map(), 2))).toEqual({ a: 1, b: 2, c: 1, d: 2 })
-})
-
-test('balances by the time that each took last', () => {
-  const lock = new Map([locked('a', 10), locked('b', 40), locked('c', 10), locked('d', 15)])
-  const all = ['a', 'b', 'c', 'd'].map((id) => instance(id))
-  expect(partsOf(partition(all, noKeys, lock, 2))).toEqual({ a: 2, b: 1, c: 2, d: 2 })
-})
-
-test('takes what is new for the middle one of its lane, else for as long as such results take', () => {
-  const lock = new Map([locked('a', 1), locked('b', 2), locked('c', 200), locked('d', null)])
-  const text = ['a', 'b', 'c', 'd', 'e'].map((id) => instance(id, { lane: 'text' }))
-  // 200 alone, then 2, 2, 2 and 1.
-  expect(partsOf(partition(text, noKeys, lock, 2))).toEqual({ a: 2, b: 2, c: 1, d: 2, e: 2 })
-  const fresh = [
-    instance('text', { lane: 'text' }),
-    instance('image'),
-    instance('video', { lane: 'video' }),
-    instance('images', { variants: 5 }),
-  ]
-  expect(partsOf(partition(fresh, noKeys, new Map(), 3))).toEqual({ images: 1, video: 2, image: 3, text: 3 })
+test.each<[string, readonly ShardedInstance[], (id: string) => readonly string[], Lock, object]>([
+  ['keeps together what refers to each other', chain, noKeys, new Map(), { a: 1, b: 1, c: 1, d: 2 }],
+  [
+    'keeps together what has a key in common',
+    all,
+    (id) => keys[id] ?? [],
+    new Map(),
+    { a: 1, b: 2, c: 1, d: 2 },
+  ],
+  ['balances by the time that each took last', all, noKeys, lock, { a: 2, b: 1, c: 2, d: 2 }],
+  ['counts each variant', variants, noKeys, new Map(), { images: 1, video: 2, image: 2 }],
+])('%s', (_, instances, keysOf, before, parts) => {
+  expect(Object.fromEntries(partition(instances, keysOf, before, 2))).toEqual(parts)
 })
 
 /** Manifests of chains, stars, shared keys and single instances, with times for some. */

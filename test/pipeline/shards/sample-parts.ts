@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import { unknownProvenance, type Lock, type LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import {
   projectOfShard,
@@ -12,31 +12,17 @@ import {
   type PartReport,
 } from '../../../src/pipeline/shards/part.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { factsOf } from '../plan/sample-world.ts'
 
-export const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex')
+const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** The block of an instance whose one output holds `content`. */
 export function block(path: string, content: string, more: Partial<LockBlock> = {}): LockBlock {
-  const output = {
-    path,
-    sha256: sha256Of(content),
-    bytes: content.length,
-    media_type: 'image/png',
-    width: null,
-    height: null,
-    seconds: null,
-    credentials: false,
-  }
   return {
+    ...unknownProvenance,
     key: sha256Of(`key of ${content}`),
-    outputs: [output],
+    outputs: [factsOf(path, content)],
     fields: {},
-    model: null,
-    origin: null,
-    request_id: null,
-    job_id: null,
-    usage: null,
-    took_s: null,
     picked: null,
     adopted: null,
     prompt: null,
