@@ -22,7 +22,6 @@ export type S3Fault =
     }
   /** The connection is reset: before the reply, or in the middle of its body. */
   | { readonly kind: 'reset'; readonly at: 'request' | 'body' }
-  | { readonly kind: 'silence' }
   /** It is done, and the reply is lost. */
   | { readonly kind: 'lost' }
   /** The body ends early, as far as its length tells, or is another one of the same length. */
@@ -192,7 +191,6 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
       response.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers })
       return void response.end(method === 'HEAD' ? undefined : errorText(fault.code ?? 'InternalError'))
     }
-    if (fault?.kind === 'silence') return
     checkSignature(request)
     if (!buckets.includes(path.split('/')[1] ?? '')) throw new Refused(404, 'NoSuchBucket')
     if (method === 'PUT') {

@@ -11,7 +11,7 @@ import { isInnerPath, type OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { digestOfFile, isTextType } from './file-digest.ts'
 import type { Replaced } from './replaced.ts'
-import { copyWhole, temporaryPath } from './safe-copy.ts'
+import { copyVerified, temporaryPath } from './safe-copy.ts'
 
 export interface Placing {
   /** Where the bytes are: a blob, or the file of a candidate. Absolute. */
@@ -33,27 +33,24 @@ export interface Placing {
  * folder, …
  */
 export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
-  const { source, sha256, isText, path } = placing
+  const { source, sha256, path } = placing
   const { folder, name } = await makePlace(project, path)
   const final = join(folder, name)
   if ((await digestIfAllowed(final, placing)) === sha256) return
   await tidy(folder, context.clock.now())
   const temporary = temporaryPath(folder, name)
   try {
-    await copyWhole(source, temporary, await modeOf(final)).catch((error: unknown) => {
-      throw systemCode(error) === 'EINVAL' ? damagedCopy(source) : writeError(error, path)
-    })
-    const copied = await digestOfFile(temporary, isText)
-    if (copied?.sha256 !== sha256) throw damagedCopy(source)
+    // The permissions of the file that is replaced, if there is one.
+    const mode = (await stat(final).catch(() => undefined))?.mode
+    await copyVerified(source, temporary, placing, mode === undefined ? undefined : mode & 0o777)
     // Again, because copying takes its time, and someone may be editing.
     const found = await digestIfAllowed(final, placing)
     if (found === sha256) return
     // The folder is not synced: a name that is lost with the power is restored.
-    await (found === undefined ? linkOrReserve : renameFile)(context, temporary, final).catch(
-      (error: unknown) => {
-        throw systemCode(error) === 'EEXIST' ? outputChanged(path) : writeError(error, path)
-      },
-    )
+    await (found === undefined ? linkOrReserve : renameFile)(context, temporary, final)
+  } catch (error) {
+    if (error instanceof ModelgateError) throw error
+    throw systemCode(error) === 'EEXIST' ? outputChanged(path) : writeError(error, path)
   } finally {
     await unlink(temporary).catch(() => {})
   }
@@ -136,12 +133,6 @@ async function digestIfAllowed(
   throw outputChanged(path)
 }
 
-/** The permissions of a file that is to be replaced. */
-async function modeOf(path: string): Promise<number | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  return found && found.mode & 0o777
-}
-
 interface Place {
   /** The real path, so that no link on the way leads elsewhere later. */
   readonly folder: string
@@ -221,12 +212,6 @@ function outputChanged(path: string): ModelgateError {
       ),
     },
   )
-}
-
-function damagedCopy(source: string): FileError {
-  return new FileError('damaged_copy', `${shownPath(source)} is not what was stored; it is not used.`, {
-    hint: 'Another program has changed it, or the disk is failing. The next run treats it as missing.',
-  })
 }
 
 function outsideFolder(path: string, place: string): FileError {

@@ -2,17 +2,17 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { amountFrom, amountText, type Money } from '../../cost/amount.ts'
-import { FileError, ModelgateError } from '../../errors.ts'
-import { shownPath, writeError } from '../../files/file-error.ts'
+import { ModelgateError } from '../../errors.ts'
+import { writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
-import { digestPattern, readResult, type OutputFacts, type Result } from '../lock/lock-block.ts'
+import { digestPattern, readResult, type Result } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
 import type { Replaced } from './replaced.ts'
 import { digestOfStateFile, isTextType, unlessUnreadable } from './file-digest.ts'
-import { copyWhole, syncFile } from './safe-copy.ts'
+import { copyVerified, syncFile } from './safe-copy.ts'
 
 /** What a request has made, apart from its files. */
 export interface ResultParts {
@@ -81,9 +81,13 @@ export class Results {
     const folder = this.folder(key)
     const record = await readRecord(folder)
     if (record?.key !== key) return undefined
-    const { outputs } = record.result
-    const files = outputs.map(({ path }) => join(folder, path))
-    for (const [at, output] of outputs.entries()) if (!(await isWhole(files[at]!, output))) return undefined
+    const files: string[] = []
+    for (const { path, sha256, media_type } of record.result.outputs) {
+      const file = join(folder, path)
+      const found = await digestOfStateFile(file, isTextType(media_type))
+      if (found?.sha256 !== sha256) return undefined
+      files.push(file)
+    }
     return { ...record, result: this.located(key, record.result), files }
   }
 
@@ -135,9 +139,8 @@ export class Results {
       await rm(folder, { recursive: true, force: true })
       await makeFolder(folder)
       for (const [at, output] of outputs.entries()) {
-        const path = join(folder, output.path)
-        await copyWhole(files[at]!, path)
-        if (!(await isWhole(path, output))) throw notWhole(files[at]!)
+        const { sha256, media_type } = output
+        await copyVerified(files[at]!, join(folder, output.path), { sha256, isText: isTextType(media_type) })
       }
     } catch (error) {
       throw error instanceof ModelgateError ? error : writeError(error, folder)
@@ -204,12 +207,4 @@ export function readParts({ result, cost, warnings, text }: JsonObject): ResultP
     warnings: listOf(warnings).flatMap((warning) => stringOf(warning) ?? []),
     text: stringOf(text),
   }
-}
-
-async function isWhole(path: string, { sha256, media_type }: OutputFacts): Promise<boolean> {
-  return (await digestOfStateFile(path, isTextType(media_type)))?.sha256 === sha256
-}
-
-function notWhole(path: string): FileError {
-  return new FileError('damaged_copy', `${shownPath(path)} is not the file that was made; it is not kept.`)
 }

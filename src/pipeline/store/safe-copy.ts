@@ -3,8 +3,10 @@ import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFileSync } from '../../files/atomic-file.ts'
-import { systemCode } from '../../files/file-error.ts'
+import { FileError } from '../../errors.ts'
+import { shownPath, systemCode } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
+import { digestOfFile } from './file-digest.ts'
 
 /** A name in a folder for a file that is not whole yet; `removeLeftovers` removes it after a day. */
 export function temporaryPath(folder: string, name: string): string {
@@ -31,6 +33,31 @@ export async function copyWhole(from: string, to: string, mode?: number): Promis
     if (systemCode(error) !== 'EEXIST') await unlink(to).catch(() => {})
     throw error
   }
+}
+
+/**
+ * Copies a file that is to have a digest.
+ * @param isText whether the digest is of the text with LF
+ * @param mode as for `copyWhole`
+ * @throws FileError `damaged_copy` when it is no file, or has other bytes; the error of the system
+ */
+export async function copyVerified(
+  from: string,
+  to: string,
+  { sha256, isText }: { readonly sha256: string; readonly isText: boolean },
+  mode?: number,
+): Promise<void> {
+  await copyWhole(from, to, mode).catch((error: unknown) => {
+    throw systemCode(error) === 'EINVAL' ? damagedCopy(from) : error
+  })
+  // Of the copy, because the original may change meanwhile.
+  if ((await digestOfFile(to, isText))?.sha256 !== sha256) throw damagedCopy(from)
+}
+
+function damagedCopy(source: string): FileError {
+  return new FileError('damaged_copy', `${shownPath(source)} is not what was stored; it is not used.`, {
+    hint: 'Another program has changed it, or the disk is failing. The next run treats it as missing.',
+  })
 }
 
 /** Some file systems have no permissions, and say so of a file of one's own. */
