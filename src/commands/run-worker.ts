@@ -92,7 +92,7 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   }
   const gate = createGate(context)
   const output = await openOutput(context, flags, settings!, gate, { own: workerRenderer })
-  const tally = createTally(context, output)
+  const tally = new Tally(context, output)
   const working: Working = {
     context,
     flags,
@@ -105,7 +105,7 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   }
   const outcome = await workWith(working).catch((thrown: unknown): Outcome<WorkerDocument> => {
     const error = asModelgateError(thrown, flags.debug === true)
-    return { kind: 'failed', error: error.amend({ billed: billedBy(tally, error) }), document: undefined }
+    return { kind: 'failed', error: error.amend({ billed: tally.billedBy(error) }), document: undefined }
   })
   await reportOutcome(output, flags, outcome, () => tally.hasSent())
 }
@@ -165,7 +165,7 @@ async function workWith(working: Working): Promise<Outcome<WorkerDocument>> {
       const document = tally.document(facts)
       if (reason === undefined) return { kind: 'ended', document }
       const error = asModelgateError(reason, flags.debug === true)
-      const failure = error.amend({ billed: billedBy(tally, error) })
+      const failure = error.amend({ billed: tally.billedBy(error) })
       // After a signal the worker has done all that it was to do.
       return error instanceof Interrupted
         ? { kind: 'ended', document, failure }
@@ -176,11 +176,6 @@ async function workWith(working: Working): Promise<Outcome<WorkerDocument>> {
   } finally {
     await opened.close()
   }
-}
-
-/** What an error says of the request that it refused is not all that the worker has made. */
-function billedBy(tally: Tally, { facts }: ModelgateError): Billed {
-  return tally.billed() === 'no' ? (facts.billed ?? 'no') : tally.billed()
 }
 
 /** A request without a price is not for this worker, which has a limit; another one may have none. */
@@ -195,48 +190,55 @@ function handingOn(spending: Spending): Spending {
 }
 
 /** Adds up what a worker does, and passes it on. */
-interface Tally {
-  event(event: OutputEvent): void
-  hasSent(): boolean
-  billed(): 'no' | 'maybe' | 'yes'
-  document(facts: Pick<WorkerDocument, 'queue' | 'store' | 'sandbox'>): WorkerDocument
-}
+class Tally {
+  readonly #clock: Context['clock']
+  readonly #output: Output
+  readonly #began: number
+  readonly #warnings: string[] = []
+  readonly #counts = { done: 0, failed: 0, unknown: 0, created: 0 }
+  #worker = ''
+  #sent = 0
 
-function createTally({ clock }: Pick<Context, 'clock'>, output: Output): Tally {
-  const began = clock.monotonic()
-  const maxWarnings = 100
-  const warnings: string[] = []
-  let name = ''
-  let [sent, done, failed, unknown, created] = [0, 0, 0, 0, 0]
-  return {
-    event(event) {
-      if (event.type === 'worker-start') name = event.worker
-      if (event.type === 'task-start') sent++
-      if (event.type === 'warning-add' && warnings.length < maxWarnings) warnings.push(event.message)
-      if (event.type === 'task-end') {
-        if (event.outcome === 'done') {
-          done++
-          created += event.creates
-        } else if (event.outcome === 'failed') failed++
-        else if (event.outcome === 'unknown') unknown++
-      }
-      output.event(event)
-      // What cannot be written is told at the end: what is being paid for goes on.
-      output.flush().catch(() => {})
-    },
-    hasSent: () => sent > 0,
-    billed: () => (created > 0 ? 'yes' : sent > 0 ? 'maybe' : 'no'),
-    document: (facts) => ({
+  constructor({ clock }: Pick<Context, 'clock'>, output: Output) {
+    this.#clock = clock
+    this.#output = output
+    this.#began = clock.monotonic()
+  }
+
+  event(event: OutputEvent): void {
+    if (event.type === 'worker-start') this.#worker = event.worker
+    if (event.type === 'task-start') this.#sent++
+    if (event.type === 'warning-add' && this.#warnings.length < maxWarnings)
+      this.#warnings.push(event.message)
+    if (event.type === 'task-end' && event.outcome in this.#counts) {
+      this.#counts[event.outcome as 'done' | 'failed' | 'unknown']++
+      if (event.outcome === 'done') this.#counts.created += event.creates
+    }
+    this.#output.event(event)
+    // What cannot be written is told at the end: what is being paid for goes on.
+    this.#output.flush().catch(() => {})
+  }
+
+  hasSent(): boolean {
+    return this.#sent > 0
+  }
+
+  /** What an error says of the request that it refused is not all that the worker has made. */
+  billedBy({ facts }: ModelgateError): Billed {
+    return this.#counts.created > 0 ? 'yes' : this.hasSent() ? 'maybe' : (facts.billed ?? 'no')
+  }
+
+  document(facts: Pick<WorkerDocument, 'queue' | 'store' | 'sandbox'>): WorkerDocument {
+    return {
       version: outputVersion,
       command: 'run worker',
-      worker: name,
+      worker: this.#worker,
       ...facts,
-      done,
-      failed,
-      unknown,
-      created,
-      took_s: Math.round(clock.monotonic() - began) / 1000,
-      warnings,
-    }),
+      ...this.#counts,
+      took_s: Math.round(this.#clock.monotonic() - this.#began) / 1000,
+      warnings: this.#warnings,
+    }
   }
 }
+
+const maxWarnings = 100

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
 import { readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
-import type { OpenQueue, QueueCall, RunOptions } from '../../pipeline/run/run-call.ts'
+import type { QueueCall, RunOptions } from '../../pipeline/run/run-call.ts'
 import { configuredBaseUrl } from '../shared/gateway/open-gateway.ts'
 import { openShared, readShared, type SharedPlaces } from './shared-places.ts'
 import type { RunFlags } from './run-flags.ts'
@@ -83,9 +83,9 @@ function callFor(
   const sandbox = flags.sandbox ? ['--sandbox'] : []
   return {
     worker: [program, 'run', 'worker', '--queue', places.queue.shown, '--store', places.store, ...sandbox],
-    async open(): Promise<OpenQueue> {
+    open: () => {
       const gateway = flags.sandbox ? sandboxAddress : configuredBaseUrl(settings)
-      return await openShared(context, flags, settings, places, gate, gateway, connections)
+      return openShared(context, flags, settings, places, gate, gateway, connections)
     },
   }
 }

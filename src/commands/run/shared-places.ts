@@ -2,9 +2,9 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
-import type { QueueServer } from '../../pipeline/queue/queue-server.ts'
 import { passwordsOf, readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
-import { openSharedStore, type SharedStore } from '../../pipeline/store/shared-store.ts'
+import type { OpenQueue } from '../../pipeline/run/run-call.ts'
+import { openSharedStore } from '../../pipeline/store/shared-store.ts'
 import { createProblemList } from '../../problems.ts'
 import { createTraceSink, networkOptions } from '../shared/gateway/open-gateway.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
@@ -37,13 +37,6 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   return { queue: url!, store: store.value! }
 }
 
-/** The server of a queue and the store, open. */
-export interface OpenShared {
-  readonly server: QueueServer
-  readonly store: SharedStore
-  close(): Promise<void>
-}
-
 /**
  * @param connections how many to PostgreSQL may be in use at once
  * @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached
@@ -56,15 +49,15 @@ export async function openShared(
   gate: Gate,
   gateway: URL,
   connections: number,
-): Promise<OpenShared> {
+): Promise<OpenQueue> {
   for (const password of passwordsOf(places.queue)) gate.hide(password)
   const store = await openSharedStore(context, places.store, {
     connection: await networkOptions(context, settings),
     allowHttp: settings.allowHttp.value,
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
   })
-  const { QueueServer: Server } = await import('../../pipeline/queue/queue-server.ts')
-  const server = await Server.open(places.queue, {
+  const { QueueServer } = await import('../../pipeline/queue/queue-server.ts')
+  const server = await QueueServer.open(places.queue, {
     isSandbox: options.sandbox === true,
     gateway,
     clock: context.clock,

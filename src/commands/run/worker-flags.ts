@@ -1,4 +1,3 @@
-import type { RequestRate } from '../../pipeline/queue/queue-server.ts'
 import type { WorkerOptions } from '../../pipeline/queue/worker/worker-call.ts'
 import { lanes, type Lane } from '../../pipeline/manifest/manifest.ts'
 import { defaultLanes } from '../../pipeline/manifest/manifest-fields.ts'
@@ -29,7 +28,7 @@ export async function readWorkerFlags(flags: WorkerFlags): Promise<WorkerOptions
   const rate = await check(() => rateOf(flags.rate))
   const graceS = await check(() => graceOf(flags.grace))
   throwIfAny()
-  return { places: places!, rate: rate!, graceS: graceS!, untilEmpty: flags.untilEmpty === true }
+  return { places: places!, rate: rate ?? null, graceS: graceS!, untilEmpty: flags.untilEmpty === true }
 }
 
 /** `text=16,image=4`: what is not named has as many as usual. */
@@ -53,7 +52,7 @@ function placesOf(text: string | undefined): WorkerOptions['places'] {
 }
 
 /** `20/s` or `600/m`. */
-function rateOf(text: string | undefined): RequestRate | null {
+function rateOf(text: string | undefined): WorkerOptions['rate'] {
   if (text === undefined) return null
   const [, digits, unit] = /^(\d{1,6})\/(s|m)$/.exec(text.trim()) ?? []
   const requests = Number(digits)

@@ -26,12 +26,9 @@ const maxFiles = 1000
 /** A file name of most systems, in bytes. */
 const maxNameBytes = 255
 
-const words = v.pipe(v.string(), v.maxLength(4096, 'is too long'))
-const digest = v.pipe(v.string(), v.regex(digestPattern, 'is not a SHA-256'))
-const file = v.strictObject({
-  sha256: digest,
-  name: v.pipe(v.string(), v.check(isFileName, 'is not a file name')),
-})
+const words = v.pipe(v.string(), v.maxLength(4096))
+const digest = v.pipe(v.string(), v.regex(digestPattern))
+const file = v.strictObject({ sha256: digest, name: v.pipe(v.string(), v.check(isFileName)) })
 
 const messageSchema = v.strictObject({
   version: v.literal(messageVersion),
@@ -46,7 +43,7 @@ const messageSchema = v.strictObject({
   creation: v.record(v.string(), v.unknown()),
   /** With references in place of media, which are in the store; empty for a remote job, of which only its look-up is left. */
   body: v.record(v.string(), v.unknown()),
-  images: v.pipe(v.array(file), v.maxLength(maxFiles, 'are too many')),
+  images: v.pipe(v.array(file), v.maxLength(maxFiles)),
   mask: v.nullable(file),
   source: v.nullable(words),
 })
@@ -96,7 +93,12 @@ export async function encodeTask(
   const body = referToMedia(request.body, new Map(), (sha256, content) => media.set(sha256, content))
   for (const [sha256, content] of media) {
     const path = join(task.folder, 'media', sha256)
-    writeMedia(path, content)
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, content, { mode: 0o600 })
+    } catch (error) {
+      throw writeError(error, path).amend({ billed: 'no' })
+    }
     await put(path, sha256).finally(() => rmSync(dirname(path), { recursive: true, force: true }))
   }
   const images: MessageFile[] = []
@@ -116,15 +118,6 @@ export async function encodeTask(
     images,
     mask: request.mask === null ? null : await putFile(request.mask),
     source: request.source,
-  }
-}
-
-function writeMedia(path: string, content: Buffer): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writeFileSync(path, content, { mode: 0o600 })
-  } catch (error) {
-    throw writeError(error, path).amend({ billed: 'no' })
   }
 }
 
@@ -151,11 +144,9 @@ export function decodeTask(text: string): TaskMessage {
     throw new UsageError(message, { code: 'queue_version', hint: sameVersion })
   }
   // The check itself goes down with the value.
-  if (isDeeperThan(value, maxJsonDepth)) throw damaged('is nested too deeply')
-  const { success, output: message, issues } = v.safeParse(messageSchema, value)
-  if (success) return message
-  const place = v.getDotPath(issues[0])?.slice(0, 100) ?? 'it'
-  throw damaged(`is none: ${place}: ${issues[0].message.slice(0, 200)}`)
+  const { success, output } = v.safeParse(messageSchema, isDeeperThan(value, maxJsonDepth) ? null : value)
+  if (!success) throw damaged()
+  return output
 }
 
 /**
@@ -178,15 +169,14 @@ export async function placeRequest(
   for (const [at, image] of images.entries()) placed.push(await place(`${at}`, image))
   const contents = new Map<string, Buffer>()
   for (const { sha256 } of referencesIn(sent)) {
-    if (!digestPattern.test(sha256)) throw damaged('refers to media by no SHA-256')
+    if (!digestPattern.test(sha256)) throw damaged()
     if (contents.has(sha256)) continue
     const path = join(folder, 'inputs', sha256)
     await fetchFile(store, sha256, path)
     contents.set(sha256, await readFile(path))
   }
   const body: Body = restoreMedia(sent, ({ sha256 }) => contents.get(sha256)!)
-  const [violation] = checkBody(creatingCommands[command].endpoint, body)
-  if (violation !== undefined) throw damaged(`asks for what ${command} does not take: ${violation.path}`)
+  if (checkBody(creatingCommands[command].endpoint, body).length > 0) throw damaged()
   return { body, images: placed, mask: mask === null ? null : await place('mask', mask), source }
 }
 
@@ -215,8 +205,7 @@ export function taskOf(message: TaskMessage, body: Body): Pick<Task, 'instance' 
 
 const sameVersion = 'All machines of a queue need the same version of modelgate.'
 
-/** @param clause says what the message is, without a full stop */
-function damaged(clause: string): UsageError {
-  const message = `The message of a task in the queue ${clause}.`
+function damaged(): UsageError {
+  const message = 'The queue holds a task that no run has written.'
   return new UsageError(message, { code: 'queue_message', hint: sameVersion })
 }

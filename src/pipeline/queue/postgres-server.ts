@@ -20,12 +20,7 @@ import type { Backend } from './redis-server.ts'
  */
 export async function openPostgres(url: QueueUrl, namespace: string, queries: number): Promise<Backend> {
   const schema = `${namespace}_bullmq`
-  const config = postgresConfig(url)
-  const pool = new Pool({
-    ...config,
-    options: `${config.options} -c search_path="${schema}"`,
-    max: queries + 1,
-  })
+  const pool = new Pool({ ...postgresConfig(url, schema), max: queries + 1 })
   // One that breaks is noticed by whoever uses it next; without listeners the process would end.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -81,7 +76,7 @@ class PoolConnection extends PostgresConnection {
  * How to connect, for `pg` itself. Its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing.
  * @throws UsageError
  */
-function postgresConfig(url: QueueUrl): PoolConfig {
+function postgresConfig(url: QueueUrl, schema: string): PoolConfig {
   const address = new URL(url.href)
   // To `pg` these three mean `verify-full`; it says so at each start.
   if (/^(?:prefer|require|verify-ca)$/.test(address.searchParams.get('sslmode') ?? '')) {
@@ -99,7 +94,7 @@ function postgresConfig(url: QueueUrl): PoolConfig {
     ...(config.ssl ? { ssl: { rejectUnauthorized: true, ...(config.ssl === true ? {} : config.ssl) } } : {}),
     application_name: 'modelgate',
     // A commit is on the disk when it has been answered, whatever the server's default is.
-    options: [config.options, '-c synchronous_commit=on'].filter(Boolean).join(' '),
+    options: `${config.options ?? ''} -c synchronous_commit=on -c search_path="${schema}"`,
     connectionTimeoutMillis: 10_000,
     query_timeout: 30_000,
     keepAlive: true,

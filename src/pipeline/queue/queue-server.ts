@@ -27,17 +27,12 @@ export type Handled =
   /** It is to be delivered again, and its whole lane rests before. */
   | { readonly kind: 'rest'; readonly ms: number }
 
-/** In milliseconds: how long a lock lasts, and how often locks are looked at. */
-export interface LockTimes {
-  readonly durationMs: number
-  readonly lookMs: number
-}
-
 export interface ReceiveOptions {
   readonly concurrency: number
   /** At most so many deliveries in each window, for all workers. */
   readonly rate: RequestRate | null
-  readonly locks: LockTimes
+  /** In milliseconds: how long a lock lasts, and how often locks are looked at. */
+  readonly locks: { readonly durationMs: number; readonly lookMs: number }
   /** @param delivery unique. Never throws. */
   handle(job: TaskJob, delivery: string): Promise<Handled>
   onError(error: ModelgateError): void
@@ -127,23 +122,22 @@ export class QueueServer {
    * Takes the tasks of a lane. What a worker had that died comes to another when its lock is over.
    * @returns takes no more; resolves when what is in progress is over
    */
-  receive(lane: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
+  receive(name: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
     const work = async (job: TaskJob, token: string | undefined) => {
       // A token is used again for another delivery.
       const handled = await handle(job, this.newId())
       if (handled.kind === 'over') return handled.wonBy ?? null
-      if (handled.kind === 'rest') {
-        await this.lane(lane)
-          .rateLimit(handled.ms)
-          .catch(() => {})
-        throw new RateLimitError()
+      if (handled.kind === 'again') {
+        // If its lock is lost, another worker has it by now.
+        await job.moveToDelayed(this.#clock.now() + handled.inMs, token).catch(() => {})
+        throw new DelayedError()
       }
-      // If its lock is lost, another worker has it by now.
-      await job.moveToDelayed(this.#clock.now() + handled.inMs, token).catch(() => {})
-      throw new DelayedError()
+      const lane = this.lane(name)
+      await lane.rateLimit(handled.ms).catch(() => {})
+      throw new RateLimitError()
     }
     const worker = new Worker<TaskData>(
-      this.#nameOf(lane),
+      this.#nameOf(name),
       work,
       {
         ...this.backend.options,
@@ -198,12 +192,13 @@ export class QueueServer {
   }
 
   #queue(name: string): Queue {
-    const known = this.#queues.get(name)
-    if (known !== undefined) return known
-    const queue = new Queue(name, this.backend.options, this.backend.factory)
-    queue.on('error', () => {})
-    queue.setMaxListeners(0)
-    this.#queues.set(name, queue)
+    let queue = this.#queues.get(name)
+    if (queue === undefined) {
+      queue = new Queue(name, this.backend.options, this.backend.factory)
+      queue.on('error', () => {})
+      queue.setMaxListeners(0)
+      this.#queues.set(name, queue)
+    }
     return queue
   }
 

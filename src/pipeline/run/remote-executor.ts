@@ -243,9 +243,9 @@ export class RemoteExecutor implements Executor {
     const events = this.#open.server.follow(lane)
     events.on('active', () => (this.#hasWorkers = true))
     // A job that has been started is delayed until it is looked up.
-    for (const event of ['completed', 'failed', 'delayed'] as const) {
-      events.on(event, ({ jobId }: { readonly jobId: string }) => this.#waits.get(jobId)?.wake())
-    }
+    const wake = ({ jobId }: { readonly jobId: string }) => this.#waits.get(jobId)?.wake()
+    events.on('completed', wake)
+    events.on('delayed', wake)
     events.on('progress', ({ jobId, data }) => {
       const { state, percent } = data as { readonly state: string; readonly percent: number | null }
       this.#waits.get(jobId)?.task.onProgress({ state, percent })

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { randomHex } from '../../../context.ts'
 import { isFinal } from '../../../contract/video-state.ts'
 import { asModelgateError, billedOf, ModelgateError, type ExitName } from '../../../errors.ts'
 import type { OutputEvent } from '../../../events/documents.ts'
@@ -185,10 +184,10 @@ export class Delivery {
     const { name, server } = this.#worker
     const { attempt } = this.#state
     const own = `${name} ${id}`
-    const winner = await this.#ask(() => server.win(attempt, own))
+    const winner = await this.#worker.ask(() => server.win(attempt, own))
     if (winner === undefined || winner === withdrawn) return over
     if (winner !== own) return { kind: 'over', wonBy: winner.split(' ')[0]! }
-    const now = await this.#ask(() => server.find(this.#lane, this.#job.id!))
+    const now = await this.#worker.ask(() => server.find(this.#lane, this.#job.id!))
     if (now === undefined || stateOf(now).attempt !== attempt) return over
     if (now.finishedOn === undefined) return undefined
     // Whoever found the mark has told that nobody knows; the run may know better now.
@@ -252,7 +251,7 @@ export class Delivery {
       this.#showError('again', error, restMs)
       return { kind: 'rest', ms: restMs }
     }
-    if (folder !== undefined) await this.#keepFiles(madeIn(folder))
+    if (folder !== undefined) await keepFiles(this.#worker, madeIn(folder), this.#message.key)
     if (!isOfWorker(error)) return await this.#tell(error)
     end(error)
     if (error.exit === 'bug' || !(isFree || isStarted)) {
@@ -262,17 +261,6 @@ export class Delivery {
     if (isFree) await this.#giveBack(failures)
     this.#showError('returned', error, 0)
     return again(0)
-  }
-
-  /** Never throws. */
-  async #keepFiles(made: string): Promise<void> {
-    const { folder, warn, context } = this.#worker
-    try {
-      const kept = await keepFiles(made, folder, `${this.#message.key}.${randomHex(context.clock, 8)}`)
-      if (kept !== undefined) warn(`Files from the failed request are kept in ${kept}.`)
-    } catch (error) {
-      warn(`Files from the failed request are lost: ${asModelgateError(error, false).message}`)
-    }
   }
 
   /**
@@ -306,7 +294,7 @@ export class Delivery {
    * @throws the reason of the worker's end
    */
   async #tell(error: ModelgateError): Promise<Handled> {
-    const now = await this.#ask(() => this.#worker.server.find(this.#lane, this.#job.id!))
+    const now = await this.#worker.ask(() => this.#worker.server.find(this.#lane, this.#job.id!))
     if (now !== undefined && stateOf(now).outcome?.kind === 'result') return over
     await this.#write({ outcome: errorOutcome(error) })
     this.#showError(error.exit === 'unknown' ? 'unknown' : 'failed', error, null)
@@ -341,7 +329,7 @@ export class Delivery {
     this.#state = { ...this.#state, ...change }
     const state = this.#worker.redactor.document(JSON.stringify(this.#state))
     this.#isUnwritten = true
-    await this.#ask(async () => {
+    await this.#worker.ask(async () => {
       // The run may have forgotten it.
       await this.#job.updateData({ ...this.#job.data, state }).catch((error: unknown) => {
         if (!isGone(error)) throw error
@@ -350,13 +338,8 @@ export class Delivery {
     this.#isUnwritten = false
   }
 
-  #writeJob({ id, kind }: StartedJob): Promise<void> {
-    return this.#write({ job: { id, kind, since: this.#worker.context.clock.now() }, failures: 0 })
-  }
-
-  /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the worker's end */
-  #ask<Value>(work: () => Promise<Value>): Promise<Value> {
-    return this.#worker.ask(this.#worker.inFlight, work)
+  async #writeJob({ id, kind }: StartedJob): Promise<void> {
+    await this.#write({ job: { id, kind, since: this.#worker.context.clock.now() }, failures: 0 })
   }
 
   /** How the request is executed: its folder is the project's. */

@@ -4,7 +4,7 @@ import type { OperationContext, Redactor } from '../../../operations/operation.t
 import type { ExecuteCall } from '../../execute/task-run.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import type { SharedStore } from '../../store/shared-store.ts'
-import type { LockTimes, QueueServer, RequestRate } from '../queue-server.ts'
+import type { QueueServer, ReceiveOptions, RequestRate } from '../queue-server.ts'
 
 export interface WorkerOptions {
   /** How many requests at once. */
@@ -28,7 +28,7 @@ export interface WorkerCall {
   readonly folder: string
   readonly options: WorkerOptions
   readonly listener: { event(event: OutputEvent): void }
-  readonly locks?: LockTimes
+  readonly locks?: ReceiveOptions['locks']
   /** Called with the worker's name once it has begun. */
   readonly onStart?: (name: string) => void
 }
@@ -47,6 +47,6 @@ export interface Worker extends WorkerCall {
   end(reason: unknown): void
   /** The same is not said again for a minute. */
   warn(message: string): void
-  /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the signal */
-  ask<Value>(until: AbortSignal, work: () => Promise<Value>): Promise<Value>
+  /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the worker's end */
+  ask<Value>(work: () => Promise<Value>): Promise<Value>
 }

@@ -1,13 +1,14 @@
 import { rmSync } from 'node:fs'
 import { readdir, rename, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { randomHex, type Context, type FileHost } from '../../../context.ts'
+import { randomHex } from '../../../context.ts'
 import { ModelgateError } from '../../../errors.ts'
 import { writeError } from '../../../files/file-error.ts'
 import { makeFolder } from '../../../files/write-target.ts'
 import { takeOwnership } from '../../journal/owner.ts'
 import { manifestName, projectOf, type Project } from '../../project.ts'
 import { namesIn } from '../../state-folder.ts'
+import type { Worker, WorkerCall } from './worker-call.ts'
 
 /** The folder of one worker process, which owns it as a run owns a manifest. */
 export interface WorkerFolder {
@@ -16,47 +17,37 @@ export interface WorkerFolder {
   release(isEmpty: boolean): Promise<void>
 }
 
-type FolderContext = FileHost & Pick<Context, 'processes'>
-
-/** Makes a folder for this process. @param place for the workers of this machine. @throws FileError */
-export async function openWorkerFolder(place: string, context: FolderContext): Promise<WorkerFolder> {
-  const folder = await takeFolder(join(place, randomHex(context.clock, 16)), context)
-  try {
-    // Only now others look at it.
-    await makeFolder(workIn(folder.path))
-  } catch (error) {
-    await folder.release(true)
-    throw writeError(error, folder.path).amend({ billed: 'no' })
+/** Makes a folder for this process. @throws FileError */
+export async function openWorkerFolder({ folder: place, context }: WorkerCall): Promise<WorkerFolder> {
+  for (;;) {
+    const folder = await takeFolder(join(place, randomHex(context.clock, 16)), context)
+    if (folder !== undefined) return folder
+    // Another worker has taken it for abandoned before it had an owner.
   }
-  return folder
 }
 
-/** Takes over the folders of workers that have died. One that cannot be taken now is left. */
-export async function deadFolders(place: string, context: FolderContext): Promise<WorkerFolder[]> {
-  const taken: WorkerFolder[] = []
+/** Takes over the folders of workers that have died. One that cannot be taken now is left. @throws FileError */
+export async function* deadFolders({ folder: place, context }: WorkerCall): AsyncGenerator<WorkerFolder> {
   for (const name of await namesIn(place)) {
-    const path = join(place, name)
-    if (!(await readdir(path).catch(() => [''])).includes('work')) continue
-    const folder = await takeFolder(path, context).catch((error: unknown) => {
-      if (!(error instanceof ModelgateError)) throw error
-    })
-    if (folder !== undefined) taken.push(folder)
+    if (!/^[0-9a-f]{16}$/.test(name)) continue
+    const folder = await takeFolder(join(place, name), context).catch(() => undefined)
+    if (folder !== undefined) yield folder
   }
-  return taken
 }
 
-/** @throws UsageError `run_owned` when its process lives; FileError */
-async function takeFolder(path: string, context: FolderContext): Promise<WorkerFolder> {
-  const ownership = await takeOwnership(projectIn(path, false), context)
-  return {
-    path,
-    async release(isEmpty) {
-      if (isEmpty) removeFolder(path)
-      await ownership.release()
-      // Of the queue, if nothing is in it.
-      await rmdir(dirname(path)).catch(() => {})
-    },
+/** @returns undefined when its process lives. @throws FileError */
+async function takeFolder(path: string, context: WorkerCall['context']): Promise<WorkerFolder | undefined> {
+  const ownership = await takeOwnership(projectIn(path, false), context).catch((error: unknown) => {
+    if (!(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
+  })
+  if (!ownership) return undefined
+  const release = async (isEmpty: boolean) => {
+    if (isEmpty) removeFolder(path)
+    await ownership.release()
+    // Of the queue, if nothing is in it.
+    await rmdir(dirname(path)).catch(() => {})
   }
+  return { path, release }
 }
 
 /** A folder of a worker as that of a manifest. */
@@ -69,20 +60,16 @@ export function workIn(own: string): string {
   return join(own, 'work')
 }
 
-/**
- * Keeps the files of a request that failed: they may have been paid for.
- * @returns where they are; undefined if there are none
- * @throws FileError
- */
-export async function keepFiles(made: string, place: string, name: string): Promise<string | undefined> {
-  if ((await readdir(made).catch(() => [])).length === 0) return undefined
-  const kept = join(place, 'kept', name)
+/** Keeps the files of a request that failed, if there are any: they may have been paid for. Never throws. */
+export async function keepFiles({ folder, context, warn }: Worker, made: string, key: string): Promise<void> {
+  if ((await readdir(made).catch(() => [])).length === 0) return
+  const kept = join(folder, 'kept', `${key}.${randomHex(context.clock, 8)}`)
   try {
     await makeFolder(dirname(kept))
     await rename(made, kept)
-    return kept
+    warn(`Files from the failed request are kept in ${kept}.`)
   } catch (error) {
-    throw writeError(error, kept)
+    warn(`Files from the failed request are lost: ${writeError(error, kept).message}`)
   }
 }
 

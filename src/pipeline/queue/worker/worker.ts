@@ -24,7 +24,7 @@ const askEmptyMs = 1_000
 export async function runWorker(call: WorkerCall): Promise<unknown> {
   const { context, options, server, locks = usualLocks } = call
   const { clock } = context
-  const folder = await openWorkerFolder(call.folder, context)
+  const folder = await openWorkerFolder(call)
   const closing = new AbortController()
   let ownReason: unknown
   const stop = stopWithGrace(context, options.graceS, undefined, (reason) => closing.abort(reason))
@@ -40,9 +40,9 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
       closing.abort(reason)
     },
     warn,
-    ask: (until, work) =>
+    ask: (work) =>
       server.ask(work, {
-        signal: until,
+        signal: stop.signal,
         forMs: Infinity,
         onFailure: ({ message }) => warn(`${message} It is tried again.`),
       }),
@@ -76,28 +76,31 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
 
 /** Tells the run what dead workers of this machine have left. What cannot be told now is for the next worker. */
 async function recoverLeftovers(worker: Worker): Promise<void> {
-  const { context, redactor, server, closing, warn } = worker
-  for (const { path, release } of await deadFolders(worker.folder, context)) {
-    let isEmpty = false
-    try {
-      const jobs = await startedJobs(context, projectIn(path, false), redactor)
-      let isSafe = true
-      for (const name of await namesIn(workIn(path))) {
-        const [laneName, id = ''] = name.split('.')
-        const lane = lanes.find((one) => one === laneName)
-        const job = lane && (await worker.ask(closing, () => server.find(lane, id)))
-        if (job === undefined) continue
-        const delivery = new Delivery(worker, lane!, job)
-        isSafe = (await delivery.recover(join(workIn(path), name), jobs)) && isSafe
-      }
-      isEmpty = isSafe
-    } catch (error) {
+  for await (const { path, release } of deadFolders(worker)) {
+    const isSafe = await recoverFolder(worker, path).catch((error: unknown) => {
       const { message } = asModelgateError(error, false)
-      if (!closing.aborted) warn(`What an earlier worker left in ${path} could not be recorded: ${message}`)
-    } finally {
-      await release(isEmpty)
-    }
+      if (!worker.closing.aborted)
+        worker.warn(`What an earlier worker left in ${path} could not be recorded: ${message}`)
+      return false
+    })
+    await release(isSafe)
   }
+}
+
+/** @returns whether nothing in it is for the next worker */
+async function recoverFolder(worker: Worker, path: string): Promise<boolean> {
+  const { context, redactor, server, ask } = worker
+  const jobs = await startedJobs(context, projectIn(path, false), redactor)
+  let isSafe = true
+  for (const name of await namesIn(workIn(path))) {
+    const [laneName, id = ''] = name.split('.')
+    const lane = lanes.find((one) => one === laneName)
+    const job = lane && (await ask(() => server.find(lane, id)))
+    if (job === undefined) continue
+    const delivery = new Delivery(worker, lane!, job)
+    isSafe = (await delivery.recover(join(workIn(path), name), jobs)) && isSafe
+  }
+  return isSafe
 }
 
 /** Ends the worker when there has been nothing to do for a while. */
@@ -105,7 +108,7 @@ async function endWhenEmpty(worker: Worker, countOpen: () => Promise<number>): P
   const { context, closing, ask, end } = worker
   try {
     for (let emptyForMs = 0; emptyForMs <= emptyMs;) {
-      emptyForMs = (await ask(closing, countOpen)) > 0 ? 0 : emptyForMs + askEmptyMs
+      emptyForMs = (await ask(countOpen)) > 0 ? 0 : emptyForMs + askEmptyMs
       await sleep(context.clock, askEmptyMs, closing)
     }
     end(undefined)
