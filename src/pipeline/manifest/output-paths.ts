@@ -1,13 +1,7 @@
 import { posix } from 'node:path'
 import { isDeviceName } from '../../files/file-name.ts'
 import { parseTemplate, templateTokens } from '../../files/output-plan.ts'
-import { outputExtensions, type Instance } from './manifest.ts'
-
-/** What is needed of an instance to know which files it writes. */
-export type PlannedOutput = Pick<Instance, 'id' | 'job' | 'lane' | 'model' | 'output' | 'count'> & {
-  /** For `{slug}`; null where another job makes it. */
-  readonly prompt: string | null
-}
+import { outputExtensions, promptOf, type Instance } from './manifest.ts'
 
 /** A file that no output may take the place of. */
 export interface TakenPath {
@@ -25,9 +19,9 @@ type OutputTemplate = ReturnType<typeof parseTemplate>
  * @param report its `kind` is the same for mistakes of one job that differ in names only
  */
 export function checkOutputs(
-  outputs: readonly PlannedOutput[],
+  outputs: readonly Instance[],
   taken: readonly TakenPath[],
-  report: (output: PlannedOutput, message: string, kind: string) => void,
+  report: (output: Instance, message: string, kind: string) => void,
 ): void {
   const places = new Map<string, Place>()
   for (const { path, what } of taken) {
@@ -67,7 +61,7 @@ interface Place {
   readonly path: string
   readonly what: string
   /** Null for a file that no output may take the place of. */
-  readonly owner: PlannedOutput | null
+  readonly owner: Instance | null
 }
 
 /** The files that lie in what is a file itself, each folder once. */
@@ -87,7 +81,7 @@ function* foldersInTheWay(
   }
 }
 
-function samePlace(path: string, { id, job }: PlannedOutput, other: Place): string {
+function samePlace(path: string, { id, job }: Instance, other: Place): string {
   if (other.owner === null)
     return `${path} is ${other.what}, which an output cannot replace; @${id} refers to an output.`
   const isSame = path === other.path
@@ -98,7 +92,7 @@ function samePlace(path: string, { id, job }: PlannedOutput, other: Place): stri
 }
 
 /** What is wrong with the words in braces, each a clause. */
-function templateProblems({ output, count }: PlannedOutput, { tokens, unknown }: OutputTemplate): string[] {
+function templateProblems({ output, count }: Instance, { tokens, unknown }: OutputTemplate): string[] {
   const clauses: string[] = []
   if (unknown.length > 0) {
     const known = templateTokens.map((token) => `{${token}}`).join(' ')
@@ -117,7 +111,7 @@ function templateProblems({ output, count }: PlannedOutput, { tokens, unknown }:
 
 /** The paths that the outputs may get, in the order of their numbers. */
 function pathsOf(
-  { lane, model, prompt, count }: PlannedOutput,
+  { lane, model, command, fields, count }: Instance,
   template: OutputTemplate,
   number: number,
 ): readonly string[] {
@@ -129,7 +123,7 @@ function pathsOf(
         extension,
         model: model ?? '',
         // What is not known yet differs between instances; the day does not.
-        prompt: prompt ?? `${number}`,
+        prompt: promptOf({ command, fields }) ?? `${number}`,
         id: `${number}`,
         now: 0,
       }),

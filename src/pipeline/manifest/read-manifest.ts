@@ -12,7 +12,7 @@ import { createInputFiles, readText } from './input-files.ts'
 import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { fieldsOf, defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
-import { promptOf, type Instance, type Manifest } from './manifest.ts'
+import type { Instance, Manifest } from './manifest.ts'
 import { Mistakes } from './mistakes.ts'
 import { checkOutputs, type TakenPath } from './output-paths.ts'
 import { orderInstances, type TargetJob } from './references.ts'
@@ -203,8 +203,7 @@ function checkTogether(
   for (const { name, own } of jobs.values()) {
     if (typeof own['each'] === 'string') taken.push({ path: own['each'], what: `the rows of ${name}` })
   }
-  const planned = [...instances.values()].map((instance) => ({ ...instance, prompt: promptOf(instance) }))
-  checkOutputs(planned, taken, ({ id, job: name }, message, kind) => {
+  checkOutputs([...instances.values()], taken, ({ id, job: name }, message, kind) => {
     const job = jobs.get(name)!
     const instance = id === name ? undefined : id
     mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, { instance, kind })

@@ -1,20 +1,23 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { foldedPath, checkOutputs, type PlannedOutput } from '../../../src/pipeline/manifest/output-paths.ts'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
+import { checkOutputs, foldedPath } from '../../../src/pipeline/manifest/output-paths.ts'
 import { anyText } from '../../support/any-text.ts'
+import { instanceOf, textField } from '../../support/pipeline-task.ts'
 
-const planned = (output: string, more: Partial<PlannedOutput> = {}): PlannedOutput => ({
-  id: more.job ?? 'a',
-  job: 'a',
-  lane: 'image',
-  model: 'm',
-  prompt: 'A red fox',
-  output,
-  count: 1,
-  ...more,
-})
+const red = { prompt: textField('A red fox') }
+const planned = (output: string, more: Partial<Instance> = {}): Instance =>
+  instanceOf({
+    id: more.job ?? 'a',
+    job: 'a',
+    command: 'image create',
+    model: 'm',
+    fields: red,
+    output,
+    ...more,
+  })
 const b = { id: 'b', job: 'b' }
-function messagesOf(outputs: readonly PlannedOutput[], taken: Parameters<typeof checkOutputs>[1] = []) {
+function messagesOf(outputs: readonly Instance[], taken: Parameters<typeof checkOutputs>[1] = []) {
   const found: string[] = []
   checkOutputs(outputs, taken, ({ id }, message) => found.push(`${id}: ${message}`))
   return found
@@ -68,7 +71,7 @@ test.each([
 
 describe('two files in one place', () => {
   const differs = 'are one file on systems that ignore case or the form of Unicode.'
-  test.each<[string, PlannedOutput, PlannedOutput, string]>([
+  test.each<[string, Instance, Instance, string]>([
     ['the same', planned('x.png'), planned('x.png', b), 'a and b write one file: x.png.'],
     ['case', planned('a/X.png'), planned('A/x.png', b), `a/X.png of a and A/x.png of b ${differs}`],
     ['Unicode', planned('\u00e9'), planned('e\u0301', b), `\u00e9 of a and e\u0301 of b ${differs}`],
@@ -97,7 +100,7 @@ describe('two files in one place', () => {
   test.each([
     [planned('x.{ext}'), planned('x.json', b)],
     [planned('{id}.png'), planned('{id}.png', b)],
-    [planned('{slug}.png', { prompt: null }), planned('{slug}.png', { ...b, prompt: null })],
+    [planned('{slug}.png', { fields: {} }), planned('{slug}.png', { ...b, fields: {} })],
     [planned('x'), planned('xy/z', b)],
   ])('not %j', (first, second) => {
     expect(messagesOf([first, second])).toEqual([])
