@@ -22,7 +22,7 @@ export function checkInstance(place: Place, instance: Instance, isWhole: boolean
   const { endpoint, model, prompt } = creatingCommands[job.command]
   // A mistake in a default is one of the jobs that have it.
   const report = (at: number, message: string, isDefault = false) =>
-    mistakes.report(at, message, { instance: isDefault ? (row ?? job.name) : row })
+    mistakes.report(at, message, isDefault ? (row ?? job.name) : row)
   const reportField = (name: string, message: string) => {
     const written = job.fields.get(name)
     report(written?.node.at ?? job.commandAt, message, written?.isDefault)

@@ -73,7 +73,7 @@ async function readInstance(place: Place, constants: Constants): Promise<Instanc
   }
   for (const problem of isWhole ? await files.sourceProblems(instance) : []) {
     const field = job.fields.get(problem.startsWith('mask ') ? 'mask' : 'image')
-    mistakes.report(field?.node.at ?? job.commandAt, problem, { instance: place.instance })
+    mistakes.report(field?.node.at ?? job.commandAt, problem, place.instance)
   }
   const count = checkInstance(place, instance, isWhole)
   return isWhole && output !== undefined ? { ...instance, count } : undefined
@@ -112,7 +112,7 @@ async function readAsserts(place: Place, constants: Constants): Promise<Asserts>
       if (typeof value !== 'string') return value
       const text = resolveString(one, name, inner)
       const problem = name === 'matches' && text !== undefined ? patternProblem(text) : undefined
-      if (problem !== undefined) one.mistakes.report(inner.at, problem, { instance: one.instance })
+      if (problem !== undefined) one.mistakes.report(inner.at, problem, one.instance)
       return text
     })
     if (read !== undefined) found[name] = read

@@ -20,13 +20,6 @@ interface Mistake {
   readonly instances: Set<string>
 }
 
-interface MistakeOptions {
-  /** Where the mistake is that of one row: that of other rows in the same place is reported once. */
-  readonly instance?: string | undefined
-  /** The same for mistakes of rows that differ in names only; by default the message without its quoted parts and numbers. */
-  readonly kind?: string | undefined
-}
-
 /** So many mistakes of one file are shown, of so many files. */
 const maxPerFile = 10
 const maxFiles = 20
@@ -60,11 +53,12 @@ export class Mistakes {
   /**
    * @param at an offset in the manifest in UTF-16 units, or a place in another file
    * @param message a sentence
+   * @param instance where the mistake is that of one row: what differs from that of another row in the same place only in
+   * what is quoted, and in numbers, is reported once
    */
-  report(at: number | Position, message: string, { instance, kind }: MistakeOptions = {}): undefined {
+  report(at: number | Position, message: string, instance?: string): undefined {
     const position = typeof at === 'number' ? this.positionOf(at) : at
-    // Those of other rows have other values in them.
-    const group = instance === undefined ? message : (kind ?? message.replaceAll(quotedOrNumber, '…'))
+    const group = instance === undefined ? message : message.replaceAll(quotedOrNumber, '…')
     const key = `${placeKey(position)}\0${group}`
     const known = this.#found.get(key) ?? { at: position, message, instances: new Set<string>() }
     if (instance !== undefined) known.instances.add(instance)

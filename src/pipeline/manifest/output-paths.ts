@@ -11,17 +11,21 @@ export interface TakenPath {
   readonly what: string
 }
 
+type Report = (output: Instance, message: string) => void
+
+/** Mistakes of rows that differ in what is quoted alone are reported once. */
+const quoted = (text: string) => JSON.stringify(text)
+
 type OutputTemplate = ReturnType<typeof parseTemplate>
 
 /**
  * Reports every mistake in the places of outputs: outside the manifest's folder, names that some system refuses or reads
  * in another way, and two files in one place, also where only case or the form of Unicode distinguishes them.
- * @param report its `kind` is the same for mistakes of one job that differ in names only
  */
 export function checkOutputs(
   outputs: readonly Instance[],
   taken: readonly TakenPath[],
-  report: (output: Instance, message: string, kind: string) => void,
+  report: Report,
 ): void {
   const places = new Map<string, Place>()
   for (const { path, what } of taken) {
@@ -36,25 +40,20 @@ export function checkOutputs(
     // The paths of one output differ in what cannot be wrong.
     const clause = paths[0] === undefined ? undefined : pathProblem(paths[0])
     if (clause !== undefined) clauses.push(clause)
-    for (const each of clauses) report(output, `${JSON.stringify(output.output)} ${each}`, each)
+    for (const each of clauses) report(output, `${quoted(output.output)} ${each}`)
     if (clauses.length > 0) continue
     const keys = new Map(paths.map((path) => [foldedPath(path), path]))
     for (const [key, path] of keys) {
       const other = places.get(key)
       if (other !== undefined) {
-        report(output, samePlace(path, output, other), `same ${other.owner?.job}`)
+        report(output, samePlace(path, output, other))
         break
       }
     }
-    for (const [key, path] of keys)
-      if (!places.has(key)) places.set(key, { path, what: `an output of ${output.id}`, owner: output })
+    const what = `an output of ${quoted(output.id)}`
+    for (const [key, path] of keys) if (!places.has(key)) places.set(key, { path, what, owner: output })
   }
-  for (const { file, folder } of foldersInTheWay(places)) {
-    const [owner, other] = file.owner === null ? [folder.owner, file] : [file.owner, folder]
-    if (owner === null) continue
-    const message = `${file.path}, ${file.what}, lies in ${folder.path}, ${folder.what}.`
-    report(owner, message, `folder ${other.owner?.job}`)
-  }
+  reportFolders(places, report)
 }
 
 interface Place {
@@ -64,31 +63,33 @@ interface Place {
   readonly owner: Instance | null
 }
 
-/** The files that lie in what is a file itself, each folder once. */
-function* foldersInTheWay(
-  places: ReadonlyMap<string, Place>,
-): Generator<{ readonly file: Place; readonly folder: Place }> {
+/** Reports files that lie in what is a file itself, each folder once. */
+function reportFolders(places: ReadonlyMap<string, Place>, report: Report): void {
   const known = new Set<string>()
-  for (const [key, file] of places) {
+  for (const [key, { path, what, owner }] of places) {
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
       const name = key.slice(0, end)
       // What it lies in has been looked up with it.
       if (known.has(name)) break
       known.add(name)
       const folder = places.get(name)
-      if (folder !== undefined) yield { file, folder }
+      const writer = owner ?? folder?.owner ?? null
+      if (folder === undefined || writer === null) continue
+      report(writer, `${quoted(path)}, ${what}, lies in ${quoted(folder.path)}, ${folder.what}.`)
     }
   }
 }
 
-function samePlace(path: string, { id, job }: Instance, other: Place): string {
-  if (other.owner === null)
-    return `${path} is ${other.what}, which an output cannot replace; @${id} refers to an output.`
-  const isSame = path === other.path
-  const what = isSame
-    ? `${other.owner.id} and ${id} write one file: ${path}.`
-    : `${other.path} of ${other.owner.id} and ${path} of ${id} are one file on systems that ignore case or the form of Unicode.`
-  return isSame && other.owner.job === job ? `${what} Put a column into \`out\`, such as \${id}.` : what
+function samePlace(path: string, { id, job }: Instance, { path: taken, what, owner }: Place): string {
+  const shown = quoted(path)
+  if (owner === null)
+    return `${shown} is ${what}, which an output cannot replace; ${quoted(`@${id}`)} refers to an output.`
+  const [one, other] = [quoted(owner.id), quoted(id)]
+  if (path !== taken) {
+    return `${quoted(taken)} of ${one} and ${shown} of ${other} are one file on systems that ignore case or the form of Unicode.`
+  }
+  const hint = owner.job === job ? ' Put a column into `out`, such as ${id}.' : ''
+  return `${one} and ${other} write one file: ${shown}.${hint}`
 }
 
 /** What is wrong with the words in braces, each a clause. */

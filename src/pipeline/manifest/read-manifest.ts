@@ -186,16 +186,16 @@ function checkTogether(
   for (const { id, job, command, fields } of instances.values()) {
     for (const [name, value] of Object.entries(fields)) {
       if (value.kind === 'text' && value.path !== null)
-        taken.push({ path: value.path, what: `an input of ${id}` })
+        taken.push({ path: value.path, what: `an input of ${JSON.stringify(id)}` })
       const field = fieldsOf(command).get(name)
       const isList = field?.kind === 'files' && field.input.isList
       for (const { source } of value.kind === 'files' ? value.files : []) {
-        if ('path' in source) taken.push({ path: source.path, what: `an input of ${id}` })
+        if ('path' in source) taken.push({ path: source.path, what: `an input of ${JSON.stringify(id)}` })
         else {
           const count = instances.get(source.reference.instance)?.count ?? 1
           const message = `${JSON.stringify(source.reference.text)} is ${count} files; ${name} takes one.`
           const { at } = jobs.get(job)!.fields.get(name)!.node
-          if (count > 1 && !isList) mistakes.report(at, message, { instance: id })
+          if (count > 1 && !isList) mistakes.report(at, message, id)
         }
       }
     }
@@ -203,10 +203,9 @@ function checkTogether(
   for (const { name, own } of jobs.values()) {
     if (typeof own['each'] === 'string') taken.push({ path: own['each'], what: `the rows of ${name}` })
   }
-  checkOutputs([...instances.values()], taken, ({ id, job: name }, message, kind) => {
+  checkOutputs([...instances.values()], taken, ({ id, job: name }, message) => {
     const job = jobs.get(name)!
-    const instance = id === name ? undefined : id
-    mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, { instance, kind })
+    mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, id === name ? undefined : id)
   })
   const needsOf = (id: string) => (instances.get(id)?.references ?? []).map(({ instance }) => instance)
   const { order, cycles } = orderInstances(instances.keys(), needsOf)

@@ -55,7 +55,7 @@ export async function resolveField(
 }
 
 function report({ mistakes, instance }: Place, { at }: YamlNode, message: string): undefined {
-  return mistakes.report(at, message, { instance })
+  return mistakes.report(at, message, instance)
 }
 
 /**

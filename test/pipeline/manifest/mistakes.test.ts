@@ -282,7 +282,7 @@ test('what git could not merge is named with its line, and not sent', async () =
 test('a mistake of many rows is told once', async () => {
   const same = oneJob('each: [a, b, c, d, e]', 'image create: { prompt: "${id}" }', 'out: x.png')
   expect(await mistakesIn(same)).toEqual([
-    'modelgate.yaml:6:10: hero[a] and hero[b] write one file: x.png. Put a column into `out`, such as ${id}. (hero[b] and 3 more)',
+    'modelgate.yaml:6:10: "hero[a]" and "hero[b]" write one file: "x.png". Put a column into `out`, such as ${id}. (hero[b] and 3 more)',
   ])
   const manifest = oneJob('each: [a, b, c]', 'image create: { prompt: x, n: "${id}" }', 'out: "${id}.png"')
   expect(await mistakesIn(manifest)).toEqual([

@@ -72,24 +72,34 @@ test.each([
 describe('two files in one place', () => {
   const differs = 'are one file on systems that ignore case or the form of Unicode.'
   test.each<[string, Instance, Instance, string]>([
-    ['the same', planned('x.png'), planned('x.png', b), 'a and b write one file: x.png.'],
-    ['case', planned('a/X.png'), planned('A/x.png', b), `a/X.png of a and A/x.png of b ${differs}`],
-    ['Unicode', planned('\u00e9'), planned('e\u0301', b), `\u00e9 of a and e\u0301 of b ${differs}`],
-    ['sharp s', planned('straße'), planned('STRASSE', b), `straße of a and STRASSE of b ${differs}`],
+    ['the same', planned('x.png'), planned('x.png', b), '"a" and "b" write one file: "x.png".'],
+    ['case', planned('a/X.png'), planned('A/x.png', b), `"a/X.png" of "a" and "A/x.png" of "b" ${differs}`],
+    ['Unicode', planned('\u00e9'), planned('e\u0301', b), `"\u00e9" of "a" and "e\u0301" of "b" ${differs}`],
+    ['sharp s', planned('straße'), planned('STRASSE', b), `"straße" of "a" and "STRASSE" of "b" ${differs}`],
     [
       'index',
       planned('x-{index}.png', { count: 3 }),
       planned('x-2.png', b),
-      'a and b write one file: x-2.png.',
+      '"a" and "b" write one file: "x-2.png".',
     ],
-    ['extension', planned('x.{ext}'), planned('x.webp', b), 'a and b write one file: x.webp.'],
-    ['slug', planned('{slug}.png'), planned('a-red-fox.png', b), 'a and b write one file: a-red-fox.png.'],
-    ['a folder', planned('x'), planned('x/y.png', b), 'x/y.png, an output of b, lies in x, an output of a.'],
+    ['extension', planned('x.{ext}'), planned('x.webp', b), '"a" and "b" write one file: "x.webp".'],
+    [
+      'slug',
+      planned('{slug}.png'),
+      planned('a-red-fox.png', b),
+      '"a" and "b" write one file: "a-red-fox.png".',
+    ],
+    [
+      'a folder',
+      planned('x'),
+      planned('x/y.png', b),
+      '"x/y.png", an output of "b", lies in "x", an output of "a".',
+    ],
     [
       'a folder, later',
       planned('X/z/y.png', b),
       planned('x'),
-      'X/z/y.png, an output of b, lies in x, an output of a.',
+      '"X/z/y.png", an output of "b", lies in "x", an output of "a".',
     ],
   ])('%s', (_, first, second, message) => {
     const [found, ...others] = messagesOf([first, second])
@@ -124,9 +134,9 @@ test('replaces no file of the project', () => {
       taken,
     ),
   ).toEqual([
-    'a: ModelGate.yaml is the manifest, which an output cannot replace; @a refers to an output.',
-    'b: data/products.csv is the rows of a, which an output cannot replace; @b refers to an output.',
-    'c: data/Products.csv, the rows of a, lies in data, an output of c.',
+    'a: "ModelGate.yaml" is the manifest, which an output cannot replace; "@a" refers to an output.',
+    'b: "data/products.csv" is the rows of a, which an output cannot replace; "@b" refers to an output.',
+    'c: "data/Products.csv", the rows of a, lies in "data", an output of "c".',
   ])
 })
 
