@@ -37,6 +37,7 @@ export function instanceOf(overrides: Partial<Instance> & Pick<Instance, 'comman
     asserts: {},
     acceptsMismatch: false,
     isFrozen: false,
+    isDistinct: false,
     onUnknown: 'stop',
     at: { file: 'modelgate.yaml', line: 1, column: 1 },
     ...overrides,

@@ -123,21 +123,21 @@ function fieldOfPath(
  * ask for.
  */
 function formatProblem(
-  { command }: JobDefinition,
+  { command, settings: { lane } }: JobDefinition,
   body: Readonly<Record<string, unknown>>,
   output: string,
   known: Model | undefined,
 ): string | undefined {
-  const { creates, endpoint } = creatingCommands[command]
+  const { endpoint } = creatingCommands[command]
   const promised = output.endsWith('}') ? undefined : mediaTypeOfName(output)
   const kind = /^(?:image|video|audio)(?=\/)/.exec(promised ?? '')?.[0]
-  if (promised === undefined || (kind ?? 'text') !== creates) {
+  if (promised === undefined || (kind ?? 'text') !== lane) {
     return promised === undefined || kind === undefined
       ? undefined
-      : `out names ${promised}, but ${command} makes ${nouns[creates][1]}.`
+      : `out names ${promised}, but ${command} makes ${nouns[lane][1]}.`
   }
   const format = endpoint.fields['output_format']
-  if (creates !== 'image' || format === undefined) return undefined
+  if (lane !== 'image' || format === undefined) return undefined
   const given = body['output_format'] ?? undefined
   if (given !== undefined) {
     const isFitting = `image/${String(given)}` === promised

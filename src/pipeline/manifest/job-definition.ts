@@ -1,6 +1,8 @@
+import { extname } from 'node:path'
 import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import { checkBody, type Fields } from '../../contract/field.ts'
+import { mediaTypeOfName } from '../../files/media-type.ts'
 import { numberOf, type JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import {
@@ -12,7 +14,7 @@ import {
   jobFields,
   jobName,
 } from './manifest-fields.ts'
-import type { Instance } from './manifest.ts'
+import type { Instance, Lane } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
 import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
@@ -43,11 +45,11 @@ export interface JobDefinition {
 /** What is the same for all instances of a job. */
 export type JobSettings = Pick<
   Instance,
-  'at' | 'variants' | 'pick' | 'isFrozen' | 'acceptsMismatch' | 'onUnknown'
+  'at' | 'lane' | 'variants' | 'pick' | 'isFrozen' | 'isDistinct' | 'acceptsMismatch' | 'onUnknown'
 >
 
-/** Subcommands of `run`, which no job can be named after. */
-const subcommands = new Set(['adopt', 'pick', 'report', 'merge', 'clean', 'worker'])
+/** Subcommands of `run`: a job with such a name is run with `--` before it. */
+const subcommands = new Set(['init', 'adopt', 'pick', 'restore', 'report', 'merge', 'clean', 'worker'])
 
 const commandNames = Object.keys(creatingCommands) as CreatingCommand[]
 
@@ -68,8 +70,10 @@ function readJob(
   { name, at, node }: YamlEntry,
   defaults: ReadonlyMap<string, ReadonlyMap<string, WrittenField>>,
 ): JobDefinition | undefined {
-  const problem = jobNameProblem(name)
-  if (problem !== undefined) mistakes.report(at, problem)
+  if (subcommands.has(name)) {
+    mistakes.warnings.add(`The job ${name} has the name of a subcommand: run it alone as \`run -- ${name}\`.`)
+  }
+  if (!jobName.test(name)) mistakes.report(at, jobNameProblem(name))
   const what = `the job ${name}`
   const own = readShape(mistakes, node, jobFields, what, commandNames)
   if (node.kind !== 'mapping') return undefined
@@ -82,19 +86,22 @@ function readJob(
     return mistakes.report(at, `${what} has no command. A job has one of ${commandNames.join(', ')}.`)
   }
   const command = first.name as CreatingCommand
-  const { creates, conflicts } = creatingCommands[command]
+  const { conflicts } = creatingCommands[command]
+  const lane = laneOf(command, own['out'])
   for (const assert of entriesOf(node, 'assert')) {
     const of: readonly string[] | undefined = assertions[assert.name]?.of
-    if (of !== undefined && !of.includes(creates)) {
-      mistakes.report(assert.at, `${assert.name} is not for ${nouns[creates][1]}, which ${command} makes.`)
+    if (of !== undefined && !of.includes(lane)) {
+      mistakes.report(assert.at, `${assert.name} is not for ${nouns[lane][1]}, which ${command} makes.`)
     }
   }
-  const usual = creates === 'text' ? 'retry' : 'stop'
+  const usual = lane === 'text' ? 'retry' : 'stop'
   const settings: JobSettings = {
     at: mistakes.positionOf(at),
+    lane,
     variants: numberOf(own['variants']) ?? 1,
     pick: numberOf(own['pick']),
     isFrozen: own['frozen'] === true,
+    isDistinct: own['distinct'] === true,
     acceptsMismatch: own['accept_mismatch'] === true,
     onUnknown: (own['on_unknown'] as JobSettings['onUnknown'] | undefined) ?? usual,
   }
@@ -105,6 +112,10 @@ function readJob(
   const given = readFields(mistakes, command, first.node, false)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
   for (const problem of missingFields(command, fields)) mistakes.report(first.at, problem)
+  const schema = fields.get('schema')
+  if (command === 'generate' && lane === 'image' && schema !== undefined) {
+    mistakes.report(schema.node.at, 'schema is for texts, and out is a picture.')
+  }
   for (const pair of conflicts) {
     const [one, other] = pair.map(fieldName)
     const written = fields.get(other!)
@@ -112,6 +123,12 @@ function readJob(
     mistakes.report(written.node.at, `${one} and ${other} cannot be used together.`)
   }
   return { name, at, node, command, commandAt: first.at, fields, own, settings }
+}
+
+/** What a job makes: of `generate` the pictures of the answer, where its output is one. */
+function laneOf(command: CreatingCommand, out: unknown): Lane {
+  const isPicture = typeof out === 'string' && mediaTypeOfName(extname(out))?.startsWith('image/') === true
+  return command === 'generate' && isPicture ? 'image' : creatingCommands[command].creates
 }
 
 /** What is missing in a command, each a sentence. */
@@ -127,11 +144,8 @@ function missingFields(command: CreatingCommand, fields: ReadonlyMap<string, Wri
   ]
 }
 
-function jobNameProblem(name: string): string | undefined {
-  const shown = JSON.stringify(name)
-  if (subcommands.has(name)) return `A job cannot be named ${shown}, a subcommand of run.`
-  if (jobName.test(name)) return undefined
-  return `${shown} cannot be the name of a job: it has lower-case letters, digits, - and _, at most 64, and begins with a letter or a digit.`
+function jobNameProblem(name: string): string {
+  return `${JSON.stringify(name)} cannot be the name of a job: it has lower-case letters, digits, - and _, at most 64, and begins with a letter or a digit.`
 }
 
 /** The fields of a command, without those that it does not have, which are reported. */

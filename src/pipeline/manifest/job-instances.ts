@@ -1,4 +1,3 @@
-import { creatingCommands } from '../../contract/commands.ts'
 import { literalTemplate } from '../../files/output-plan.ts'
 import { objectOf } from '../../json.ts'
 import { checkInstance } from './check-instance.ts'
@@ -61,7 +60,6 @@ async function readInstance(place: Place, constants: Constants): Promise<Instanc
     id: place.instance ?? job.name,
     job: job.name,
     command: job.command,
-    lane: creatingCommands[job.command].creates,
     model: typeof model === 'string' ? model : null,
     fields,
     references: [...new Map(references.map((reference) => [reference.text, reference])).values()],

@@ -49,6 +49,10 @@ export const manifestFields = {
     items: { type: 'string', about: 'name of a variable' },
     about: 'the only environment variables that values may use, as ${env:NAME}',
   },
+  vars: {
+    type: 'object',
+    about: 'texts that jobs share, as ${var:NAME}: each a text, or { file: PATH }',
+  },
   gateway: { ...place, about: 'marks the results of this gateway as different from those of others' },
   budget: { type: 'object', fields: budget, about: 'what a run may create and cost' },
   lanes: { type: 'object', fields: concurrency, about: 'how many requests run at the same time' },
@@ -86,7 +90,7 @@ export const jobFields = {
   each: {
     type: ['string', 'array'],
     minLength: 1,
-    about: 'one instance a row: a path (CSV, or JSON lines: .jsonl), or a list',
+    about: 'one instance a row: a path (CSV, a JSON array: .json, JSON lines: .jsonl), or a list',
   },
   alt: { type: 'string', about: 'what is to be seen, for people who do not see it' },
   variants: {
@@ -102,6 +106,11 @@ export const jobFields = {
     type: 'boolean',
     default: false,
     about: 'take a result although it is not what was asked for',
+  },
+  distinct: {
+    type: 'boolean',
+    default: false,
+    about: 'make each instance its own, even where its request is equal to another',
   },
   frozen: { type: 'boolean', default: false, about: 'never generate it' },
   on_unknown: {

@@ -20,13 +20,19 @@ const commands = Object.keys(creatingCommands) as CreatingCommand[]
  * refuses more: what depends on other values, on files, and on the model.
  */
 export function manifestSchema(): JsonObject {
-  const { env: variables, defaults, jobs, ...plain } = manifestFields
+  const { env: variables, vars, defaults, jobs, ...plain } = manifestFields
   const ofCommands = Object.fromEntries(commands.map((name) => [name, { $ref: refOf(name) }]))
   const properties = {
     ...propertiesOf(plain, closed),
     env: {
       ...closed(variables),
       items: { type: 'string', pattern: variableName.source },
+    },
+    vars: {
+      type: 'object',
+      description: vars.about,
+      propertyNames: { pattern: jobName.source },
+      additionalProperties: { anyOf: [{ type: 'string' }, { $ref: '#/$defs/textFile' }] },
     },
     defaults: mapping(ofCommands, defaults.about),
     jobs: {

@@ -65,6 +65,8 @@ export interface Instance {
   readonly asserts: Asserts
   /** Never generated, as an import. */
   readonly isFrozen: boolean
+  /** Whether it is made although another one has the same request: its id enters its key. */
+  readonly isDistinct: boolean
   /** Whether a result that is not what was asked for is taken as it is. */
   readonly acceptsMismatch: boolean
   /** What is done when it is unknown what became of a request. */

@@ -8,15 +8,15 @@ import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
-import { createInputFiles, readText } from './input-files.ts'
+import { createInputFiles, readText, type InputFiles } from './input-files.ts'
 import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
-import { fieldsOf, defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
+import { fieldsOf, defaultLanes, jobName, manifestFields, variableName } from './manifest-fields.ts'
 import type { Instance, Manifest } from './manifest.ts'
 import { Mistakes } from './mistakes.ts'
 import { checkOutputs, type TakenPath } from './output-paths.ts'
 import { orderInstances, type TargetJob } from './references.ts'
-import type { Reading } from './resolve-field.ts'
+import { readSharedText, type Reading } from './resolve-field.ts'
 import { readRows } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
@@ -95,9 +95,10 @@ export async function readManifest(
   const mistakes = new Mistakes(shown, text, secretIn)
   const root = await parseManifest(text, mistakes)
   const top = readShape(mistakes, root, manifestFields, 'the manifest')
-  const variables = readVariables(mistakes, root, environment)
-  const jobs = readJobs(mistakes, root)
   const files = createInputFiles(context, folder, secretIn, families)
+  const vars = await readVars(mistakes, root, files)
+  const variables = { ...readVariables(mistakes, root, environment), vars, usedVars: new Set<string>() }
+  const jobs = readJobs(mistakes, root)
   const rows = await readRows(jobs, mistakes, files, variables)
   const targets = new Map(
     jobs.map((definition): [string, TargetJob] => {
@@ -115,6 +116,9 @@ export async function readManifest(
     for (const instance of await readInstances(reading, job, rows.get(job.name) ?? null)) {
       instances.set(instance.id, instance)
     }
+  }
+  for (const name of vars.keys()) {
+    if (!variables.usedVars.has(name)) mistakes.warnings.add(`No job uses \`\${var:${name}}\` of \`vars:\`.`)
   }
   const definitions = new Map(jobs.map((job) => [job.name, job]))
   const order = checkTogether(mistakes, definitions, instances, relative(folder, path))
@@ -145,12 +149,25 @@ async function readSource(context: FileContext, shown: string): Promise<string> 
   throw new UsageError(`${shown}:${line}:${column}: ${problem}`, { code: 'manifest_invalid' })
 }
 
+/** The texts of `vars:`, by their names. */
+async function readVars(mistakes: Mistakes, root: YamlNode, files: InputFiles): Promise<Map<string, string>> {
+  const node = memberOf(root, 'vars')?.node
+  const vars = new Map<string, string>()
+  for (const { name, at, node: value } of node?.kind === 'mapping' ? node.entries : []) {
+    if (!jobName.test(name)) mistakes.report(at, `${JSON.stringify(name)} cannot be the name of a text.`)
+    const text = await readSharedText({ mistakes, files }, name, value)
+    // A mistake in it is told once, and not again wherever it is used.
+    vars.set(name, text ?? '')
+  }
+  return vars
+}
+
 /** The declared variables, with their values. */
 function readVariables(
   mistakes: Mistakes,
   root: YamlNode,
   environment: ManifestOptions['env'],
-): Omit<Scope, 'columns'> {
+): Pick<Scope, 'declared' | 'variables'> {
   const list = memberOf(root, 'env')?.node
   const declared: string[] = []
   for (const item of list?.kind === 'list' ? list.items : []) {

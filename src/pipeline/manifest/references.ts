@@ -1,4 +1,3 @@
-import { creatingCommands } from '../../contract/commands.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
@@ -63,7 +62,7 @@ export function resolveReference(
     return `There is no job ${job} for ${shown}${near === undefined ? '.' : `; did you mean @${near}?`}`
   }
   const { rows, definition } = target
-  const makes = creatingCommands[definition.command].creates
+  const makes = definition.settings.lane
   if (wanted !== null && makes !== wanted)
     return `${shown} is ${nouns[makes][0]}; expected ${nouns[wanted][0]}.`
   if (rows === null && row !== undefined)

@@ -108,9 +108,9 @@ function knownContents({ fields }: Instance): Contents {
  * without its files and without texts that other instances make.
  */
 export function creationOf(instance: Instance): Creation {
-  const { lane, model, count } = instance
+  const { command, lane, model, count } = instance
   const body = bodyOf(instance)
-  if (lane === 'text') return textCreation({ model, body })
+  if (lane === 'text' || command === 'generate') return textCreation({ model, body })
   if (lane === 'video') return videoCreation({ model: model ?? '', body, count })
   return imageCreation({ model, body, wanted: Array.from({ length: count }, (_, at) => at + 1) })
 }

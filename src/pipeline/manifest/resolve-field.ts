@@ -54,7 +54,9 @@ export async function resolveField(
   }
 }
 
-function report({ mistakes, instance }: Place, { at }: YamlNode, message: string): undefined {
+type Reporting = Pick<Reading, 'mistakes'> & { readonly instance?: string | undefined }
+
+function report({ mistakes, instance }: Reporting, { at }: YamlNode, message: string): undefined {
   return mistakes.report(at, message, instance)
 }
 
@@ -86,7 +88,7 @@ function referenceAt(place: Place, node: YamlNode, text: string, wanted: Lane | 
 
 /** What a path of the manifest leads to; undefined for a mistake in the path, or in the file. */
 async function fileAt<Value>(
-  place: Place,
+  place: Reporting,
   node: YamlNode,
   path: string,
   read: (path: string) => Promise<Found<Value>>,
@@ -106,7 +108,7 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
     const text = resolveString(place, name, node)
     return text === undefined ? undefined : { kind: 'text', text: trimmed(canonicalText(text)), path: null }
   }
-  const file = node.kind === 'mapping' && node.entries.length === 1 ? memberOf(node, 'file') : undefined
+  const file = fileOf(node)
   if (file === undefined) {
     if (field.field.type !== 'string' || node.kind === 'scalar') return resolveValue(place, field, node)
     return report(place, node, `${name} takes a text, { file: PATH } or { file: "@job" }.`)
@@ -118,6 +120,26 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
   }
   const text = path === undefined ? undefined : await fileAt(place, file.node, path, place.files.text)
   return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path: path! }
+}
+
+/** The member of `{ file: … }`. */
+function fileOf(node: YamlNode) {
+  return node.kind === 'mapping' && node.entries.length === 1 ? memberOf(node, 'file') : undefined
+}
+
+/** A text of `vars:`, which nothing is put into; undefined for a mistake. */
+export async function readSharedText(
+  place: Pick<Reading, 'mistakes' | 'files'>,
+  name: string,
+  node: YamlNode,
+): Promise<string | undefined> {
+  if (node.kind === 'scalar' && typeof node.value === 'string') return trimmed(canonicalText(node.value))
+  const path = fileOf(node)?.node
+  if (path?.kind !== 'scalar' || typeof path.value !== 'string') {
+    return report(place, node, `${name} of vars must be a text, or { file: PATH }.`)
+  }
+  const text = await fileAt(place, path, path.value, place.files.text)
+  return text === undefined ? undefined : trimmed(text)
 }
 
 /** Files end with an end of line, and blocks of YAML, too: without it a prompt is the same wherever it is written. */

@@ -6,21 +6,21 @@ import { dangerousNames, isObject, type JsonObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
-import type { Mistakes, TextPosition } from './mistakes.ts'
-import { substitute, type Scope } from './substitute.ts'
+import { createLocator, type Mistakes, type TextPosition } from './mistakes.ts'
+import { substitute, type Column, type Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 
 /** A row of `each`. */
 export interface Row {
   /** In brackets behind the job's name: the column `id`, in Unicode's form NFC, else a digest of the row. */
   readonly id: string
-  /** The values as texts, by the names of their columns. */
-  readonly columns: Readonly<Record<string, string>>
+  /** The values by the names of their columns. */
+  readonly columns: Readonly<Record<string, Column>>
 }
 
 interface Rows {
   readonly rows: readonly Row[]
-  /** Every mistake; a row with one is left out. In a list, `line` is the number of the item, and `column` 1. */
+  /** Every mistake; a row with one is left out. In a list, `line` is the number of the item. */
   readonly problems: readonly TextProblem[]
 }
 
@@ -30,7 +30,7 @@ interface TextProblem extends TextPosition {
 
 /** The values of a row, and the line that it begins in; in a list its number. */
 interface SourceRow {
-  readonly values: Readonly<Record<string, string>>
+  readonly values: Readonly<Record<string, Column>>
   readonly line: number
 }
 
@@ -39,7 +39,7 @@ const maxInstances = 100_000
 
 const tooMany = `There are more than ${maxInstances} rows.`
 
-/** Files with a JSON object a line; every other one is CSV. */
+/** Files with a JSON object a line. */
 const jsonLines = new Set(['.jsonl', '.ndjson'])
 
 /**
@@ -96,11 +96,67 @@ async function readFile(
     mistakes.report(found.at ?? at, found.problem)
     return []
   }
-  const isJsonLines = jsonLines.has(extname(path).toLowerCase())
-  const { rows, problems } = isJsonLines ? rowsOfJsonLines(found.value) : rowsOfCsv(found.value)
+  const { rows, problems } = readerOf(path)(found.value)
   const file = files.shown(path)
   for (const { line, column, message } of problems) mistakes.report({ file, line, column }, message)
   return rows
+}
+
+/** Every file that is no JSON is CSV. */
+function readerOf(path: string): (text: string) => Rows {
+  const ending = extname(path).toLowerCase()
+  return ending === '.json' ? rowsOfJson : jsonLines.has(ending) ? rowsOfJsonLines : rowsOfCsv
+}
+
+/** The rows of a JSON array of objects, or of an object with exactly one array in it. */
+export function rowsOfJson(text: string): Rows {
+  const { value, problem } = parseJson(text)
+  if (problem !== undefined) return { rows: [], problems: [jsonProblem('The file', problem)] }
+  const list = arrayIn(value)
+  const fault = (message: string): Rows => ({ rows: [], problems: [{ line: 1, column: 1, message }] })
+  if (list === undefined)
+    return fault('The file is neither a JSON array nor an object with exactly one array in it.')
+  if (list.length > maxInstances) return fault(tooMany)
+  const isRow = (item: unknown): item is JsonObject => isObject(item)
+  const others = list.flatMap((item, at) =>
+    isRow(item) ? [] : [{ line: at + 1, column: 1, message: 'The element is not a JSON object.' }],
+  )
+  const objects = list.flatMap((item, at) => (isRow(item) ? [[at + 1, item] as const] : []))
+  const { rows, problems } = rowsOfObjects(objects, others, 'element')
+  if (problems.length === 0) return { rows, problems }
+  const [offsets, positionOf] = [elementOffsets(text), createLocator(text)]
+  return { rows, problems: problems.map((one) => ({ ...one, ...positionOf(offsets[one.line - 1]!) })) }
+}
+
+function arrayIn(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  const arrays = isObject(value) ? Object.values(value).filter(Array.isArray) : []
+  return arrays.length === 1 ? arrays[0] : undefined
+}
+
+/** Where the elements of the array of `arrayIn` begin, in UTF-16 units. */
+function elementOffsets(text: string): number[] {
+  const arrayDepth = text.trimStart().startsWith('[') ? 1 : 2
+  const offsets: number[] = []
+  let depth = 0
+  let isInside = false
+  for (const { 0: mark, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
+    if (mark === '[' || mark === '{') depth++
+    if (mark === '[' && depth === arrayDepth) isInside = true
+    if ((mark === '[' || mark === ',') && isInside && depth === arrayDepth) {
+      offsets.push(index + 1 + /^\s*/.exec(text.slice(index + 1, index + 1000))![0].length)
+    }
+    if (mark !== ']' && mark !== '}') continue
+    if (isInside && depth === arrayDepth) break
+    depth--
+  }
+  return offsets
+}
+
+/** @param subject what is no JSON: `The line` */
+function jsonProblem(subject: string, problem: string): TextProblem {
+  const [place, line = '1', column = '1'] = /line (\d+), column (\d+): /.exec(problem) ?? ['']
+  return { line: Number(line), column: Number(column), message: `${subject} ${problem.replace(place, '')}.` }
 }
 
 /** The rows of a file with a JSON object a line; empty lines are no rows. */
@@ -111,16 +167,14 @@ export function rowsOfJsonLines(text: string): Rows {
   for (const [at, written] of canonicalText(text).split('\n').entries()) {
     if (written.trim() === '') continue
     const line = at + 1
-    const add = (message: string, column = 1) => problems.push({ line, column, message })
+    const add = (message: string) => problems.push({ line, column: 1, message })
     if (++count > maxInstances) {
       add(tooMany)
       break
     }
     const { value, problem } = parseJson(written)
-    if (problem !== undefined) {
-      const [place, column = '1'] = /line 1, column (\d+): /.exec(problem) ?? ['']
-      add(`The line ${problem.replace(place, '')}.`, Number(column))
-    } else if (isObject(value)) objects.push([line, value])
+    if (problem !== undefined) problems.push({ ...jsonProblem('The line', problem), line })
+    else if (isObject(value)) objects.push([line, value])
     else add('The line is not a JSON object.')
   }
   return rowsOfObjects(objects, problems, 'line')
@@ -136,7 +190,7 @@ export function rowsOfList(list: readonly unknown[]): Rows {
 function rowsOfObjects(
   objects: readonly (readonly [line: number, value: JsonObject])[],
   problems: TextProblem[],
-  unit: 'line' | 'item',
+  unit: 'line' | 'item' | 'element',
 ): Rows {
   const source: SourceRow[] = []
   for (const [line, value] of objects) {
@@ -147,16 +201,16 @@ function rowsOfObjects(
   return identified(source, problems, unit)
 }
 
-/** The values as texts, or what is wrong with them. */
-function valuesOf(row: JsonObject): Record<string, string> | string {
-  const values: Record<string, string> = {}
+/** The values, or what is wrong with the names of their columns. */
+function valuesOf(row: JsonObject): Record<string, Column> | string {
+  const values: Record<string, Column> = {}
   for (const [name, value] of Object.entries(row)) {
     const problem = nameProblem(name)
     if (problem !== undefined) return problem
-    if (typeof value === 'object' && value !== null) {
-      return `The column ${JSON.stringify(name)} is ${Array.isArray(value) ? 'a list' : 'an object'}, not a single value.`
-    }
-    values[name] = value === null ? '' : String(value)
+    // Rows have more in them than what a job uses.
+    if (value === null) values[name] = { what: 'null', json: '' }
+    else if (typeof value !== 'object') values[name] = String(value)
+    else values[name] = { what: Array.isArray(value) ? 'a list' : 'an object', json: JSON.stringify(value) }
   }
   return values
 }
@@ -165,14 +219,15 @@ function valuesOf(row: JsonObject): Record<string, string> | string {
 function identified(
   source: readonly SourceRow[],
   problems: readonly TextProblem[],
-  unit: 'line' | 'item',
+  unit: 'line' | 'item' | 'element',
 ): Rows {
   const hasIds = source.some(({ values }) => Object.hasOwn(values, 'id'))
   const all = [...problems]
   const rows: Row[] = []
   const lines = new Map<string, number>()
   for (const { values, line } of source) {
-    const id = hasIds ? (values['id']?.normalize('NFC') ?? '') : digestOf(values)
+    const { id: given = '' } = values
+    const id = !hasIds ? digestOf(values) : typeof given === 'string' ? given.normalize('NFC') : ''
     const first = lines.get(id)
     const problem = hasIds ? idProblem(id) : undefined
     if (problem !== undefined) all.push({ line, column: 1, message: problem })
@@ -204,8 +259,12 @@ function idProblem(id: string): string | undefined {
 }
 
 /** Of the values alone: neither the position of the row nor the order of its columns changes it. */
-function digestOf(values: Readonly<Record<string, string>>): string {
-  const sorted = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))
+function digestOf(values: Readonly<Record<string, Column>>): string {
+  const texts = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : value.json,
+  ])
+  const sorted = texts.toSorted(([a], [b]) => (a! < b! ? -1 : 1))
   return hash('sha256', JSON.stringify(sorted)).slice(0, 16)
 }
 
@@ -293,7 +352,7 @@ function nameProblem(name: string): string | undefined {
   if (name === '') return 'A column has no name.'
   if (name.trim() !== name) return `The column ${shown} has a space at its beginning or end.`
   if (/[{}\p{Cc}]/u.test(name)) return `The column ${shown} has a brace or a control character in its name.`
-  if (name.startsWith('env:')) return `A column cannot begin with env:, as ${shown} does.`
+  if (/^(?:env|var):/.test(name)) return `A column cannot begin with ${name.slice(0, 4)}, as ${shown} does.`
   if (dangerousNames.has(name)) return `A column cannot be named ${shown}.`
   return undefined
 }

@@ -1,8 +1,14 @@
 import { nearestName } from '../../nearest-name.ts'
 
+/** A value of a row: a text, or what cannot be one, with what it is in words. */
+export type Column = string | { readonly what: string; readonly json: string }
+
 export interface Scope {
   /** The values of the row; null for a job without `each`. */
-  readonly columns: Readonly<Record<string, string>> | null
+  readonly columns: Readonly<Record<string, Column>> | null
+  /** The texts of `vars:`, and which of them have been used. */
+  readonly vars: ReadonlyMap<string, string>
+  readonly usedVars: Set<string>
   /** The environment variables that the manifest declares. */
   readonly declared: readonly string[]
   readonly variables: Readonly<Record<string, string | undefined>>
@@ -12,7 +18,8 @@ export interface Scope {
 const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
 
 /**
- * Replaces `${name}` by a column of the row, `${env:NAME}` by a declared variable, and `$${` by `${`.
+ * Replaces `${name}` by a column of the row, `${var:NAME}` by a text of `vars:`, `${env:NAME}` by a declared environment
+ * variable, and `$${` by `${`.
  * What is put in is not looked through again.
  * @param escape changes what is put in
  * @returns with what could not be replaced as it was written, and why: each a sentence
@@ -38,6 +45,7 @@ type Found = { readonly text: string } | { readonly problem: string }
 const unclosed: Found = { problem: '`${` has no `}` in its line. For a literal `${` write `$${`.' }
 
 function valueOf(name: string, scope: Scope): Found {
+  if (name.startsWith('var:')) return sharedText(name.slice('var:'.length), scope)
   return name.startsWith('env:') ? variableOf(name.slice('env:'.length), scope) : columnOf(name, scope)
 }
 
@@ -54,6 +62,15 @@ function variableOf(name: string, { declared, variables }: Scope): Found {
     : { text }
 }
 
+function sharedText(name: string, { vars, usedVars }: Scope): Found {
+  const text = vars.get(name)
+  usedVars.add(name)
+  if (text !== undefined) return { text }
+  const near = nearestName(name, [...vars.keys()])
+  const hint = near === undefined ? `add ${name} to \`vars:\`.` : `did you mean \`\${var:${near}}\`?`
+  return { problem: `\`\${var:${name}}\` is not among the texts of \`vars:\`: ${hint}` }
+}
+
 function columnOf(name: string, { columns }: Scope): Found {
   const written = `\`\${${name}}\``
   if (columns === null) {
@@ -61,7 +78,9 @@ function columnOf(name: string, { columns }: Scope): Found {
       problem: `${written} names a column, but the job has no \`each\`. For a literal \`\${\` write \`$\${\`.`,
     }
   }
-  if (Object.hasOwn(columns, name)) return { text: columns[name]! }
+  const value = Object.hasOwn(columns, name) ? columns[name]! : undefined
+  if (typeof value === 'string') return { text: value }
+  if (value !== undefined) return { problem: `${written} is ${value.what} in the row, not a text.` }
   const names = Object.keys(columns)
   const near = nearestName(name.trim(), names)
   const hint = near === undefined ? `there are ${listed(names)}.` : `did you mean \`\${${near}}\`?`

@@ -23,8 +23,8 @@ export interface InstanceKeys {
   /** The key of each variant, beginning with the first. */
   readonly keys: readonly string[]
   /**
-   * A short digest of each field, for comparison with the lock: by the manifest's names, and `$command` and `$gateway`
-   * for the other parts of the key.
+   * A short digest of each field, for comparison with the lock: by the manifest's names, and `$command`, `$distinct` and
+   * `$gateway` for the other parts of the key.
    */
   readonly fields: Readonly<Record<string, string>>
 }
@@ -49,14 +49,20 @@ export async function keysOf(
   }
   const command = canonicalJson(instance.command)
   const origin = gateway === null ? undefined : canonicalJson(gateway)
+  const distinct = instance.isDistinct ? canonicalJson(instance.id) : undefined
   // The members of canonical JSON are sorted, so the one that differs between variants is the last.
   const beginning = [
     `{"command":${command}`,
+    ...(distinct === undefined ? [] : [`"distinct":${distinct}`]),
     `"fields":{${parts.map(([name, json]) => `${canonicalJson(name)}:${json}`).join(',')}}`,
     ...(origin === undefined ? [] : [`"gateway":${origin}`]),
     `"rule":${rule}`,
   ].join(',')
-  const others = { $command: command, ...(origin === undefined ? {} : { $gateway: origin }) }
+  const others = {
+    $command: command,
+    ...(distinct === undefined ? {} : { $distinct: distinct }),
+    ...(origin === undefined ? {} : { $gateway: origin }),
+  }
   return {
     keys: Array.from({ length: instance.variants }, (_, index) =>
       hash('sha256', `${beginning},"variant":${index + 1}}`),

@@ -3,6 +3,7 @@ import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
+import { parseTemplate } from '../../files/output-plan.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
 import type { Task, TaskRequest, TaskResult, UpstreamResult } from '../execute/task.ts'
 import type { Result } from '../lock/lock-block.ts'
@@ -106,13 +107,27 @@ async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
         order.isFollowUp = isStarted()
       }
     })
-    return { task, error: null, created }
+    return { task: firstPictures(run, instance, task), error: null, created }
   } catch (thrown) {
     const error = realError(asModelgateError(thrown, false))
     // The look-up that failed bills nothing; what it looked for is made, or being made.
     const earlier = isStarted() ? 'yes' : mayBeBilled ? 'maybe' : 'no'
     return { task: null, error: billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error, created }
   }
+}
+
+/** Of the pictures of an answer, those that `out` has names for: with `{index}` all of them, else the first. */
+function firstPictures(
+  run: Run,
+  { id, command, lane, output, count }: Instance,
+  task: TaskResult,
+): TaskResult {
+  const { outputs } = task.result
+  const takesAll = command !== 'generate' || lane !== 'image' || parseTemplate(output).tokens.has('index')
+  if (takesAll || outputs.length <= count) return task
+  run.warn(`${id}: The answer has ${outputs.length} pictures; \`out\` without {index} takes the first.`)
+  const result = { ...task.result, outputs: outputs.slice(0, count) }
+  return { ...task, result, files: task.files.slice(0, count) }
 }
 
 /** Whether the queue tells what became of an intent of an earlier process. */

@@ -169,7 +169,6 @@ test.each<[job: string, ...mistakes: string[]]>([
 })
 
 test.each([
-  ['pick', 'A job cannot be named "pick", a subcommand of run.'],
   ['Hero', '"Hero" cannot be the name of a job: '],
   ['-a', '"-a" cannot be the name of a job: '],
 ])('a job cannot be named %s', async (name, message) => {

@@ -102,6 +102,7 @@ test('an instance has the fields of its job and of the defaults', async () => {
     asserts: {},
     acceptsMismatch: false,
     isFrozen: false,
+    isDistinct: false,
     onUnknown: 'stop',
     at: { file: 'modelgate.yaml', line: 17, column: 3 },
   })
@@ -174,4 +175,58 @@ test('the nearest manifest upwards is found', async () => {
   const context = testContext({ cwd: join(folder, 'a', 'b') })
   expect(await findManifest(context, undefined)).toBe(join(folder, 'modelgate.yaml'))
   expect(await findManifest(context, '../canon.yaml')).toBe(join(folder, 'a', 'canon.yaml'))
+})
+
+test('texts that prompts share are put in, and one that nobody uses is told', async () => {
+  const { instances, warnings } = await read(
+    `version: 1
+vars:
+  style: "Flat colours, \${no} columns"
+  rules: { file: rules.md }
+  spare: Nothing
+jobs:
+  boat:
+    image create: { model: gpt-image-2, prompt: "A boat. \${var:style}. \${var:rules}" }
+    out: boat.png
+`,
+    { 'rules.md': 'No text\r\nanywhere\r\n' },
+  )
+  expect(instances.get('boat')!.fields['prompt']).toMatchObject({
+    text: 'A boat. Flat colours, ${no} columns. No text\nanywhere',
+  })
+  expect(warnings).toEqual(['No job uses `${var:spare}` of `vars:`.'])
+})
+
+test.each([
+  ['generate: { model: m, prompt: Hi }', 'boat.png', 'image', 'stop'],
+  ['generate: { model: m, prompt: Hi }', 'boat.JPG', 'image', 'stop'],
+  ['generate: { model: m, prompt: Hi }', 'boat.md', 'text', 'retry'],
+  ['generate: { model: m, prompt: Hi }', 'boat', 'text', 'retry'],
+])('%s with the output %s makes %s', async (command, out, lane, onUnknown) => {
+  const { instances } = await read(oneJob(command, `out: ${out}`))
+  expect(instances.get('hero')).toMatchObject({ lane, onUnknown, count: 1 })
+})
+
+test('each: takes a JSON array, and rows are distinct where the job says so', async () => {
+  const { instances } = await read(
+    oneJob(
+      'each: posts.json',
+      'image create: { model: gpt-image-2, prompt: "${title}" }',
+      'out: ${id}.png',
+      'distinct: true',
+    ),
+    { 'posts.json': '[{"id": "a", "title": "One"}, {"id": "b", "title": "One"}]' },
+  )
+  expect([...instances.values()].map(({ id, isDistinct }) => [id, isDistinct])).toEqual([
+    ['hero[a]', true],
+    ['hero[b]', true],
+  ])
+})
+
+test('a job may have the name of a subcommand, which is told', async () => {
+  const { warnings, instances } = await read(
+    'version: 1\njobs:\n  pick: { respond: { model: m, input: Hi }, out: a.txt }\n',
+  )
+  expect([...instances.keys()]).toEqual(['pick'])
+  expect(warnings).toEqual(['The job pick has the name of a subcommand: run it alone as `run -- pick`.'])
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rowsOfCsv, rowsOfJsonLines, rowsOfList } from '../../../src/pipeline/manifest/rows.ts'
+import { rowsOfCsv, rowsOfJson, rowsOfJsonLines, rowsOfList } from '../../../src/pipeline/manifest/rows.ts'
 import { anyText } from '../../support/any-text.ts'
 
 test('reads quotes, commas, ends of lines and a byte-order mark', () => {
@@ -103,8 +103,51 @@ test('reads values of JSON as texts', () => {
   const { rows } = rowsOfJsonLines('\ufeff{"id":"a","n":1.50,"is":true}\r\n\n{"id":7,"none":null}\n')
   expect(rows).toEqual([
     { id: 'a', columns: { id: 'a', n: '1.5', is: 'true' } },
-    { id: '7', columns: { id: '7', none: '' } },
+    { id: '7', columns: { id: '7', none: { what: 'null', json: '' } } },
   ])
+})
+
+test('reads a JSON array, also the only one in an object', () => {
+  const array = '[{"id": "a", "tags": ["x"], "n": 1}, {"id": "b", "of": {"k": [1]}, "none": null}]'
+  const rows = [
+    { id: 'a', columns: { id: 'a', tags: { what: 'a list', json: '["x"]' }, n: '1' } },
+    {
+      id: 'b',
+      columns: {
+        id: 'b',
+        of: { what: 'an object', json: '{"k":[1]}' },
+        none: { what: 'null', json: '' },
+      },
+    },
+  ]
+  expect(rowsOfJson(array)).toEqual({ rows, problems: [] })
+  expect(rowsOfJson(`{"version": 1, "scenes": ${array}}`)).toEqual({ rows, problems: [] })
+  expect(rowsOfJson('[]')).toEqual({ rows: [], problems: [] })
+  expect(rowsOfJson('[{"name":"Red","size":1}]').rows.map(({ id }) => id)).toEqual(['482b0537e167d492'])
+})
+
+const noArray = 'The file is neither a JSON array nor an object with exactly one array in it.'
+
+test.each([
+  [
+    '[\n  {"id": "a"},\n  {"id": "b"},,\n]',
+    3,
+    15,
+    'The file is not valid JSON: expected a value near `{"id": "b"},,`.',
+  ],
+  ['{"a": 1}', 1, 1, noArray],
+  ['{"a": [], "b": []}', 1, 1, noArray],
+  ['"text"', 1, 1, noArray],
+  ['[\n  {"id": "a, b"},\n  "c"\n]', 3, 3, 'The element is not a JSON object.'],
+  ['[{"id": "a"},\n {"id": "\\"}"}, {"id": "a"}]', 2, 17, 'The id "a" is taken by element 1.'],
+  [
+    '{"of": {"l": [1, 2]}, "rows": [{"id": "a"},\n   {"n": 1}]}',
+    2,
+    4,
+    'The row has no `id`, which the other rows have.',
+  ],
+])('tells what is wrong with the JSON %j, and where', (text, line, column, message) => {
+  expect(rowsOfJson(text).problems).toEqual([{ line, column, message }])
 })
 
 test('takes single values of a list as ids', () => {
@@ -136,8 +179,6 @@ test.each([
 test.each([
   ['{"a":1}\n{"a":\n', 2, 6, 'The line is not valid JSON: expected a value near `{"a":`.'],
   ['["a"]\n', 1, 1, 'The line is not a JSON object.'],
-  ['{"a":{"b":1}}\n', 1, 1, 'The column "a" is an object, not a single value.'],
-  ['{"a":[1]}\n', 1, 1, 'The column "a" is a list, not a single value.'],
   ['{"__proto__":1}\n', 1, 1, 'A column cannot be named "__proto__".'],
   ['{"id":"a"}\n{"b":"b"}\n', 2, 1, 'The row has no `id`, which the other rows have.'],
 ])('tells what is wrong with the JSON lines %j', (text, line, column, message) => {
@@ -146,7 +187,7 @@ test.each([
 
 test('tells what is wrong with a list, by the number of the item', () => {
   expect(rowsOfList(['a', ['b'], 'a']).problems).toEqual([
-    { line: 2, column: 1, message: 'The column "id" is a list, not a single value.' },
+    { line: 2, column: 1, message: 'The row has no `id`, which the other rows have.' },
     { line: 3, column: 1, message: 'The id "a" is taken by item 1.' },
   ])
 })

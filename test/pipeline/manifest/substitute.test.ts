@@ -3,7 +3,14 @@ import { expect, test } from 'vitest'
 import { substitute, type Scope } from '../../../src/pipeline/manifest/substitute.ts'
 
 const scope: Scope = {
-  columns: { id: 'shoe', name: 'Red ${id} $&', 'in stock': 'yes' },
+  columns: {
+    id: 'shoe',
+    name: 'Red ${id} $&',
+    'in stock': 'yes',
+    tags: { what: 'a list', json: '[]' },
+  },
+  vars: new Map([['style', 'Flat, ${id}']]),
+  usedVars: new Set(),
   declared: ['BRAND', 'UNSET'],
   variables: { BRAND: 'Acme', SECRET: 'x' },
 }
@@ -14,6 +21,7 @@ test.each([
   ['${name}', 'Red ${id} $&'],
   ['${in stock}', 'yes'],
   ['${env:BRAND}!', 'Acme!'],
+  ['A boat. ${var:style}.', 'A boat. Flat, ${id}.'],
   ['$${id} costs $5', '${id} costs $5'],
   ['$$${id}', '$${id}'],
 ])('%s becomes %s', (text, value) => {
@@ -23,9 +31,9 @@ test.each([
 test.each([
   ['a ${nmae}', '`${nmae}` is not a column of the row: did you mean `${name}`?'],
   ['${ id }', '`${ id }` is not a column of the row: did you mean `${id}`?'],
-  ['${whatever}', '`${whatever}` is not a column of the row: there are id, name, in stock.'],
-  ['${constructor}', '`${constructor}` is not a column of the row: there are id, name, in stock.'],
-  ['${}', '`${}` is not a column of the row: there are id, name, in stock.'],
+  ['${whatever}', '`${whatever}` is not a column of the row: there are id, name, in stock, tags.'],
+  ['${constructor}', '`${constructor}` is not a column of the row: there are id, name, in stock, tags.'],
+  ['${}', '`${}` is not a column of the row: there are id, name, in stock, tags.'],
   ['a ${id\n}', '`${` has no `}` in its line. For a literal `${` write `$${`.'],
   [
     '${env:SECRET}',
@@ -35,6 +43,9 @@ test.each([
     '${env:BRAN}',
     '`${env:BRAN}` names a variable that the manifest does not declare: did you mean `${env:BRAND}`?',
   ],
+  ['${tags}', '`${tags}` is a list in the row, not a text.'],
+  ['${var:stile}', '`${var:stile}` is not among the texts of `vars:`: did you mean `${var:style}`?'],
+  ['${var:brand}', '`${var:brand}` is not among the texts of `vars:`: add brand to `vars:`.'],
   ['${env:UNSET}', 'The environment variable UNSET of `${env:UNSET}` is not set.'],
 ])('tells what is wrong with %j', (text, message) => {
   expect(substitute(text, scope)).toEqual({ value: text, problems: [message] })

@@ -23,6 +23,7 @@ const base: Instance = {
   asserts: {},
   acceptsMismatch: false,
   isFrozen: false,
+  isDistinct: false,
   onUnknown: 'stop',
   at: { file: 'modelgate.yaml', line: 1, column: 1 },
 }
@@ -56,6 +57,14 @@ async function keyOf(
   const found = await keysOf({ ...base, ...changes, fields }, gateway, inputs())
   return found!.keys[0]!
 }
+
+test('the id of a distinct instance enters its key, and that of another does not', async () => {
+  const fields = { prompt: text('A dog'), model: value('gpt-image-2') }
+  expect(await keyOf(fields, { id: 'photos[a]', isDistinct: true })).toBe(
+    'ced50ddef53ce8f816b6ff1a5ed9a90c8c50e6f6a342ba4a62971c7b4789e9ed',
+  )
+  expect(await keyOf(fields, { id: 'photos[a]' })).toBe(await keyOf(fields, { id: 'photos[b]' }))
+})
 
 // Made by another program: sha256 of the JSON that the design describes. Another key makes every result of users stale.
 describe('golden keys', () => {

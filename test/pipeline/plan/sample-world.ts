@@ -117,6 +117,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       asserts: {},
       acceptsMismatch: false,
       isFrozen: false,
+      isDistinct: false,
       onUnknown: 'stop',
       at: { file: 'modelgate.yaml', line: 1, column: 1 },
       ...changes,
