@@ -43,7 +43,7 @@ img, video { display: block; max-width: 100%;
 .tile img { max-height: 11rem }
 .tile:has(.start) { place-content: start; text-align: start; white-space: pre-wrap; font-size: .8125rem; color: var(--ink) }
 .text { white-space: pre-wrap; max-height: 24rem; overflow: auto; max-width: 45rem }
-.shots { display: grid; gap: .75rem; padding: .75rem; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 45%), 1fr)) }
+.shots { display: grid; gap: .75rem; padding: .25rem .75rem .75rem; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 45%), 1fr)) }
 figure { display: grid; gap: .25rem; align-content: start; min-width: 0 }
 figure img, figure video { max-height: 80vh }
 figure video { width: 100%; max-width: 34rem; aspect-ratio: 16 / 9 }

@@ -88,7 +88,7 @@ function inPart(project: Project, stateFolder: string): Project {
 }
 
 /** A digest of what a lock says, whatever its line breaks. */
-export function digestOfLock(lock: Lock): string {
+function digestOfLock(lock: Lock): string {
   return hash('sha256', formatLock(lock))
 }
 
