@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { outputVersion } from '../../events/output-schema.ts'
@@ -25,10 +26,8 @@ interface CleanOptions {
 
 /** `run clean`: lists or removes what is not needed. @throws as `clean` does, and what reading the project throws */
 export async function cleanProject(call: ManifestCall, options: CleanOptions): Promise<RunCleanDocument> {
-  const { signal } = call.context
   return await withProject(call, options.isRemoving, async (scope, { manifest, shownManifest, history }) => {
-    const plan = await planRun(scope.world, new Set(manifest.instances.keys()), { signal })
-    const found = await clean(scope, plan, options)
+    const found = await clean(scope, options)
     return {
       version: outputVersion,
       command: 'run clean',
@@ -45,15 +44,15 @@ export async function cleanProject(call: ManifestCall, options: CleanOptions): P
  * Finds what neither the lock nor a later run needs, and removes it. What was paid for and can still become an output
  * stays: candidates to pick from, rejected results, and all that a request of unknown outcome has left. Outputs only go
  * if their bytes are as they were locked.
- * @param plan of all instances
  * @returns what was found, by kind
  * @throws FileError
  */
 export async function clean(
   scope: ChangeScope,
-  plan: Plan,
   { isRemoving, outputs }: CleanOptions,
 ): Promise<Pick<RunCleanDocument, 'items' | 'bytes' | 'warnings'>> {
+  const { context, world } = scope
+  const plan = await planRun(world, new Set(world.manifest.instances.keys()), { signal: context.signal })
   const warnings: string[] = []
   const needs = needsOf(scope, plan)
   const garbage = [
@@ -64,7 +63,7 @@ export async function clean(
   ]
   if (isRemoving) {
     for (const { kind, path } of garbage) {
-      scope.context.signal.throwIfAborted()
+      context.signal.throwIfAborted()
       const isOurs = kind === 'result' || kind === 'replaced'
       await rm(path, { recursive: isOurs, force: true }).catch((error: unknown) => {
         throw writeError(error, path)
@@ -72,7 +71,7 @@ export async function clean(
     }
     if (outputs) await forgetOrphans(scope, plan)
   }
-  const { outputFolder } = scope.world.manifest.project
+  const { outputFolder } = world.manifest.project
   const items = garbage.map((item) => ({
     ...item,
     path: relative(outputFolder, item.path).replaceAll('\\', '/'),
@@ -201,15 +200,7 @@ async function forgetOrphans({ context, world }: ChangeScope, plan: Plan): Promi
   const lock = new Map(world.lock)
   for (const id of plan.orphans) {
     const own = lock.get(id)!.outputs.filter(({ path }) => !world.isOutput(path))
-    const there = await Promise.all(
-      own.map(({ path }) =>
-        stat(join(project.outputFolder, path)).then(
-          () => true,
-          () => false,
-        ),
-      ),
-    )
-    if (!there.includes(true)) lock.delete(id)
+    if (!own.some(({ path }) => existsSync(join(project.outputFolder, path)))) lock.delete(id)
   }
   await writeLock(context, project, lock)
 }

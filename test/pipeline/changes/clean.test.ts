@@ -18,11 +18,7 @@ const edited = { fields: textFields({ prompt: 'Another picture' }) }
 
 async function cleanIn(world: SampleWorld, options: { isRemoving?: boolean; outputs?: boolean } = {}) {
   const history = await readHistory(world.world().manifest.project)
-  const found = await clean(scopeOf(world, history), await world.plan(), {
-    isRemoving: false,
-    outputs: false,
-    ...options,
-  })
+  const found = await clean(scopeOf(world, history), { isRemoving: false, outputs: false, ...options })
   return { ...found, items: found.items.map(({ kind, instance, path }) => `${kind} ${instance} ${path}`) }
 }
 
