@@ -126,7 +126,7 @@ jobs:
     const others = ended.filter(({ exit }) => exit !== 0)
     expect(others.length).toBeLessThan(count)
     for (const { exit, stderr } of others)
-      expect([exit, stderr.includes('modelgate.yaml" is being run already: by process')]).toEqual([2, true])
+      expect([exit, stderr.includes('modelgate.yaml" is already being run by process')]).toEqual([2, true])
     expect([sandbox.created(), project.outputs()]).toEqual([2, { 'a.png': true, 'b.png': true }])
     expect(project.leftovers()).toEqual([])
   })

@@ -141,7 +141,7 @@ jobs:
     const { env } = movableClock(to)
     const second = await project.start(['--yes'], env).ended
     expect(second.exit).toBe(2)
-    expect(second.stderr).toContain(`is being run already: by process ${first.process.pid} on this machine.`)
+    expect(second.stderr).toContain(`is already being run by process ${first.process.pid} on this machine.`)
     first.process.kill('SIGKILL')
     await first.ended
     const third = await project.start(['--yes'], env).ended

@@ -24,7 +24,7 @@ test('of two processes that start at once, one runs the manifest, and the other 
     const loser = ended[1 - winner]
     const owner = programs[winner]?.process.pid
     expect([winner === -1, loser?.exit], `race ${race}`).toEqual([false, 2])
-    expect(loser?.stderr).toContain(`is being run already: by process ${owner} on this machine.`)
+    expect(loser?.stderr).toContain(`is already being run by process ${owner} on this machine.`)
     expect([sandbox.created(), project.outputs()]).toEqual([2, { 'a.png': true, 'b.png': true }])
     await sandbox.close()
   }
@@ -39,7 +39,7 @@ test('an owner that is stopped for longer than its heartbeats is not taken over 
   first.process.kill('SIGSTOP')
   project.ageOwner(120)
   const { stderr } = await project.finish(['--yes'], 2)
-  expect(stderr).toContain(`is being run already: by process ${first.process.pid} on this machine.`)
+  expect(stderr).toContain(`is already being run by process ${first.process.pid} on this machine.`)
   first.process.kill('SIGCONT')
   expect((await first.ended).exit).toBe(0)
   expect([sandbox.created(), project.outputs()]).toEqual([2, { 'a.png': true, 'b.png': true }])

@@ -13,6 +13,7 @@ import {
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
+import { renameFile } from '../../files/write-target.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder, readStateFile } from '../state-folder.ts'
@@ -50,9 +51,12 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
       const isOwner = other.startsWith(`${name}.`) && ownerEnding.test(other.slice(name.length))
       const owner = isOwner && path !== ownPath ? await readRecord(path) : undefined
       if (owner === undefined) continue
-      if (await isLiving(owner, own, context)) return owner
-      followsDeath = true
-      await unlink(path).catch(() => {})
+      if (!(await isLiving(owner, own, context))) {
+        followsDeath = true
+        await unlink(path).catch(() => {})
+      }
+      // Before the file has its name, its process owns nothing.
+      else if (!other.endsWith('.new')) return owner
     }
     return undefined
   }
@@ -79,7 +83,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
 }
 
 /** What follows the name of the manifest in that of an owner's file. */
-const ownerEnding = /^\.[0-9a-f]{16}\.owner$/
+const ownerEnding = /^\.[0-9a-f]{16}\.owner(?:\.new)?$/
 
 function hold(path: string, clock: Clock, followsDeath: boolean): Ownership {
   const lost = new AbortController()
@@ -110,9 +114,9 @@ function hold(path: string, clock: Clock, followsDeath: boolean): Ownership {
 function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): UsageError {
   const isHere = owner.host === own.host && owner.machine === own.machine
   const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
-  // A file that says nothing is being written, or was left so.
-  const host = owner.host || 'another machine'
-  const where = isHere ? 'on this machine' : `on ${host}, last seen ${silentS} s ago`
+  const where = isHere
+    ? 'on this machine'
+    : `on ${owner.host || 'another machine'}, last seen ${silentS} s ago`
   const message = `${shownPath(name)} is already being run by process ${owner.process} ${where}.`
   const isAhead = owner.heartbeat - now > silenceMs
   const hint = isHere
@@ -179,14 +183,17 @@ export async function isLiving(
   return own.started === null || (await startOf(owner.process)) === owner.started
 }
 
-/** A file that is not written yet, or will never be, passes for that of another machine. @throws the error of the system */
-export async function writeRecord(
-  { clock }: Pick<Context, 'clock'>,
-  path: string,
-  record: OwnerRecord,
-): Promise<void> {
-  await writeFile(path, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
-  await touch(path, clock.now())
+/** The file appears under its name with all that it holds, or not at all. @throws the error of the system */
+export async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
+  const temporary = `${path}.new`
+  try {
+    await writeFile(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
+    await touch(temporary, host.clock.now())
+    await renameFile(host, temporary, path)
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
 }
 
 /** @returns undefined when it is gone */

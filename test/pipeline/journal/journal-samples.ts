@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { JournalEvent } from '../../../src/pipeline/journal/journal.ts'
-import type { Result } from '../../../src/pipeline/lock/lock-block.ts'
+import { provenanceOf, type Result } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { sampleBlock } from '../lock/sample-block.ts'
 
 /** A project in a folder of its own. */
 export function sampleProject(manifest = 'modelgate.yaml', folder = temporaryFolder()): Project {
@@ -16,26 +17,7 @@ export function intent(key: string, more: Partial<EventOf<'intent'>> = {}): Jour
   return { type: 'intent', idempotency_key: `idempotent-${key}`, ...fields }
 }
 
-export const sampleResult: Result = {
-  outputs: [
-    {
-      path: '1.webp',
-      sha256: 'b'.repeat(64),
-      bytes: 1,
-      media_type: 'image/webp',
-      width: 1,
-      height: 1,
-      seconds: null,
-      credentials: false,
-    },
-  ],
-  model: 'painter',
-  origin: 'https://gateway.example',
-  request_id: 'req_1',
-  job_id: null,
-  usage: null,
-  took_s: 2.5,
-}
+export const sampleResult: Result = { ...provenanceOf(sampleBlock), outputs: sampleBlock.outputs }
 
 export function result(key: string, more: Partial<EventOf<'result'>> = {}): JournalEvent {
   return { type: 'result', instance: 'hero', key, variant: 1, result: sampleResult, rejected: null, ...more }

@@ -81,7 +81,7 @@ test('the owner has a file that says who it is, until it ends', async () => {
   expect(ownerFiles(project)).toEqual([])
 })
 
-test.each(['writeFile', 'utimes', 'readdir'])(
+test.each(['utimes', 'rename', 'readdir'])(
   'where %s fails there is no owner, and no file of one',
   async (name) => {
     const project = sampleProject()
@@ -136,7 +136,7 @@ test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused'
   expect(failure).toContain(`10 ${what === 'folder' ? 'is_folder' : 'not_a_file'} (input)\n"${path}" `)
 })
 
-test('files that only look like that of an owner own nothing', async () => {
+test('a file that is about to become that of an owner, and others like it, own nothing', async () => {
   const project = sampleProject()
   const path = leave(project, await recordOf(project))
   for (const name of [`${path}.new`, `${path}.bak`]) writeFileSync(name, readFileSync(path))
@@ -151,7 +151,7 @@ test('of two at once the one that withdraws looks again after a while', async ()
   let path: string | undefined
   const hook: FsHook = async (name, call) => {
     const value = await call()
-    if (name === 'utimes') path ??= leave(project, { process: 1, host: 'elsewhere', machine: 'x' })
+    if (name === 'rename') path ??= leave(project, { process: 1, host: 'elsewhere', machine: 'x' })
     return value
   }
   await withFsHook(hook, async () => {
