@@ -12,6 +12,7 @@ const noon = Date.UTC(2026, 10, 22, 12)
 const first = '20261122T120000000-00000001'
 const second = '20261122T130000000-00000002'
 
+const end: JournalEvent = { type: 'end', run: first }
 const begin = (run: string, manifest = 'modelgate.yaml'): JournalEvent => {
   return { type: 'begin', run, manifest, version: '1' }
 }
@@ -31,7 +32,7 @@ const linesOf = (events: readonly JournalEvent[]) => events.map((event) => write
 function facts({ results, intents, jobs, failures, unfinished }: History) {
   const keys = (map: ReadonlyMap<string, unknown>) => [...map.keys()].sort()
   const maps = { results: keys(results), intents: keys(intents), jobs: keys(jobs), failures: keys(failures) }
-  return { ...maps, unfinished }
+  return { ...maps, run: unfinished?.run, creates: unfinished?.used.creates }
 }
 
 function told(events: readonly JournalEvent[]): History {
@@ -56,7 +57,7 @@ test('only files that have the name of a journal are read', async () => {
     const path = writeRun(project, first, [begin(first), intent('a')])
     renameSync(path, join(path, '..', name))
   }
-  expect(facts(await readHistory(project))).toMatchObject({ intents: [], unfinished: null })
+  expect(facts(await readHistory(project))).toMatchObject({ intents: [], run: undefined })
   writeRun(project, second, [])
   expect(await listRuns(runsFolder(project))).toEqual([second])
 })
@@ -74,150 +75,102 @@ test('an empty journal is that of no run', async () => {
   expect((await readHistory(project)).unfinished).toMatchObject({ run: first })
 })
 
-describe('a key', () => {
-  const after = (...events: JournalEvent[]) => told([begin(first), ...events])
+const job = { id: 'job-a', kind: 'video' }
+const discard = { type: 'discard', key: 'a' } as const
+const release = { type: 'release', key: 'a', reason: 'refused' } as const
+const again = intent('a', { idempotency_key: 'another' })
+const after = (...events: JournalEvent[]) => told([begin(first), ...events])
 
-  test('that was sent is under way, until something is known of it', () => {
-    expect(after(intent('a', { cost: 0.25, creates: 2 })).intents.get('a')).toEqual({
-      run: first,
-      instance: 'hero',
-      key: 'a',
-      variant: 1,
-      idempotencyKey: 'idempotent-a',
-      creates: 2,
-      cost: 250_000_000_000_000_000n,
-      queue: null,
-      queueAt: null,
-    })
-    for (const end of [
-      result('a'),
-      failure('a'),
-      { type: 'release', key: 'a', reason: 'refused' } as const,
-    ]) {
-      expect(facts(after(intent('a'), remoteJob('a'), end))).toMatchObject({ intents: [], jobs: [] })
-    }
-  })
+/** Of a run that has sent one request. */
+const sent = { results: [], intents: [], jobs: [], failures: [], run: first, creates: 1 }
 
-  test('has a job, a result, or a failure that the next attempt ends', () => {
-    expect(after(intent('a'), remoteJob('a')).jobs.get('a')).toEqual({ id: 'job-a', kind: 'video' })
-    expect(after(intent('a'), result('a', { rejected: ['too large'] })).results.get('a')).toEqual({
-      instance: 'hero',
-      key: 'a',
-      variant: 1,
-      result: sampleResult,
-      rejected: ['too large'],
-    })
-    expect(after(intent('a'), failure('a')).failures.get('a')).toMatchObject({ run: first, code: 'blocked' })
-    expect(facts(after(intent('a'), failure('a'), intent('a')))).toMatchObject({
-      failures: [],
-      intents: ['a'],
-    })
-    expect(facts(after(intent('a'), failure('a'), intent('a'), result('a'))).failures).toEqual([])
-  })
-
-  test('that is discarded is as if it had never been sent', () => {
-    const discard = { type: 'discard', key: 'a' } as const
-    const history = after(intent('a'), remoteJob('a'), result('a'), discard)
-    expect(facts(history)).toMatchObject({
-      results: [],
-      intents: [],
-      jobs: [],
-      failures: [],
-    })
-    expect(history.of('a')).toEqual({ result: null, open: null, isDiscarded: true })
-    history.note(result('a'))
-    expect(history.of('a')).toMatchObject({ isDiscarded: false, result: { rejected: null } })
-  })
-
-  test('is open with its job and its queue, also where the line of its intent is lost', () => {
-    const open = { job: null, made: null, queue: null, queueAt: null }
-    const job = { id: 'job-a', kind: 'video' }
-    const queued = intent('a', { queue: 'q1', queue_at: 'redis://one' })
-    expect(after(intent('a')).of('a')).toEqual({ result: null, open, isDiscarded: false })
-    expect(after(queued).of('a')?.open).toEqual({ ...open, queue: 'q1', queueAt: 'redis://one' })
-    expect(after(remoteJob('a')).of('a')?.open).toEqual({ ...open, job })
-    expect(after().of('a')).toBeUndefined()
-  })
+test.each<[string, readonly JournalEvent[], object]>([
+  ['was sent', [intent('a')], { intents: ['a'] }],
+  ['was sent again as it was', [intent('a'), intent('a')], { intents: ['a'] }],
+  ['has a job', [intent('a'), remoteJob('a')], { intents: ['a'], jobs: ['a'] }],
+  ['has a job, and lost its intent', [remoteJob('a')], { jobs: ['a'], creates: 0 }],
+  ['has a result', [intent('a'), remoteJob('a'), result('a')], { results: ['a'] }],
+  ['has failed', [intent('a'), remoteJob('a'), failure('a')], { failures: ['a'] }],
+  ['has failed, and is sent again', [intent('a'), failure('a'), again], { intents: ['a'], creates: 2 }],
+  ['has failed, and then a result', [intent('a'), failure('a'), result('a')], { results: ['a'] }],
+  ['was released', [intent('a'), remoteJob('a'), release], { creates: 0 }],
+  ['was released, although it was not sent', [intent('b'), release], { intents: ['b'] }],
+  ['was discarded', [intent('a'), remoteJob('a'), result('a'), discard], {}],
+  ['was discarded after it failed', [intent('a'), failure('a'), discard], {}],
+  ['was discarded, and made again', [intent('a'), discard, again], { intents: ['a'], creates: 2 }],
+  ['is of an earlier run', [intent('a'), begin(second)], { intents: ['a'], run: second, creates: 0 }],
+  ['is of a run that has ended', [intent('a'), end], { intents: ['a'], run: undefined, creates: undefined }],
+])('a request that %s', (_, events, changes) => {
+  expect(facts(after(...events))).toEqual({ ...sent, ...changes })
 })
 
-describe('what else is known of requests', () => {
-  const discard = { type: 'discard', key: 'a' } as const
-  const release = { type: 'release', key: 'a', reason: 'refused' } as const
-  const keysOf = ({ settled }: History) => [...settled]
-
-  test('of a request that ended in any way nothing is to be fetched any more', () => {
-    for (const last of [result('a'), failure('a'), release, discard]) {
-      expect(keysOf(told([begin(first), intent('a'), intent('b'), last]))).toEqual(['idempotent-a'])
-      expect(keysOf(told([begin(first), last]))).toEqual([])
-    }
+test('of a request it is known what was sent, where, and what came of it', () => {
+  const open = { job: null, made: null, queue: null, queueAt: null }
+  const queued = after(intent('a', { cost: 0.25, creates: 2, queue: 'q1', queue_at: 'redis://one' }))
+  expect(queued.intents.get('a')).toEqual({
+    run: first,
+    instance: 'hero',
+    key: 'a',
+    variant: 1,
+    idempotencyKey: 'idempotent-a',
+    creates: 2,
+    cost: 250_000_000_000_000_000n,
+    queue: 'q1',
+    queueAt: 'redis://one',
   })
-
-  test('what it was estimated to cost stays known, until another estimate', () => {
-    const events = [intent('a', { cost: 0.25 }), result('a'), intent('b', { cost: 1 }), intent('c')]
-    const history = told([begin(first), ...events])
-    expect([...history.costs]).toEqual([
-      ['a', 0.25],
-      ['b', 1],
-    ])
-    history.note(intent('a'))
-    expect(history.costs.get('a')).toBe(0.25)
-    history.note(intent('a', { cost: 0.5 }))
-    expect(history.costs.get('a')).toBe(0.5)
-    expect(history.intents.get('a')?.cost).toBe(500_000_000_000_000_000n)
-    expect(history.intents.get('c')?.cost).toBeNull()
-  })
-
-  test('made again is what this run has discarded and then has a result of', () => {
-    const history = told([begin(first), result('a'), result('b'), discard])
-    expect([...history.remade]).toEqual([])
-    history.note(result('a'))
-    history.note(result('b'))
-    expect([...history.remade]).toEqual(['a'])
-    history.note(begin(second))
-    expect([...history.remade]).toEqual([])
-  })
+  expect(queued.of('a')?.open).toEqual({ ...open, queue: 'q1', queueAt: 'redis://one' })
+  expect(after(intent('a')).of('a')).toEqual({ result: null, open, isDiscarded: false })
+  expect(after(remoteJob('a')).of('a')?.open).toEqual({ ...open, job })
+  expect(after().of('a')).toBeUndefined()
+  const rejected = after(intent('a'), result('a', { rejected: ['too large'] })).results.get('a')
+  expect(rejected).toMatchObject({ instance: 'hero', result: sampleResult, rejected: ['too large'] })
+  expect(after(failure('a')).failures.get('a')).toMatchObject({ run: first, code: 'blocked' })
 })
 
-describe('the budget of a run', () => {
-  const used = (...events: JournalEvent[]) => told(events).unfinished?.used
+test('made again is what this run has discarded and then has a result of', () => {
+  const history = after(result('a'), result('b'), discard)
+  expect(history.of('a')).toEqual({ result: null, open: null, isDiscarded: true })
+  expect([...history.remade]).toEqual([])
+  history.note(result('a'))
+  history.note(result('b'))
+  expect(history.of('a')).toMatchObject({ isDiscarded: false, result: { rejected: null } })
+  expect([...history.remade]).toEqual(['a'])
+  history.note(begin(second))
+  expect([...history.remade]).toEqual([])
+})
 
-  test('counts its intents, whatever came of them, but not those that were released', () => {
-    const events = [
-      begin(first),
-      intent('a', { creates: 2, cost: 0.1 }),
-      intent('b', { creates: 1, cost: 0.2 }),
-      intent('c', { creates: 4, cost: 1 }),
-      result('a'),
-      failure('b'),
-      { type: 'release', key: 'c', reason: 'refused' } as const,
-    ]
-    expect(used(...events)).toEqual({ creates: 3, cost: 300_000_000_000_000_000n })
-  })
+test('of a request that ended in any way nothing is to be fetched any more', () => {
+  for (const last of [result('a'), failure('a'), release, discard]) {
+    expect([...after(intent('a'), intent('b'), last).settled]).toEqual(['idempotent-a'])
+    expect([...after(last).settled]).toEqual([])
+  }
+})
 
-  test('counts once what is sent again with the same idempotency key, twice what is made anew', () => {
-    const again = intent('a', { idempotency_key: 'another' })
-    expect(used(begin(first), intent('a'), intent('a'))?.creates).toBe(1)
-    expect(used(begin(first), intent('a'), { type: 'discard', key: 'a' }, again)?.creates).toBe(2)
-  })
+test('what a request was estimated to cost stays known, and counts unless it was released', () => {
+  const events = [intent('b', { cost: 0.2 }), intent('a', { cost: 1 }), release, intent('c'), failure('b')]
+  const history = after(...events)
+  expect(history.unfinished?.used).toEqual({ creates: 2, cost: 200_000_000_000_000_000n })
+  history.note(intent('a'))
+  history.note(intent('b', { cost: 0.5 }))
+  expect([...history.costs]).toEqual([
+    ['b', 0.5],
+    ['a', 1],
+  ])
+})
 
-  test('begins anew with the next run, which still knows what is under way', () => {
-    const history = told([begin(first), intent('a'), intent('b'), begin(second), intent('c')])
-    expect(history.unfinished).toEqual({ run: second, used: { creates: 1, cost: 0n } })
-    expect([...history.intents.keys()]).toEqual(['a', 'b', 'c'])
-    history.note({ type: 'end', run: second })
-    expect(history.unfinished).toBeNull()
-  })
+test('no run is unfinished before one has begun', () => {
+  expect(told([intent('a')]).unfinished).toBeNull()
 })
 
 describe('on disk', () => {
   test('the journals are read in the order of their runs, and only those of the manifest', async () => {
     const project = sampleProject()
-    writeRun(project, second, [begin(second), { type: 'discard', key: 'a' }])
-    writeRun(project, first, [begin(first), intent('a'), result('a'), { type: 'end', run: first }])
+    writeRun(project, second, [begin(second), discard])
+    writeRun(project, first, [begin(first), intent('a'), result('a'), end])
     writeRun(project, '20261122T140000000-00000003', [begin('x', 'canon.yaml'), intent('z')])
     writeFileSync(join(project.stateFolder, 'runs/modelgate.yaml.0123456789abcdef.owner'), '{}')
     const history = await readHistory(project)
-    expect(facts(history)).toMatchObject({ results: [], intents: [], unfinished: { run: second } })
+    expect(facts(history)).toMatchObject({ results: [], intents: [], run: second })
     expect(history.problems).toEqual([])
   })
 
@@ -229,11 +182,11 @@ describe('on disk', () => {
     )
     const path = writeRun(project, first, Buffer.from(bytes))
     const history = await readHistory(project)
-    expect(facts(history)).toMatchObject({ results: ['a'], intents: [], unfinished: { run: first } })
+    expect(facts(history)).toMatchObject({ results: ['a'], intents: [], run: first })
     expect(history.problems).toEqual([`Line 3 of "${path}" is damaged; the other lines are used.`])
     // It could be the intent of any request, until nothing was left to do.
     expect(history.damaged).toEqual([`line 3 of "${path}" is damaged`])
-    writeRun(project, first, Buffer.from(bytes + linesOf([{ type: 'end', run: first }])))
+    writeRun(project, first, Buffer.from(bytes + linesOf([end])))
     expect((await readHistory(project)).damaged).toEqual([])
   })
 
@@ -254,7 +207,7 @@ describe('on disk', () => {
     bytes[3]! ^= 1
     writeRun(project, first, bytes)
     const history = await readHistory(project)
-    expect(facts(history)).toMatchObject({ intents: ['a'], unfinished: null })
+    expect(facts(history)).toMatchObject({ intents: ['a'], run: undefined })
     expect(history.problems).toHaveLength(1)
   })
 

@@ -96,15 +96,10 @@ describe('a blob that is not what its name says counts as absent, and is replace
       utimesSync(path, atime, mtime)
     },
     cut: (path) => writeFileSync(path, 'One\n'),
-    longer: (path) => appendFileSync(path, '\n'),
     'swapped for another blob': (path) => writeFileSync(path, 'other'),
     'a link to the right bytes'(path) {
       renameSync(path, `${path}-2`)
       symlinkSync(`${path}-2`, path)
-    },
-    'a link to nothing'(path) {
-      rmSync(path)
-      symlinkSync('/nowhere', path)
     },
     'a folder'(path) {
       rmSync(path)
