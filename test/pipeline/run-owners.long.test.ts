@@ -16,7 +16,7 @@ const races = amount({ quick: 0, ci: 2, full: 12 })
 
 test('of two processes that start at once, one runs the manifest, and the other names it', async () => {
   for (let race = 1; race <= races; race++) {
-    const sandbox = await runningSandbox({ latency: 100 })
+    const sandbox = await runningSandbox({ latency: 500 })
     const project = crashProject(sandbox, manifest)
     const programs = [project.start(['--yes']), project.start(['--yes'])]
     const ended = await Promise.all(programs.map((program) => program.ended))

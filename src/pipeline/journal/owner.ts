@@ -139,7 +139,7 @@ function takenOver(path: string): FileError {
 }
 
 /** How often a process shows that it lives, by `touch`. */
-export const heartbeatMs = 10_000
+const heartbeatMs = 10_000
 /** Without a heartbeat for so long, a process on another machine is taken to be dead. */
 const silenceMs = 60_000
 
@@ -184,7 +184,7 @@ export async function isLiving(
 }
 
 /** The file appears under its name with all that it holds, or not at all. @throws the error of the system */
-export async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
+async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
   const temporary = `${path}.new`
   try {
     await writeFile(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
@@ -197,7 +197,7 @@ export async function writeRecord(host: FileHost, path: string, record: OwnerRec
 }
 
 /** @returns undefined when it is gone */
-export async function readRecord(path: string): Promise<FoundOwner | undefined> {
+async function readRecord(path: string): Promise<FoundOwner | undefined> {
   try {
     const heartbeat = (await stat(path)).mtimeMs
     const bytes = await readStateFile(path)
@@ -218,7 +218,7 @@ export async function readRecord(path: string): Promise<FoundOwner | undefined> 
 }
 
 /** Shows that the process of a file lives. */
-export async function touch(path: string, now: number): Promise<void> {
+async function touch(path: string, now: number): Promise<void> {
   await utimes(path, now / 1000, now / 1000)
 }
 
