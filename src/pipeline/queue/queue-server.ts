@@ -238,7 +238,8 @@ export class QueueServer {
 
   /** Ends all connections; what goes on over them is given up. */
   async close(): Promise<void> {
-    for (const events of this.#events) void events.close().catch(() => {})
+    const events = this.#events.map((one) => one.close().catch(() => {}))
+    await this.#within(Promise.all(events)).catch(() => {})
     await this.#within(this.backend.close()).catch(() => {})
   }
 }

@@ -24,27 +24,18 @@ export interface Backend {
  * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
  */
 export async function openRedis(url: QueueUrl, namespace: string): Promise<Backend> {
-  const clients: Redis[] = []
   let isOpen = false
   let reason: unknown
-  const keep = (client: Redis): Redis => {
-    client.on('error', (error) => (reason ??= error))
-    clients.push(client)
-    const duplicate = client.duplicate.bind(client)
-    // Each worker makes one of its own to wait on.
-    client.duplicate = (override) => keep(duplicate(override))
-    return client
-  }
-  const connection = keep(
-    new Redis({
-      ...redisOptions(url),
-      // What is sent twice does no harm.
-      retryStrategy: (times) => (isOpen ? Math.min(times * 100, 2_000) : null),
-      maxRetriesPerRequest: null,
-      enableOfflineQueue: true,
-      autoResendUnfulfilledCommands: true,
-    }),
-  )
+  // Each worker makes one of its own, with the same options, to wait on.
+  const connection = new Redis({
+    ...redisOptions(url),
+    // What is sent twice does no harm.
+    retryStrategy: (times) => (isOpen ? Math.min(times * 100, 2_000) : null),
+    maxRetriesPerRequest: null,
+    enableOfflineQueue: true,
+    autoResendUnfulfilledCommands: true,
+  })
+  connection.on('error', (error) => (reason ??= error))
   connection.setMaxListeners(0)
   try {
     await connection.connect()
@@ -61,15 +52,9 @@ export async function openRedis(url: QueueUrl, namespace: string): Promise<Backe
     options: { connection, prefix: `{${namespace}}:bull`, skipVersionCheck: true },
     async close() {
       isOpen = false
-      await Promise.all(clients.map(end))
+      connection.disconnect()
     },
   }
-}
-
-/** One that waits to connect again would be forgotten as it is, and whoever waits for its end with it: it has to try. */
-async function end(client: Redis): Promise<void> {
-  if (client.status === 'reconnecting') await client.connect().catch(() => {})
-  client.disconnect()
 }
 
 /** How to connect, for `ioredis`. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Job } from 'bullmq'
 import * as v from 'valibot'
 import { billedOf, isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
-import { isDeeperThan, maxJsonDepth } from '../../json.ts'
+import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { TaskResult } from '../execute/task.ts'
 import { madeImages } from '../journal/journal.ts'
 import { isAnswered } from '../schedule/circuit.ts'
@@ -34,31 +34,25 @@ const stateSchema = v.strictObject({
   made: v.nullable(madeImages),
   /** How the attempt has ended; null while it is under way, and where nobody knows. */
   outcome: v.nullable(
-    v.variant('kind', [
-      // With plain names, which must not choose where something is written.
-      v.pipe(
-        v.looseObject({ kind: v.literal('result') }),
-        v.check((result) => readParts(result) !== undefined),
+    v.union([
+      // Its files are in the shared store, under plain names, which must not choose where something is written.
+      v.custom<{ readonly kind: 'result' } & ReturnType<typeof partsOf>>(
+        (value) => isObject(value) && value['kind'] === 'result' && readParts(value) !== undefined,
       ),
       v.strictObject({
         kind: v.literal('error'),
         exit: v.custom<ExitName>(isExitName),
         code: v.string(),
         message: v.string(),
-        facts: v.record(v.string(), v.unknown()),
+        facts: v.custom<ErrorFacts>(isObject),
       }),
     ]),
   ),
 })
 
-/** How an attempt has ended, as a worker tells the run. The files of a result are in the shared store. */
-export type Outcome =
-  | ({ readonly kind: 'result' } & ReturnType<typeof partsOf>)
-  | ({ readonly kind: 'error' } & Pick<ModelgateError, 'exit' | 'code' | 'message' | 'facts'>)
-
-export type TaskState = Omit<v.InferOutput<typeof stateSchema>, 'outcome'> & {
-  readonly outcome: Outcome | null
-}
+export type TaskState = v.InferOutput<typeof stateSchema>
+/** How an attempt has ended, as a worker tells the run. */
+export type Outcome = NonNullable<TaskState['outcome']>
 
 /**
  * The state of a task. The server may hold anything: what is taken is what this version has written.
@@ -69,7 +63,7 @@ export function stateOf({ id, data }: TaskJob): TaskState {
     const value: unknown = JSON.parse(data.state)
     if (isDeeperThan(value, maxJsonDepth)) throw new RangeError('It is nested too deeply.')
     if (!jobIdPattern.test(id ?? '')) throw new RangeError('It could name a folder.')
-    return v.parse(stateSchema, value) as TaskState
+    return v.parse(stateSchema, value)
   } catch {
     throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
       phase: 'result',

@@ -43,10 +43,10 @@ export class RemoteExecutor implements Executor {
   readonly #ended = new Map<string, { readonly lane: Lane; readonly attempt: string }>()
   readonly #forgetting = new Set<Promise<void>>()
   #run!: Run
-  #deadline = Infinity
   #stopped: { readonly reason: unknown } | undefined
+  #isLate = false
   #hasWorkers = false
-  #idle: Timer | undefined
+  readonly #timers: Timer[] = []
 
   constructor(queue: OpenQueue, clock: Clock, workerWords: readonly string[], inQueue: Set<string>) {
     this.queue = { identity: queue.server.identity, shown: queue.server.url.shown }
@@ -59,15 +59,19 @@ export class RemoteExecutor implements Executor {
 
   async open(run: Run): Promise<void> {
     this.#run = run
-    const { timeoutS } = run.options
-    if (timeoutS !== undefined) this.#deadline = this.#clock.monotonic() + timeoutS * 1000
+    const { timeoutS = Infinity } = run.options
     await this.#ask(() => this.#open.server.removeOldMarks())
     run.stop.signal.addEventListener('abort', () => this.#wakeAll(), { once: true })
-    const tell = () => {
+    const onDeadline = () => {
+      this.#isLate = true
+      this.#wakeAll()
+    }
+    const onIdle = () => {
       if (this.#hasWorkers || this.#waits.size === 0) return
       run.warn(`No worker has started it yet. Start one: ${nextCommand(this.#workerWords).toString()}`)
     }
-    this.#idle = this.#clock.timer(idleMs, tell, 'background')
+    this.#timers.push(this.#clock.timer(idleMs, onIdle, 'background'))
+    if (timeoutS < Infinity) this.#timers.push(this.#clock.timer(timeoutS * 1000, onDeadline, 'background'))
   }
 
   /**
@@ -142,7 +146,7 @@ export class RemoteExecutor implements Executor {
         known = started
         knownMade = made
         if (outcome !== null || job.finishedOn !== undefined) return job
-        const isLate = this.#clock.monotonic() >= this.#deadline
+        const isLate = this.#isLate
         if ((this.#stopped !== undefined || isLate) && !isAskedBack) {
           isAskedBack = true
           const reason = this.#stopped?.reason ?? deadlinePassed()
@@ -152,8 +156,7 @@ export class RemoteExecutor implements Executor {
         // The run ends, and the workers go on.
         if (signal.aborted) throw withBilled(signal.reason, 'maybe')
         if (isLate) throw stillUnderWay()
-        const waitMs = Math.min(lookMs, Math.max(0, this.#deadline - this.#clock.monotonic()))
-        const timer = this.#clock.timer(waitMs, () => news.resolve())
+        const timer = this.#clock.timer(lookMs, () => news.resolve())
         await news.promise
         timer.cancel()
         news = Promise.withResolvers()
@@ -229,7 +232,7 @@ export class RemoteExecutor implements Executor {
   }
 
   async close(): Promise<void> {
-    this.#idle?.cancel()
+    for (const timer of this.#timers) timer.cancel()
     await Promise.all(this.#forgetting)
   }
 

@@ -133,22 +133,6 @@ const scenarios: readonly [string, Scenario][] = [
       created: 2,
     },
   ],
-  [
-    'a result that does not hold its asserts',
-    {
-      manifest: two.replace('prompt: A boat }', 'prompt: A boat }, assert: { width: 1 }'),
-      told: ['hero: rejected (rejected)', 'note: blocked (skipped)'],
-      created: 1,
-    },
-  ],
-  [
-    'candidates to pick from',
-    {
-      manifest: single.replace('prompt: A boat }', 'prompt: A boat }, variants: 2'),
-      told: ['hero: awaiting (awaiting)'],
-      created: 2,
-    },
-  ],
 ]
 
 describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs, start }) => {
@@ -238,17 +222,6 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
     expect([exit, told]).toEqual(['ok', all])
     expect([bench.sandbox.created(), document!.creates.made]).toEqual([3, 3])
     expect(await queue.jobs()).toEqual([])
-  })
-
-  test('makes anew what is asked for again', async () => {
-    const { bench, queue } = await benches(three)
-    queue.work()
-    await bench.run({}, { queue: queue.call })
-    const before = bench.lock()['boats[two]']
-    const again = await bench.run({ regenerate: ['boats[two]'] }, { queue: queue.call })
-    expect([again.exit, bench.sandbox.created()]).toEqual(['ok', 4])
-    expect(again.told).toEqual(['boats[one]: fresh', 'boats[two]: fresh (generated)', 'boats[three]: fresh'])
-    expect(bench.lock()['boats[two]']!.key).toBe(before!.key)
   })
 
   test('keeps its budget over all workers and processes', async () => {
