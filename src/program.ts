@@ -117,10 +117,13 @@ const textMark = '\0'
 
 /**
  * The words of a command line for the parser. A dash and neither a letter nor another dash (`-5 + 3 = ?`, `- milk`)
- * begins no option, but the parser takes it for one.
+ * begins no option, but the parser takes it for one. What follows `--` is no command: `run -- report` is a job.
  */
 function markDashedText(words: readonly string[]): string[] {
-  return words.map((word) => (/^-[^A-Za-z-]/.test(word) ? textMark + word : word))
+  const end = words.indexOf('--')
+  return words.map((word, at) =>
+    /^-[^A-Za-z-]/.test(word) || (end > 0 && at > end) ? textMark + word : word,
+  )
 }
 
 /**

@@ -29,6 +29,15 @@ test('run init replaces no manifest, unless it is told to', async () => {
   expect((await runMain(['run', 'init', '-f', 'canon.yaml', '--force'], { cwd })).code).toBe(0)
 })
 
+test('what follows -- is a job, also with the name of a subcommand', async () => {
+  const cwd = temporaryFolder()
+  const job = 'report: { respond: { model: m, input: Hi }, out: a.txt }'
+  writeFiles(cwd, { 'modelgate.yaml': `version: 1\njobs:\n  ${job}\n` })
+  const { code, out, err } = await runMain(['run', '--plan', '--', 'report'], { cwd })
+  expect([code, out]).toEqual([0, 'new\treport\t1\ta.txt\t\n'])
+  expect(err).toContain('run it alone as `run -- report`')
+})
+
 test.each([
   ['plan', '--plan'],
   ['status', '--check'],
