@@ -13,7 +13,7 @@ import { promptOf, type Instance } from '../manifest/manifest.ts'
 import { failedAsserts } from '../plan/assess.ts'
 import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
 import { matchInstances } from '../plan/plan-run.ts'
-import type { Assessment } from '../plan/world.ts'
+import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import {
@@ -60,7 +60,7 @@ export async function adopt(
   patterns: readonly string[],
   by: string,
 ): Promise<readonly ChangedInstance[]> {
-  const { manifest } = scope.world
+  const { manifest } = scope.project
   const adopted = `${by}, ${new Date(scope.context.clock.now()).toISOString().slice(0, 10)}`
   const problems = createProblemList()
   const changed = await changeInstances(scope, matchInstances(manifest, patterns), async (assessment) =>
@@ -70,7 +70,7 @@ export async function adopt(
   )
   problems.throwIfAny()
   for (const { path, media_type } of changed.flatMap(({ block }) => block.outputs)) {
-    await scope.replaced.add(join(manifest.project.outputFolder, path), isTextType(media_type))
+    await scope.project.replaced.add(join(manifest.project.outputFolder, path), isTextType(media_type))
   }
   await discardRequests(
     scope,
@@ -82,23 +82,23 @@ export async function adopt(
 
 /** The block of an instance with its files as they are. @throws UsageError, FileError with all that is wrong with them */
 async function adoptedBlock(
-  { context, world }: ChangeScope,
+  { context, project }: ChangeScope,
   { instance, keys, fields, block }: Assessment,
   adopted: string,
 ): Promise<LockBlock> {
   const { id, variants, pick } = instance
   const key = keys[(pick ?? 1) - 1]
   if (key === undefined || fields === null) throw keyUnknown(instance)
-  const { outputFolder } = world.manifest.project
+  const { outputFolder } = project.manifest.project
   const place = { ...context, cwd: outputFolder }
-  const possible = possiblePaths(instance, world.now)
-  const placed = block === null ? undefined : placeOutputs(instance, block, world.now)
+  const possible = possiblePaths(instance, project.now)
+  const placed = block === null ? undefined : placeOutputs(instance, block, project.now)
   const paths = placed?.map(({ path }, at) => [path, ...(possible[at] ?? [])]) ?? possible
   const outputs = await allInputs(
     paths.map(async (some) => readOutput(place, instance, await firstFile(outputFolder, some))),
   )
   const files = outputs.map(({ path }) => join(outputFolder, path))
-  const failed = await failedAsserts(instance, outputs, files, world)
+  const failed = await failedAsserts(instance, outputs, files, project)
   if (failed.length > 0) {
     throw new UsageError(`${id} does not hold its asserts: ${failed.join(' ')}`, {
       code: 'asserts_failed',
@@ -114,7 +114,7 @@ async function adoptedBlock(
     fields,
     picked: variants > 1 ? (pick ?? 1) : null,
     adopted,
-    prompt: world.manifest.locksPrompts ? promptOf(instance) : null,
+    prompt: project.manifest.locksPrompts ? promptOf(instance) : null,
   }
 }
 
@@ -141,13 +141,13 @@ async function readOutput(context: FileContext, instance: Instance, path: string
 
 /** What became of a request for these keys no longer matters. */
 async function discardRequests(
-  { context, world, history }: ChangeScope,
+  { context, project: { manifest, history } }: ChangeScope,
   keys: readonly string[],
 ): Promise<void> {
   const open = keys.filter((key) => history.of(key)?.open != null)
   if (open.length === 0) return
   const { unfinished } = history
-  const journal = await openJournal(world.manifest.project, context.clock, unfinished)
+  const journal = await openJournal(manifest.project, context.clock, unfinished)
   try {
     for (const key of open) await journal.append({ type: 'discard', key })
     if (unfinished === null) await journal.append({ type: 'end', run: journal.run })

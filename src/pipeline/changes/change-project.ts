@@ -9,7 +9,7 @@ import type { Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { matchInstances, withNeeds } from '../plan/plan-run.ts'
 import { upstreamOf } from '../plan/result-files.ts'
-import type { Assessment, World } from '../plan/world.ts'
+import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { runFile } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
 import { lockWithUnfinished } from '../run/resume-run.ts'
@@ -17,10 +17,9 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
 
 /** What a change of lock and files works on. The caller owns the manifest as long as it lasts. */
-export interface ChangeScope
-  extends Pick<OpenProject, 'history' | 'replaced' | 'results'>, Pick<ManifestCall, 'next'> {
+export interface ChangeScope extends Pick<ManifestCall, 'next'> {
   readonly context: FileContext
-  readonly world: World
+  readonly project: ProjectState
 }
 
 /** An instance whose block was changed. */
@@ -44,10 +43,9 @@ export async function withProject<Value>(
   const { context, next } = call
   const project = await openProject(call, isOwned)
   try {
-    const { history, replaced, results } = project
     // What a killed run has put in place is not taken for somebody's own file.
     const lock = await lockWithUnfinished(project, context.clock.now())
-    return await use({ context, next, world: project.world({ lock }), history, replaced, results }, project)
+    return await use({ context, next, project: project.with({ lock }) }, project)
   } finally {
     await project.close()
   }
@@ -83,17 +81,17 @@ export async function changeProject(
  * @throws FileError; what `change` throws
  */
 export async function changeInstances(
-  { context, world }: Pick<ChangeScope, 'context' | 'world'>,
+  { context, project }: Pick<ChangeScope, 'context' | 'project'>,
   ids: ReadonlySet<string>,
   change: (assessment: Assessment) => Promise<LockBlock | undefined>,
 ): Promise<readonly ChangedInstance[]> {
-  const { manifest } = world
+  const { manifest } = project
   const assessments = new Map<string, Assessment>()
   const changed: ChangedInstance[] = []
   for (const id of withNeeds(manifest, ids)) {
     context.signal.throwIfAborted()
     const instance = manifest.instances.get(id)!
-    const found = await assess(instance, world, (one) => upstreamOf(one, assessments, world))
+    const found = await assess(instance, project, (one) => upstreamOf(one, assessments, project))
     assessments.set(id, found)
     const block = ids.has(id) ? await change(found) : undefined
     if (block === undefined) continue
@@ -105,7 +103,7 @@ export async function changeInstances(
 
 /** Writes the lock with the changed blocks. A block under the former name of an instance goes. @throws FileError */
 export async function saveChanges(
-  { context, world: { lock, manifest } }: Pick<ChangeScope, 'context' | 'world'>,
+  { context, project: { lock, manifest } }: Pick<ChangeScope, 'context' | 'project'>,
   changed: readonly ChangedInstance[],
 ): Promise<void> {
   const current = new Map(lock)
@@ -122,20 +120,20 @@ export async function saveChanges(
  * @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError
  */
 export async function placeOutputFiles(
-  { context, world, replaced }: Pick<ChangeScope, 'context' | 'world' | 'replaced'>,
+  { context, project }: Pick<ChangeScope, 'context' | 'project'>,
   outputs: readonly OutputFacts[],
   sources: readonly string[],
 ): Promise<void> {
-  const { project } = world.manifest
+  const { project: places } = project.manifest
   for (const [at, { path, sha256, media_type }] of outputs.entries()) {
     const isText = isTextType(media_type)
-    const target = join(project.outputFolder, path)
-    const mayReplace = world.lockedByPath.get(path) ?? []
+    const target = join(places.outputFolder, path)
+    const mayReplace = project.lockedByPath.get(path) ?? []
     const found = (await digestOfFile(target, isText))?.sha256
     if (found !== undefined && found !== sha256 && mayReplace.includes(found)) {
-      await replaced.putAside(target)
+      await project.replaced.putAside(target)
     }
-    await placeOutput(context, project, { source: sources[at]!, sha256, isText, path, mayReplace })
+    await placeOutput(context, places, { source: sources[at]!, sha256, isText, path, mayReplace })
   }
 }
 
@@ -147,7 +145,7 @@ export function keyUnknown({ id, references }: Instance): UsageError {
 }
 
 /** The id of the one instance that a name means. @throws UsageError where it means none, or several */
-export function chooseOne({ manifest }: World, name: string): string {
+export function chooseOne({ manifest }: ProjectState, name: string): string {
   const [id, ...others] = matchInstances(manifest, [name])
   if (others.length === 0) return id!
   const some = [id, ...others.slice(0, 2)].join(', ')

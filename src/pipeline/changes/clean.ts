@@ -7,7 +7,7 @@ import { writeError } from '../../files/file-error.ts'
 import { listRuns, readLines, runsFolder, type JournalEvent } from '../journal/journal.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
-import type { Assessment } from '../plan/world.ts'
+import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { namesIn, readStateFile } from '../state-folder.ts'
 import { blobPath } from '../store/blob-store.ts'
@@ -51,8 +51,8 @@ export async function clean(
   scope: ChangeScope,
   { isRemoving, outputs }: CleanOptions,
 ): Promise<Pick<RunCleanDocument, 'items' | 'bytes' | 'warnings'>> {
-  const { context, world } = scope
-  const plan = await planRun(world, new Set(world.manifest.instances.keys()), { signal: context.signal })
+  const { context, project } = scope
+  const plan = await planRun(project, new Set(project.manifest.instances.keys()), { signal: context.signal })
   const warnings: string[] = []
   const needs = needsOf(scope, plan)
   const garbage = [
@@ -71,7 +71,7 @@ export async function clean(
     }
     if (outputs) await forgetOrphans(scope, plan)
   }
-  const { outputFolder } = world.manifest.project
+  const { outputFolder } = project.manifest.project
   const items = garbage.map((item) => ({
     ...item,
     path: relative(outputFolder, item.path).replaceAll('\\', '/'),
@@ -86,7 +86,7 @@ interface Needs {
   isUnknown(instance: string): boolean
 }
 
-function needsOf({ world, history }: ChangeScope, { assessments }: Plan): Needs {
+function needsOf({ project }: ChangeScope, { assessments }: Plan): Needs {
   const keys = new Set<string>()
   const unknown = new Set<string>()
   for (const { instance, state, keys: own } of assessments.values()) {
@@ -95,7 +95,7 @@ function needsOf({ world, history }: ChangeScope, { assessments }: Plan): Needs 
     if (own.length === 0) unknown.add(instance.id)
     for (const key of own) keys.add(key)
   }
-  for (const { references } of world.manifest.instances.values()) {
+  for (const { references } of project.manifest.instances.values()) {
     for (const { instance, candidate } of references) {
       if (candidate === null) continue
       const key = assessments.get(instance)?.keys[candidate - 1]
@@ -104,16 +104,17 @@ function needsOf({ world, history }: ChangeScope, { assessments }: Plan): Needs 
     }
   }
   return {
-    isKeyNeeded: (key) => keys.has(key) || history.of(key)?.open != null,
+    isKeyNeeded: (key) => keys.has(key) || project.history.of(key)?.open != null,
     isUnknown: (instance) => unknown.has(instance),
   }
 }
 
 /** Results that neither the lock nor a later run needs; a folder in which none is whole, when its request has ended. */
-async function unneededResults({ world, history, results }: ChangeScope, needs: Needs): Promise<Garbage[]> {
+async function unneededResults({ project }: ChangeScope, needs: Needs): Promise<Garbage[]> {
+  const { history, results } = project
   const garbage: Garbage[] = []
   for (const key of await results.keys()) {
-    if (world.lockedByKey.has(key) || needs.isKeyNeeded(key)) continue
+    if (project.lockedByKey.has(key) || needs.isKeyNeeded(key)) continue
     const known = history.results.get(key) ?? history.failures.get(key) ?? (await results.get(key))
     if (known !== undefined && needs.isUnknown(known.instance)) continue
     const path = results.folder(key)
@@ -131,9 +132,9 @@ async function sizeOf(path: string): Promise<number> {
   return bytes
 }
 
-async function unneededBlobs({ world, replaced }: ChangeScope): Promise<Garbage[]> {
-  const root = join(world.manifest.project.stateFolder, 'replaced')
-  const blobs = (await replaced.list()).filter(({ sha256 }) => !world.lockedByDigest.has(sha256))
+async function unneededBlobs({ project }: ChangeScope): Promise<Garbage[]> {
+  const root = join(project.manifest.project.stateFolder, 'replaced')
+  const blobs = (await project.replaced.list()).filter(({ sha256 }) => !project.lockedByDigest.has(sha256))
   return blobs.map(({ sha256, bytes }) => {
     return { kind: 'replaced', path: blobPath(root, sha256), instance: null, bytes }
   })
@@ -143,9 +144,9 @@ async function unneededBlobs({ world, replaced }: ChangeScope): Promise<Garbage[
  * The oldest journals, up to the first that is still needed: what is in a later one may take back what is in an earlier
  * one.
  */
-async function endedJournals({ world, history }: ChangeScope, needs: Needs): Promise<Garbage[]> {
-  const { project } = world.manifest
-  const folder = runsFolder(project)
+async function endedJournals({ project }: ChangeScope, needs: Needs): Promise<Garbage[]> {
+  const { project: places } = project.manifest
+  const folder = runsFolder(places)
   const garbage: Garbage[] = []
   const isNeeded = (event: JournalEvent) =>
     'key' in event &&
@@ -155,8 +156,9 @@ async function endedJournals({ world, history }: ChangeScope, needs: Needs): Pro
     const bytes = (await readStateFile(path)) ?? Buffer.alloc(0)
     const events = [...readLines(bytes)].map(({ event }) => event)
     const [first] = events
-    if (first?.type === 'begin' && first.manifest !== basename(project.manifestPath)) continue
-    const isOver = first?.type === 'begin' && events.at(-1)?.type === 'end' && history.unfinished?.run !== run
+    if (first?.type === 'begin' && first.manifest !== basename(places.manifestPath)) continue
+    const isOver =
+      first?.type === 'begin' && events.at(-1)?.type === 'end' && project.history.unfinished?.run !== run
     // What cannot be read may be anything.
     if (!isOver || events.some((event) => event === undefined || isNeeded(event))) break
     garbage.push({ kind: 'journal', path, instance: null, bytes: bytes.length })
@@ -164,8 +166,8 @@ async function endedJournals({ world, history }: ChangeScope, needs: Needs): Pro
   return garbage
 }
 
-async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: string[]): Promise<Garbage[]> {
-  const { project } = world.manifest
+async function orphanOutputs({ project }: ChangeScope, plan: Plan, warnings: string[]): Promise<Garbage[]> {
+  const { project: places } = project.manifest
   const waiting = [...plan.assessments.values()].find(isNameless)
   if (plan.orphans.length > 0 && waiting !== undefined) {
     const why = `${waiting.instance.id} had another name: ${waiting.reasons.join(' ')}`
@@ -174,13 +176,13 @@ async function orphanOutputs({ world }: ChangeScope, plan: Plan, warnings: strin
   }
   const garbage: Garbage[] = []
   for (const id of plan.orphans) {
-    for (const { path, sha256, media_type, bytes } of world.lock.get(id)!.outputs) {
-      if (world.isOutput(path)) continue
-      const file = join(project.outputFolder, path)
+    for (const { path, sha256, media_type, bytes } of project.lock.get(id)!.outputs) {
+      if (project.isOutput(path)) continue
+      const file = join(places.outputFolder, path)
       const found = await digestOfFile(file, isTextType(media_type)).catch(() => null)
       if (found === undefined) continue
       if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it differs from the lock.`)
-      else if (!(await isInOutputFolder(project, path))) {
+      else if (!(await isInOutputFolder(places, path))) {
         warnings.push(`${path} of ${id} is kept: a link leads out of the folder to it.`)
       } else garbage.push({ kind: 'output', path: file, instance: id, bytes })
     }
@@ -194,13 +196,13 @@ function isNameless({ key, block }: Assessment): boolean {
 }
 
 /** Takes the blocks out of the lock whose files are gone, or belong to others now. */
-async function forgetOrphans({ context, world }: ChangeScope, plan: Plan): Promise<void> {
+async function forgetOrphans({ context, project }: ChangeScope, plan: Plan): Promise<void> {
   if ([...plan.assessments.values()].some(isNameless)) return
-  const { project } = world.manifest
-  const lock = new Map(world.lock)
+  const { project: places } = project.manifest
+  const lock = new Map(project.lock)
   for (const id of plan.orphans) {
-    const own = lock.get(id)!.outputs.filter(({ path }) => !world.isOutput(path))
-    if (!own.some(({ path }) => existsSync(join(project.outputFolder, path)))) lock.delete(id)
+    const own = lock.get(id)!.outputs.filter(({ path }) => !project.isOutput(path))
+    if (!own.some(({ path }) => existsSync(join(places.outputFolder, path)))) lock.delete(id)
   }
-  await writeLock(context, project, lock)
+  await writeLock(context, places, lock)
 }

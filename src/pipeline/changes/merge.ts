@@ -18,7 +18,7 @@ import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { keysByLock } from '../plan/instance-key.ts'
 import { planRun, selectInstances } from '../plan/plan-run.ts'
 import { findResult } from '../plan/result-files.ts'
-import type { Assessment } from '../plan/world.ts'
+import type { Assessment } from '../plan/project-state.ts'
 import { runDocument, runFailure } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
 import { lockWithUnfinished } from '../run/resume-run.ts'
@@ -47,7 +47,7 @@ async function outcomeOf(
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
   const { signal } = call.context
   const selected = selectInstances(manifest, jobs)
-  const plan = await planRun(project.world({ lock }), selected, { estimate, signal })
+  const plan = await planRun(project.with({ lock }), selected, { estimate, signal })
   const ends = [...plan.assessments.values()].map(endOf)
   const document = runDocument(call, project, ends, {
     mode: 'run',
@@ -209,9 +209,9 @@ function resultsOf({ replaced }: OpenProject, part: Part): Results {
 
 /** @throws UsageError `part_damaged` unless the bytes of all that its lock names are there */
 async function checkResults(project: OpenProject, part: Part): Promise<void> {
-  const world = project.world({ results: resultsOf(project, part) })
+  const withPart = project.with({ results: resultsOf(project, part) })
   for (const [id, block] of part.lock) {
-    if ((await findResult(block.key, block, world)) !== undefined) continue
+    if ((await findResult(block.key, block, withPart)) !== undefined) continue
     throw partDamaged(`A file of ${id} in ${part.folder} is missing, or not what it was.`)
   }
 }
@@ -237,17 +237,17 @@ async function takePart(
  * @returns the instances in whose place another file is
  */
 async function placeAll(
-  { files, manifest: { project }, lock: before, replaced, world: worldOf }: OpenProject,
+  project: OpenProject,
   parts: readonly Part[],
   lock: Lock,
 ): Promise<ReadonlySet<string>> {
-  const world = worldOf()
+  const { files, manifest, lock: before, replaced } = project
   const kept = new Set<string>()
   for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
-    const sources = await findResult(block.key, block, world)
+    const sources = await findResult(block.key, block, project)
     if (sources === undefined) throw partDamaged(`A file of ${id} is gone.`)
     try {
-      await placeOutputFiles({ context: files, world, replaced }, block.outputs, sources)
+      await placeOutputFiles({ context: files, project }, block.outputs, sources)
     } catch (error) {
       if (!(error instanceof ModelgateError && error.code === 'output_changed')) throw error
       kept.add(id)
@@ -257,7 +257,7 @@ async function placeAll(
   for (const [id, block] of before) {
     if (lock.get(id) === block) continue
     for (const facts of block.outputs)
-      if (!paths.has(facts.path)) await removeOutput(project, replaced, facts)
+      if (!paths.has(facts.path)) await removeOutput(manifest.project, replaced, facts)
   }
   return kept
 }

@@ -6,7 +6,7 @@ import { promptOf, type Instance } from '../manifest/manifest.ts'
 import { examineVariant } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
 import { findResult, obstaclesOf } from '../plan/result-files.ts'
-import type { Assessment } from '../plan/world.ts'
+import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { removeOutput } from '../store/place-output.ts'
 import {
@@ -37,8 +37,8 @@ export async function pickCandidate(
  * @throws UsageError where there is no such choice; ModelgateError `output_changed` (exit 13); FileError
  */
 export async function pick(scope: ChangeScope, name: string, variant: number): Promise<ChangedInstance> {
-  const { instances } = scope.world.manifest
-  const id = chooseOne(scope.world, name)
+  const { instances } = scope.project.manifest
+  const id = chooseOne(scope.project, name)
   checkChoice(instances.get(id)!, variant)
   const changed = await changeInstances(scope, new Set([id]), (assessment) =>
     placeCandidate(scope, assessment, variant),
@@ -63,23 +63,23 @@ async function placeCandidate(
   { instance, keys, fields, block }: Assessment,
   variant: number,
 ): Promise<LockBlock> {
-  const { world, replaced, next } = scope
-  const { project, locksPrompts } = world.manifest
+  const { project, next } = scope
+  const { project: places, locksPrompts } = project.manifest
   const key = keys[variant - 1]
   if (key === undefined || fields === null) throw keyUnknown(instance)
   const result = await findCandidate(scope, instance, key, variant)
-  const outputs = placeOutputs(instance, result, world.now)
-  const obstacles = await obstaclesOf(instance, outputs, world)
+  const outputs = placeOutputs(instance, result, project.now)
+  const obstacles = await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) throw outputChanged(instance.id, obstacles, next)
-  const files = await findResult(key, result, world)
+  const files = await findResult(key, result, project)
   if (files === undefined) {
     const message = `The files of candidate ${variant} of ${instance.id} cannot be read.`
     throw new FileError('candidate_lost', message, { phase: 'input', billed: 'no' })
   }
   await placeOutputFiles(scope, outputs, files)
   for (const facts of block?.outputs ?? []) {
-    const isKept = outputs.some(({ path }) => path === facts.path) || world.isOutput(facts.path)
-    if (!isKept) await removeOutput(project, replaced, facts)
+    const isKept = outputs.some(({ path }) => path === facts.path) || project.isOutput(facts.path)
+    if (!isKept) await removeOutput(places, project.replaced, facts)
   }
   const prompt = locksPrompts ? promptOf(instance) : null
   return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }
@@ -87,13 +87,13 @@ async function placeCandidate(
 
 /** @throws UsageError unless the candidate is there and not rejected */
 async function findCandidate(
-  { world, next }: ChangeScope,
+  { project, next }: ChangeScope,
   instance: Instance,
   key: string,
   variant: number,
 ): Promise<Result> {
   const { id } = instance
-  const found = await examineVariant(instance, key, world)
+  const found = await examineVariant(instance, key, project)
   if (found.kind === 'there') return found.result
   if (found.kind === 'rejected') {
     throw new UsageError(`Candidate ${variant} of ${id} is rejected: ${found.reasons.join(' ')}`, {
@@ -101,7 +101,7 @@ async function findCandidate(
       hint: 'Loosen `assert` in the manifest, or pick another one.',
     })
   }
-  const wasPicked = world.lock.get(id)?.picked != null
+  const wasPicked = project.lock.get(id)?.picked != null
   const [before, command] = wasPicked
     ? ['After a pick the others may be removed. Generate new ones with: ', next('--regenerate', id)]
     : ['Make it with: ', next(id)]

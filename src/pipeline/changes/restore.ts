@@ -39,10 +39,10 @@ export async function restoreVersion(
     call,
     number !== undefined,
     async (scope, { manifest, shownManifest, history }) => {
-      const id = chooseOne(scope.world, name)
+      const id = chooseOne(scope.project, name)
       const versions = await versionsOf(scope, id)
       if (number !== undefined) await restore(scope, id, versions, number, by)
-      const block = scope.world.lock.get(id)
+      const block = scope.project.lock.get(id)
       return {
         version: outputVersion,
         command: 'run restore',
@@ -75,20 +75,21 @@ const unknownFile = {
 }
 
 /** The paths of the outputs of an instance, as far as they are known. */
-function pathsOf({ world }: ChangeScope, id: string): readonly string[] {
-  const instance = world.manifest.instances.get(id)!
-  const block = world.lock.get(id)
+function pathsOf({ project }: ChangeScope, id: string): readonly string[] {
+  const instance = project.manifest.instances.get(id)!
+  const block = project.lock.get(id)
   return block === undefined
-    ? possiblePaths(instance, world.now).flatMap(([first]) => first ?? [])
-    : placeOutputs(instance, block, world.now).map(({ path }) => path)
+    ? possiblePaths(instance, project.now).flatMap(([first]) => first ?? [])
+    : placeOutputs(instance, block, project.now).map(({ path }) => path)
 }
 
 /** What was put aside of an instance, and what was made of it before, without what is in place: the oldest first. */
 export async function versionsOf(scope: ChangeScope, id: string): Promise<readonly Version[]> {
-  const { world, history, replaced, results } = scope
-  const { outputFolder } = world.manifest.project
+  const { project } = scope
+  const { history, replaced, results } = project
+  const { outputFolder } = project.manifest.project
   const paths = pathsOf(scope, id)
-  const lane = world.manifest.instances.get(id)!.lane
+  const lane = project.manifest.instances.get(id)!.lane
   const current = await Promise.all(
     paths.map(async (path) => (await digestOfFile(join(outputFolder, path), lane === 'text'))?.sha256),
   )
@@ -131,14 +132,14 @@ export async function restore(
       { code: 'no_version' },
     )
   }
-  const { context, replaced, world } = scope
-  const { project, instances } = world.manifest
+  const { context, project } = scope
+  const { project: places, instances } = project.manifest
   const { path, source, sha256 } = version
   const isText = instances.get(id)!.lane === 'text'
-  const target = join(project.outputFolder, path)
+  const target = join(places.outputFolder, path)
   const there = await digestOfFile(target, isText)
-  if (there !== undefined) await replaced.putAside(target)
+  if (there !== undefined) await project.replaced.putAside(target)
   const mayReplace = there === undefined ? [] : [there.sha256]
-  await placeOutput(context, project, { source, sha256, isText, path, mayReplace })
+  await placeOutput(context, places, { source, sha256, isText, path, mayReplace })
   await adopt(scope, [id], by)
 }

@@ -8,7 +8,7 @@ import { fetchImages, makeImages } from '../../operations/make-images.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
 import { fileTemplate, mediaFacts } from './result-facts.ts'
 import { wholeResult, type Made, type TaskRun } from './task-run.ts'
-import type { TaskRequest } from './task.ts'
+import type { TaskRequest } from '../manifest/request-body.ts'
 
 const plan: ImagePlan = {
   output: fileTemplate,

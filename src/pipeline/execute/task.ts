@@ -1,6 +1,6 @@
+import type { TaskRequest } from '../manifest/request-body.ts'
 import type { Creation } from '../../cost/creation.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
-import type { Body } from '../../operations/operation.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { ResultParts } from '../store/results.ts'
 
@@ -27,22 +27,6 @@ export interface Task {
   /** Called when the id of a remote job is known; it goes on when that is on disk. */
   onJob(id: string, kind: 'video' | 'operation'): Promise<void>
   onProgress(progress: TaskProgress): void
-}
-
-/** What a request sends, apart from its address and headers. */
-export interface TaskRequest {
-  readonly body: Body
-  /** The pictures of an edit, which travel beside the body: absolute, or relative to the project's folder. */
-  readonly images: readonly string[]
-  readonly mask: string | null
-  /** The id of the video to remix; null where the gateway is not known to have it. */
-  readonly source: string | null
-}
-
-/** What a reference of an instance stands for: absolute paths of files whose digests have been checked. */
-export interface UpstreamResult {
-  readonly files: readonly { readonly path: string; readonly sha256: string; readonly media_type: string }[]
-  readonly jobId: string | null
 }
 
 export interface TaskProgress {

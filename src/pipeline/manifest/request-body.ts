@@ -22,11 +22,26 @@ import {
   type InstanceMedia,
 } from '../../operations/video-request.ts'
 import { allInputs } from '../../problems.ts'
-import type { TaskRequest, UpstreamResult } from '../execute/task.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import { createNormaliser, digestOfInput } from '../store/file-digest.ts'
 import { fieldsOf } from './manifest-fields.ts'
 import { inputFiles, type FieldValue, type Instance } from './manifest.ts'
+
+/** What a request sends, apart from its address and headers. */
+export interface TaskRequest {
+  readonly body: Body
+  /** The pictures of an edit, which travel beside the body: absolute, or relative to the project's folder. */
+  readonly images: readonly string[]
+  readonly mask: string | null
+  /** The id of the video to remix; null where the gateway is not known to have it. */
+  readonly source: string | null
+}
+
+/** What a reference of an instance stands for: absolute paths of files whose digests have been checked. */
+export interface UpstreamResult {
+  readonly files: readonly { readonly path: string; readonly sha256: string; readonly media_type: string }[]
+  readonly jobId: string | null
+}
 
 /** What the fields of an instance put into its body besides plain values. */
 interface Contents {

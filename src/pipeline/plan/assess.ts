@@ -6,7 +6,7 @@ import { foldedPath } from '../manifest/output-paths.ts'
 import { keysOf, type InstanceKeys } from './instance-key.ts'
 import { placeOutputs } from './output-places.ts'
 import { checkOutputs, findResult, obstaclesOf, type OutputCheck } from './result-files.ts'
-import type { Assessment, Upstream, UpstreamOf, World } from './world.ts'
+import type { Assessment, Upstream, UpstreamOf, ProjectState } from './project-state.ts'
 
 /**
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
@@ -15,11 +15,15 @@ import type { Assessment, Upstream, UpstreamOf, World } from './world.ts'
  * @param upstreamOf what its references stand for
  * @throws FileError for a file that cannot be read
  */
-export async function assess(instance: Instance, world: World, upstreamOf: UpstreamOf): Promise<Assessment> {
-  const subject = await createSubject(instance, world, upstreamOf)
+export async function assess(
+  instance: Instance,
+  project: ProjectState,
+  upstreamOf: UpstreamOf,
+): Promise<Assessment> {
+  const subject = await createSubject(instance, project, upstreamOf)
   const { found, known, base } = subject
-  const checks = found === null ? [] : await checkOutputs(instance, found.block, world)
-  if (!world.forced.force) {
+  const checks = found === null ? [] : await checkOutputs(instance, found.block, project)
+  if (!project.forced.force) {
     const edited = checks.flatMap(({ edited }) => edited ?? [])
     if (edited.length > 0) {
       return (
@@ -54,11 +58,11 @@ async function assessPlaced(subject: Subject, edited: readonly string[]): Promis
 }
 
 /** Whether what is locked is what is to be there now. */
-function isWanted({ instance, world }: Subject, { block, variant }: FoundBlock): boolean {
+function isWanted({ instance, project }: Subject, { block, variant }: FoundBlock): boolean {
   if (instance.isFrozen) return true
-  if (variant === null || world.forced.regenerate.has(instance.id)) return false
+  if (variant === null || project.forced.regenerate.has(instance.id)) return false
   // A regeneration that is under way.
-  const recorded = world.history.of(block.key)
+  const recorded = project.history.of(block.key)
   if (recorded?.isDiscarded && recorded.open !== null) return false
   if (instance.pick !== null) return instance.pick === variant
   // Of what was the only result, the others are to be candidates as well.
@@ -67,7 +71,7 @@ function isWanted({ instance, world }: Subject, { block, variant }: FoundBlock):
 
 /** What is locked is wanted: its files are there, or can be restored, or are lost. */
 async function assessLocked(
-  { instance, world, base }: Subject,
+  { instance, project, base }: Subject,
   { id, block }: FoundBlock,
   checks: readonly OutputCheck[],
 ): Promise<Assessment> {
@@ -75,14 +79,14 @@ async function assessLocked(
   const locked = { ...base, key: block.key, fields: instance.isFrozen ? block.fields : base.fields }
   const isMoved = checks.some(({ facts, from }) => facts.path !== from)
   if (!isMoved && id === instance.id && checks.every(({ isInPlace }) => isInPlace)) {
-    const { outputFolder } = world.manifest.project
+    const { outputFolder } = project.manifest.project
     const files = outputs.map(({ path }) => join(outputFolder, path))
     // It was locked as it is, so that only an assert can have changed.
     const isAsserted = Object.keys(instance.asserts).length > 0
-    const reasons = isAsserted ? await failedAsserts(instance, outputs, files, world) : []
+    const reasons = isAsserted ? await failedAsserts(instance, outputs, files, project) : []
     return { ...locked, state: reasons.length === 0 ? 'fresh' : 'rejected', reasons }
   }
-  const lost = await lostPaths(block, checks, world)
+  const lost = await lostPaths(block, checks, project)
   if (lost.length > 0) {
     const reasons = lost.map((path) => `${path} is missing, and its bytes are not in .modelgate.`)
     return { ...locked, state: 'lost', reasons }
@@ -94,21 +98,21 @@ async function assessLocked(
     reasons: [...renamed, ...checks.flatMap(whatHappened)],
     restore: { result: { ...block, outputs }, picked: block.picked },
     moves: checks
-      .filter(({ isLeftBehind, from, facts }) => isLeftBehind && mayLeave(from, facts.path, world))
+      .filter(({ isLeftBehind, from, facts }) => isLeftBehind && mayLeave(from, facts.path, project))
       .map(({ from, facts }) => ({ from, to: facts.path })),
   }
 }
 
 /** Where another output belongs, the old file is replaced; a name that differs in case alone is to be a new one. */
-function mayLeave(from: string, to: string, world: World): boolean {
-  return foldedPath(from) === foldedPath(to) || !world.isOutput(from)
+function mayLeave(from: string, to: string, project: ProjectState): boolean {
+  return foldedPath(from) === foldedPath(to) || !project.isOutput(from)
 }
 
 /** Whether a person has adopted what is locked, for another request, and nobody has asked for a new one since. */
-function isAdopted({ instance, world, known, base }: Subject, { block, variant }: FoundBlock): boolean {
+function isAdopted({ instance, project, known, base }: Subject, { block, variant }: FoundBlock): boolean {
   if (block.adopted === null || variant !== null || known === undefined || base.key === null) return false
-  const isAskedFor = world.forced.regenerate.has(instance.id) || world.history.remade.has(base.key)
-  const { open = null, isDiscarded = false } = world.history.of(base.key) ?? {}
+  const isAskedFor = project.forced.regenerate.has(instance.id) || project.history.remade.has(base.key)
+  const { open = null, isDiscarded = false } = project.history.of(base.key) ?? {}
   return !isAskedFor && open === null && !isDiscarded
 }
 
@@ -129,12 +133,12 @@ async function assessAdopted(
 async function lostPaths(
   block: LockBlock,
   checks: readonly OutputCheck[],
-  world: World,
+  project: ProjectState,
 ): Promise<readonly string[]> {
   const lost: string[] = []
   for (const { facts, isInPlace, isLeftBehind } of checks) {
     if (isInPlace || isLeftBehind) continue
-    if ((await findResult(block.key, { outputs: [facts] }, world)) === undefined) lost.push(facts.path)
+    if ((await findResult(block.key, { outputs: [facts] }, project)) === undefined) lost.push(facts.path)
   }
   return lost
 }
@@ -146,9 +150,9 @@ function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: Output
 
 /** Nothing can be made: the key is not known yet, or the instance is frozen and nothing is locked of it. */
 async function assessHeldUp(subject: Subject): Promise<Assessment> {
-  const { instance, world, upstreams, found, base } = subject
-  if (found === null && !world.forced.force) {
-    const obstacles = await obstaclesOf(instance, null, world)
+  const { instance, project, upstreams, found, base } = subject
+  if (found === null && !project.forced.force) {
+    const obstacles = await obstaclesOf(instance, null, project)
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
   if (instance.isFrozen) {
@@ -170,17 +174,17 @@ interface Examined {
 
 /** What is locked, if anything, is not what is wanted: what there is of the wanted variants decides. */
 async function assessVariants(subject: Subject, known: InstanceKeys): Promise<Assessment> {
-  const { instance, world } = subject
+  const { instance, project } = subject
   const picked = instance.pick
   const keys = picked === null ? known.keys.slice(0, instance.variants) : [known.keys[picked - 1]!]
   const variants: Examined[] = []
   for (const [at, key] of keys.entries()) {
-    variants.push({ number: picked ?? at + 1, key, found: await examineVariant(instance, key, world) })
+    variants.push({ number: picked ?? at + 1, key, found: await examineVariant(instance, key, project) })
   }
   const [first] = variants
   const result = variants.length === 1 && first?.found.kind === 'there' ? first.found.result : null
-  const outputs = result && placeOutputs(instance, result, world.now)
-  const obstacles = world.forced.force ? [] : await obstaclesOf(instance, outputs, world)
+  const outputs = result && placeOutputs(instance, result, project.now)
+  const obstacles = project.forced.force ? [] : await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
   const base = { ...subject.base, key: keys[0]! }
   const elsewhere = variants.flatMap(({ found }) => (found.kind === 'elsewhere' ? found : []))[0]
@@ -192,7 +196,7 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   const lost = variants.flatMap(({ found }) => (found.kind === 'lost' ? found.reason : []))
   if (lost.length > 0) return { ...base, state: 'lost', reasons: lost }
   if (result !== null && outputs !== null) {
-    const wasRejected = Boolean(world.history.of(keys[0]!)?.result?.rejected)
+    const wasRejected = Boolean(project.history.of(keys[0]!)?.result?.rejected)
     const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
     const restore = { result: { ...result, outputs }, picked }
     return { ...base, state: 'restorable', reasons: [reason], restore }
@@ -248,8 +252,8 @@ async function firstHold({ upstreams }: Subject): Promise<string | null> {
   return null
 }
 
-function whyStale({ instance, world, found }: Subject, known: InstanceKeys): readonly string[] {
-  if (world.forced.regenerate.has(instance.id)) return ['It is to be generated again.']
+function whyStale({ instance, project, found }: Subject, known: InstanceKeys): readonly string[] {
+  if (project.forced.regenerate.has(instance.id)) return ['It is to be generated again.']
   const changes = explainKey(instance, found!.block.fields, known.fields)
   if (changes.length > 0) return changes
   if (found!.variant === null) return ['What is locked is another variant.']
@@ -278,14 +282,18 @@ const madeNotFetched = 'It was made and billed, and could not be fetched.'
 const sent = 'A request was sent, and its outcome is not known.'
 
 /** Looks for the result of a key in its folder, the journals and the lock. */
-export async function examineVariant(instance: Instance, key: string, world: World): Promise<VariantState> {
-  const { history, forced, isSentAgain, inQueue } = world
+export async function examineVariant(
+  instance: Instance,
+  key: string,
+  project: ProjectState,
+): Promise<VariantState> {
+  const { history, forced, isSentAgain, inQueue } = project
   if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
   const { result: recorded = null, open = null } = history.of(key) ?? {}
   if (open !== null) {
     if (open.made !== null) {
       const until = new Date(open.made.expires_at * 1000).toISOString().replace('.000Z', 'Z')
-      if (open.made.expires_at * 1000 <= world.now)
+      if (open.made.expires_at * 1000 <= project.now)
         return { kind: 'lost', reason: `${madeNotFetched} Its address was valid until ${until}.` }
       return {
         kind: 'missing',
@@ -296,18 +304,19 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
     if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
     if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
     if (isSentAgain) return { kind: 'missing', reasons: [] }
-    if (open.queue !== null && open.queue !== world.queue) return { kind: 'elsewhere', queueAt: open.queueAt }
+    if (open.queue !== null && open.queue !== project.queue)
+      return { kind: 'elsewhere', queueAt: open.queueAt }
     return instance.onUnknown === 'retry'
       ? { kind: 'missing', reasons: [] }
       : { kind: 'unknown', reason: sent }
   }
-  for (const result of await knownResults(key, world)) {
-    const files = await findResult(key, result, world)
+  for (const result of await knownResults(key, project)) {
+    const files = await findResult(key, result, project)
     if (files === undefined) continue
-    const isLocked = world.lockedByKey.has(key)
+    const isLocked = project.lockedByKey.has(key)
     const reasons = [
       ...(isLocked ? [] : await mismatchReasons(instance, foundOutputs(result.outputs, files))),
-      ...(await failedAsserts(instance, result.outputs, files, world)),
+      ...(await failedAsserts(instance, result.outputs, files, project)),
     ]
     return reasons.length === 0 ? { kind: 'there', result } : { kind: 'rejected', reasons }
   }
@@ -330,7 +339,7 @@ export async function examineVariant(instance: Instance, key: string, world: Wor
 /** Results of the same request, whoever asked for it, the newest first. */
 async function knownResults(
   key: string,
-  { results, history, lockedByKey, lock }: World,
+  { results, history, lockedByKey, lock }: ProjectState,
 ): Promise<readonly Result[]> {
   if (history.of(key)?.isDiscarded) return []
   const own = (await results.get(key))?.result
@@ -346,14 +355,14 @@ export async function failedAsserts(
   instance: Instance,
   outputs: readonly OutputFacts[],
   files: readonly string[],
-  world: World,
+  project: ProjectState,
 ): Promise<readonly string[]> {
   // An answer that does not match the schema of its request is a result that is rejected, too.
   if (Object.keys(instance.asserts).length === 0 && instance.fields['schema'] === undefined) return []
-  const { instances } = world.manifest
+  const { instances } = project.manifest
   const duplicateOf = (sha256: string) =>
-    world.lockedByDigest.get(sha256)?.find((id) => id !== instance.id && instances.has(id))
-  return await world.checkAsserts(instance, foundOutputs(outputs, files), duplicateOf)
+    project.lockedByDigest.get(sha256)?.find((id) => id !== instance.id && instances.has(id))
+  return await project.checkAsserts(instance, foundOutputs(outputs, files), duplicateOf)
 }
 
 function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[]) {
@@ -363,7 +372,7 @@ function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[])
 /** An instance that is assessed, with what is known of it whatever its state turns out to be. */
 export interface Subject {
   readonly instance: Instance
-  readonly world: World
+  readonly project: ProjectState
   readonly upstreams: readonly Upstream[]
   /** Undefined while an upstream is not known. */
   readonly known: InstanceKeys | undefined
@@ -373,15 +382,19 @@ export interface Subject {
 }
 
 /** Finds the keys of an instance, as far as its upstreams are known, and its locked block. */
-async function createSubject(instance: Instance, world: World, upstreamOf: UpstreamOf): Promise<Subject> {
+async function createSubject(
+  instance: Instance,
+  project: ProjectState,
+  upstreamOf: UpstreamOf,
+): Promise<Subject> {
   const byText = new Map<string, Upstream>()
   for (const reference of instance.references) {
     if (!byText.has(reference.text)) byText.set(reference.text, await upstreamOf(reference))
   }
   const upstreams = [...byText.values()]
   const isKnown = upstreams.every(({ state }) => state === 'known')
-  const known = isKnown ? await findKeys(instance, byText, world) : undefined
-  const found = findBlock(instance, known?.keys ?? [], world)
+  const known = isKnown ? await findKeys(instance, byText, project) : undefined
+  const found = findBlock(instance, known?.keys ?? [], project)
   const base = {
     instance,
     key: known?.keys[(found?.variant ?? instance.pick ?? 1) - 1] ?? null,
@@ -394,18 +407,18 @@ async function createSubject(instance: Instance, world: World, upstreamOf: Upstr
     restore: null,
     moves: [],
   }
-  return { instance, world, upstreams, known, found, base }
+  return { instance, project, upstreams, known, found, base }
 }
 
 function findKeys(
   instance: Instance,
   upstreams: ReadonlyMap<string, Upstream>,
-  world: World,
+  project: ProjectState,
 ): Promise<InstanceKeys | undefined> {
   // A picked candidate stays one when there are to be fewer.
-  const variants = Math.max(instance.variants, world.lock.get(instance.id)?.picked ?? 0)
-  return keysOf({ ...instance, variants }, world.manifest.gateway, {
-    fileDigest: (path) => world.inputDigest(path),
+  const variants = Math.max(instance.variants, project.lock.get(instance.id)?.picked ?? 0)
+  return keysOf({ ...instance, variants }, project.manifest.gateway, {
+    fileDigest: (path) => project.inputDigest(path),
     upstream({ text }) {
       const found = upstreams.get(text)
       return found?.state === 'known' ? found.outputs : undefined
@@ -436,7 +449,7 @@ export interface FoundBlock {
 function findBlock(
   { id }: Instance,
   keys: readonly string[],
-  { lock, lockedByKey, manifest }: World,
+  { lock, lockedByKey, manifest }: ProjectState,
 ): FoundBlock | null {
   const own = lock.get(id)
   const ownVariant = own === undefined ? -1 : keys.indexOf(own.key)

@@ -7,7 +7,7 @@ import { createProblemList } from '../../problems.ts'
 import type { Instance, Job, Manifest } from '../manifest/manifest.ts'
 import { assess } from './assess.ts'
 import { upstreamOf } from './result-files.ts'
-import { requestsLeft, type Assessment, type World } from './world.ts'
+import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
 
 /** What a run of some instances comes to, before anything is done. */
 export interface Plan {
@@ -42,15 +42,15 @@ const stride = 200
  * @throws FileError for a file that cannot be read; the signal's reason
  */
 export async function planRun(
-  world: World,
+  project: ProjectState,
   selected: ReadonlySet<string>,
   { estimate = () => ({ creates: 0, cost: null }), signal }: PlanOptions,
 ): Promise<Plan> {
   const assessments = new Map<string, Assessment>()
   // One after another: most time goes into reading files, and small ones are fastest read at once.
-  for (const [id, instance] of world.manifest.instances) {
+  for (const [id, instance] of project.manifest.instances) {
     if (!selected.has(id)) continue
-    const assessment = await assess(instance, world, (one) => upstreamOf(one, assessments, world))
+    const assessment = await assess(instance, project, (one) => upstreamOf(one, assessments, project))
     assessments.set(id, assessment)
     if (assessments.size % stride === 0) await yieldToEventLoop()
     signal.throwIfAborted()
@@ -58,14 +58,14 @@ export async function planRun(
   return {
     assessments,
     states: countStates(assessments.values()),
-    ...creationsOf(assessments.values(), world, estimate),
-    orphans: orphansOf(assessments.values(), world),
+    ...creationsOf(assessments.values(), project, estimate),
+    orphans: orphansOf(assessments.values(), project),
   }
 }
 
 function creationsOf(
   assessments: Iterable<Assessment>,
-  { history }: World,
+  { history }: ProjectState,
   estimate: EstimateRequest,
 ): Pick<Plan, 'creates' | 'cost' | 'shared'> {
   /** Who makes a request first. */
@@ -106,7 +106,7 @@ function sumOf(costs: readonly Cost[]): Cost | null {
 }
 
 /** A former name of an instance that was not assessed is among them. */
-function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: World): readonly string[] {
+function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: ProjectState): readonly string[] {
   const taken = new Set<string | null>()
   for (const { lockedAs } of assessments) taken.add(lockedAs)
   return [...lock.keys()].filter((id) => !manifest.instances.has(id) && !taken.has(id))

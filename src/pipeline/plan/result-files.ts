@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
-import type { UpstreamResult } from '../execute/task.ts'
+import type { UpstreamResult } from '../manifest/request-body.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
 import { isTextType } from '../store/file-digest.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
-import type { Assessment, State, Upstream, World } from './world.ts'
+import type { Assessment, State, Upstream, ProjectState } from './project-state.ts'
 
 /** An output of a result, and what is on disk of it. */
 export interface OutputCheck {
@@ -23,18 +23,22 @@ export interface OutputCheck {
 }
 
 /** Compares the files of a locked result with what is locked. */
-export async function checkOutputs(instance: Instance, result: Result, world: World): Promise<OutputCheck[]> {
+export async function checkOutputs(
+  instance: Instance,
+  result: Result,
+  project: ProjectState,
+): Promise<OutputCheck[]> {
   const checks: OutputCheck[] = []
-  for (const [at, facts] of placeOutputs(instance, result, world.now).entries()) {
-    checks.push(await checkOutput(facts, result.outputs[at]!.path, world))
+  for (const [at, facts] of placeOutputs(instance, result, project.now).entries()) {
+    checks.push(await checkOutput(facts, result.outputs[at]!.path, project))
   }
   return checks
 }
 
-async function checkOutput(facts: OutputFacts, from: string, world: World): Promise<OutputCheck> {
+async function checkOutput(facts: OutputFacts, from: string, project: ProjectState): Promise<OutputCheck> {
   const { path, sha256 } = facts
   const isText = isTextType(facts.media_type)
-  const found = await digestAt(path, isText, world)
+  const found = await digestAt(path, isText, project)
   const check = {
     facts,
     from,
@@ -44,14 +48,14 @@ async function checkOutput(facts: OutputFacts, from: string, world: World): Prom
     obstacle: null,
   }
   if (path === from) return found === undefined || check.isInPlace ? check : { ...check, edited: path }
-  const before = await digestAt(from, isText, world)
+  const before = await digestAt(from, isText, project)
   // Bytes that the lock knows are those of another output that has got this place.
-  const isEdited = before !== undefined && before !== sha256 && !world.lockedByDigest.has(before)
+  const isEdited = before !== undefined && before !== sha256 && !project.lockedByDigest.has(before)
   return {
     ...check,
     isLeftBehind: before === sha256,
     edited: isEdited ? from : null,
-    obstacle: found === undefined || check.isInPlace || isLocked(path, found, world) ? null : path,
+    obstacle: found === undefined || check.isInPlace || isLocked(path, found, project) ? null : path,
   }
 }
 
@@ -59,30 +63,30 @@ async function checkOutput(facts: OutputFacts, from: string, world: World): Prom
 export async function obstaclesOf(
   instance: Instance,
   outputs: readonly OutputFacts[] | null,
-  world: World,
+  project: ProjectState,
 ): Promise<string[]> {
   const obstacles: string[] = []
   const places =
     outputs?.map(({ path, sha256 }) => ({ path, sha256 })) ??
-    possiblePaths(instance, world.now)
+    possiblePaths(instance, project.now)
       .flat()
       .map((path) => ({ path, sha256: null }))
   for (const { path, sha256 } of places) {
-    const found = await digestAt(path, instance.lane === 'text', world)
-    if (found !== undefined && found !== sha256 && !isLocked(path, found, world)) obstacles.push(path)
+    const found = await digestAt(path, instance.lane === 'text', project)
+    if (found !== undefined && found !== sha256 && !isLocked(path, found, project)) obstacles.push(path)
   }
   return obstacles
 }
 
 /** Whether a file is as the lock has it at this path, for whatever instance: it can be put aside without a question. */
-function isLocked(path: string, sha256: string, world: World): boolean {
-  return world.lockedByPath.get(path)?.includes(sha256) ?? false
+function isLocked(path: string, sha256: string, project: ProjectState): boolean {
+  return project.lockedByPath.get(path)?.includes(sha256) ?? false
 }
 
 /** Something that is not a file, such as a folder, has a digest that no output has. */
-async function digestAt(path: string, isText: boolean, world: World): Promise<string | undefined> {
+async function digestAt(path: string, isText: boolean, project: ProjectState): Promise<string | undefined> {
   try {
-    return await world.outputDigest(path, isText)
+    return await project.outputDigest(path, isText)
   } catch (error) {
     const isOther = error instanceof FileError && ['is_folder', 'not_a_file'].includes(error.code)
     if (isOther) return 'no file'
@@ -99,29 +103,29 @@ async function digestAt(path: string, isText: boolean, world: World): Promise<st
 export async function findResult(
   key: string,
   { outputs }: Pick<Result, 'outputs'>,
-  world: World,
+  project: ProjectState,
 ): Promise<readonly string[] | undefined> {
-  const own = await world.results.get(key)
+  const own = await project.results.get(key)
   const files: string[] = []
   for (const facts of outputs) {
     const at = own?.result.outputs.findIndex(({ sha256 }) => sha256 === facts.sha256) ?? -1
-    const file = at === -1 ? await findBytes(facts, world) : own!.files[at]!
+    const file = at === -1 ? await findBytes(facts, project) : own!.files[at]!
     if (file === undefined) return undefined
     files.push(file)
   }
   return files
 }
 
-async function findBytes(facts: OutputFacts, world: World): Promise<string | undefined> {
+async function findBytes(facts: OutputFacts, project: ProjectState): Promise<string | undefined> {
   const { sha256 } = facts
-  const stored = await world.replaced.open(sha256)
+  const stored = await project.replaced.open(sha256)
   if (stored !== undefined) return stored
-  const lockedFor = (world.lockedByDigest.get(sha256) ?? []).flatMap(
-    (id) => world.lock.get(id)?.outputs ?? [],
+  const lockedFor = (project.lockedByDigest.get(sha256) ?? []).flatMap(
+    (id) => project.lock.get(id)?.outputs ?? [],
   )
   for (const { path, media_type, sha256: locked } of [facts, ...lockedFor]) {
-    if (locked !== sha256 || (await digestAt(path, isTextType(media_type), world)) !== sha256) continue
-    return join(world.manifest.project.outputFolder, path)
+    if (locked !== sha256 || (await digestAt(path, isTextType(media_type), project)) !== sha256) continue
+    return join(project.manifest.project.outputFolder, path)
   }
   return undefined
 }
@@ -136,10 +140,10 @@ type Assessments = ReadonlyMap<string, Assessment>
 export async function upstreamOf(
   reference: Reference,
   assessments: Assessments,
-  world: World,
+  project: ProjectState,
 ): Promise<Upstream> {
   const assessment = assessments.get(reference.instance)!
-  const found = await resultOf(reference, assessment, world)
+  const found = await resultOf(reference, assessment, project)
   if (found === undefined) return whyUnknown(reference, assessment)
   const { key, result } = found
   return {
@@ -147,7 +151,7 @@ export async function upstreamOf(
     outputs: result.outputs,
     async hold() {
       if (assessment.state === 'rejected') return `It needs ${reference.text}, which was rejected.`
-      const files = await findResult(key, result, world)
+      const files = await findResult(key, result, project)
       return files === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
     },
   }
@@ -160,10 +164,10 @@ export async function upstreamOf(
 export async function upstreamFiles(
   reference: Reference,
   assessments: Assessments,
-  world: World,
+  project: ProjectState,
 ): Promise<UpstreamResult | undefined> {
-  const found = await resultOf(reference, assessments.get(reference.instance)!, world)
-  const paths = found && (await findResult(found.key, found.result, world))
+  const found = await resultOf(reference, assessments.get(reference.instance)!, project)
+  const paths = found && (await findResult(found.key, found.result, project))
   if (found === undefined || paths === undefined) return undefined
   const files = found.result.outputs.map(({ sha256, media_type }, at) => {
     return { path: paths[at]!, sha256, media_type }
@@ -180,7 +184,7 @@ interface KeyedResult {
 async function resultOf(
   { candidate }: Reference,
   { key, keys, block, restore, state }: Assessment,
-  world: World,
+  project: ProjectState,
 ): Promise<KeyedResult | undefined> {
   // A restored result has the bytes that it had.
   const current = restore?.result ?? (block !== null && block.key === key ? block : undefined)
@@ -189,7 +193,7 @@ async function resultOf(
   const wanted = keys[candidate - 1]
   if (wanted === undefined) return undefined
   if (isCurrent && key === wanted) return { key, result: current }
-  const result = (await world.results.get(wanted))?.result
+  const result = (await project.results.get(wanted))?.result
   return result && { key: wanted, result }
 }
 

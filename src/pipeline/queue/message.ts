@@ -14,10 +14,11 @@ import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { Body } from '../../operations/operation.ts'
-import type { Task, TaskRequest } from '../execute/task.ts'
+import type { Task } from '../execute/task.ts'
+import type { TaskRequest } from '../manifest/request-body.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { digestOfFile } from '../store/file-digest.ts'
-import type { SharedStore } from '../store/shared-store.ts'
+import type { SharedStore } from '../store/blob-store.ts'
 
 /** The form of a message. A program reads its own only: all machines of a queue have one version. */
 const messageVersion = 3

@@ -13,7 +13,7 @@ import { provenanceOf, unknownProvenance, type OutputFacts, type Provenance } fr
 import { referencesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import { findResult } from '../plan/result-files.ts'
-import type { Assessment, World } from '../plan/world.ts'
+import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { remedyFor } from '../run/describe.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { sectionsOf } from './report-words.ts'
@@ -21,8 +21,7 @@ import { sectionsOf } from './report-words.ts'
 /** What a report is made of. */
 export interface ReportSources extends Pick<ManifestCall, 'next'> {
   readonly context: Pick<Context, 'cwd' | 'clock' | 'signal'>
-  readonly world: World
-  readonly history: Pick<History, 'results' | 'failures' | 'costs'>
+  readonly project: ProjectState
   readonly plan: Pick<Plan, 'assessments' | 'creates'>
   /** The ids of the instances to show. */
   readonly shown: ReadonlySet<string>
@@ -36,9 +35,9 @@ export interface ReportSources extends Pick<ManifestCall, 'next'> {
  * @throws ModelgateError if such a file cannot be read
  */
 export async function buildReport(sources: ReportSources): Promise<AssetReport> {
-  const { world, plan, shown } = sources
-  const { project, jobs } = world.manifest
-  const earlier = earlierOutputs(sources.history)
+  const { project, plan, shown } = sources
+  const { project: places, jobs } = project.manifest
+  const earlier = earlierOutputs(project.history)
   const assets: ReportAsset[] = []
   // In the order of the manifest, not in that of their references.
   for (const id of jobs.flatMap(({ instances }) => instances)) {
@@ -47,10 +46,10 @@ export async function buildReport(sources: ReportSources): Promise<AssetReport> 
   }
   return {
     version: outputVersion,
-    name: basename(project.folder),
-    manifest: basename(project.manifestPath),
-    time: new Date(world.now).toISOString(),
-    sandbox: project.isSandbox,
+    name: basename(places.folder),
+    manifest: basename(places.manifestPath),
+    time: new Date(project.now).toISOString(),
+    sandbox: places.isSandbox,
     sums: sumsOf(assets, sources),
     assets: sectionsOf(assets).flatMap((section) => section.assets),
   }
@@ -60,7 +59,7 @@ export async function buildReport(sources: ReportSources): Promise<AssetReport> 
  * Keys of results that were outputs at some time, by their instances, the newest first; none of an instance that has had
  * candidates.
  */
-function earlierOutputs({ results }: ReportSources['history']): ReadonlyMap<string, readonly string[]> {
+function earlierOutputs({ results }: History): ReadonlyMap<string, readonly string[]> {
   const kept = [...results.values()].filter(({ rejected }) => rejected === null)
   const withCandidates = new Set(kept.filter(({ variant }) => variant > 1).map(({ instance }) => instance))
   const outputs = kept.filter(({ instance }) => !withCandidates.has(instance))
@@ -95,7 +94,10 @@ async function describeAsset(
   assessment: Assessment,
   earlier: readonly string[],
 ): Promise<ReportAsset> {
-  const { history, next } = sources
+  const {
+    project: { history },
+    next,
+  } = sources
   const { instance, block, restore, state, key, keys } = assessment
   const result = block ?? restore?.result ?? null
   const files = await filesNow(sources, assessment)
@@ -137,7 +139,7 @@ async function describeAsset(
 
 /** The output as it is: in its place, else where its bytes are kept. */
 async function filesNow(sources: ReportSources, assessment: Assessment): Promise<ReportFile[]> {
-  const { world } = sources
+  const { project } = sources
   const { instance, block, state, key, moves } = assessment
   const outputs = outputsOf(assessment)
   if (state === 'in_the_way') return await inspectFiles(sources, [instance.output])
@@ -149,16 +151,16 @@ async function filesNow(sources: ReportSources, assessment: Assessment): Promise
   const files: ReportFile[] = []
   for (const facts of outputs) {
     const from = moves.find(({ to }) => to === facts.path)?.from ?? facts.path
-    const place = join(world.manifest.project.outputFolder, from)
-    const kept = async () => (await findResult(block?.key ?? key ?? '', { outputs: [facts] }, world))?.[0]
-    files.push(reportFile(world, facts, (await isFile(place)) ? place : await kept()))
+    const place = join(project.manifest.project.outputFolder, from)
+    const kept = async () => (await findResult(block?.key ?? key ?? '', { outputs: [facts] }, project))?.[0]
+    files.push(reportFile(project, facts, (await isFile(place)) ? place : await kept()))
   }
   return files
 }
 
 /** What there is to compare with: of a file that was changed by hand what is locked, else the output before this one. */
 async function filesBefore(
-  { world }: ReportSources,
+  { project }: ReportSources,
   assessment: Assessment,
   files: readonly ReportFile[],
   earlier: readonly string[],
@@ -166,15 +168,15 @@ async function filesBefore(
   const { block, state, key } = assessment
   const outputs = outputsOf(assessment)
   if (state === 'changed') {
-    const paths = await findResult(block?.key ?? key ?? '', { outputs }, world)
-    return paths === undefined ? [] : outputs.map((facts, at) => reportFile(world, facts, paths[at]))
+    const paths = await findResult(block?.key ?? key ?? '', { outputs }, project)
+    return paths === undefined ? [] : outputs.map((facts, at) => reportFile(project, facts, paths[at]))
   }
   if (state === 'in_the_way' || files.length === 0) return []
   const digests = new Set(outputs.map(({ sha256 }) => sha256))
   for (const key of earlier) {
-    const found = await world.results.get(key)
+    const found = await project.results.get(key)
     if (found === undefined || found.result.outputs.some(({ sha256 }) => digests.has(sha256))) continue
-    return found.result.outputs.map((facts, at) => reportFile(world, facts, found.files[at]))
+    return found.result.outputs.map((facts, at) => reportFile(project, facts, found.files[at]))
   }
   return []
 }
@@ -185,35 +187,31 @@ function outputsOf({ block, restore }: Assessment): readonly OutputFacts[] {
 
 /** What there is to choose from, and what was rejected: also the only result of an instance without variants. */
 async function candidatesOf(
-  { world, history, next }: ReportSources,
+  { project, next }: ReportSources,
   { instance, block, state, keys }: Assessment,
 ): Promise<ReportCandidate[]> {
   if (instance.variants === 1 && state !== 'rejected') return []
   const described: ReportCandidate[] = []
   for (const [index, key] of keys.entries()) {
-    const found = await world.results.get(key)
+    const found = await project.results.get(key)
     if (found === undefined) continue
     const number = index + 1
-    const reasons = history.results.get(key)?.rejected ?? []
+    const reasons = project.history.results.get(key)?.rejected ?? []
     const isPicked = block?.key === key && state !== 'awaiting'
     const isAwaiting = reasons.length === 0 && !isPicked
     described.push({
       number,
       state: isPicked ? 'picked' : isAwaiting ? 'awaiting' : 'rejected',
       reasons,
-      files: found.result.outputs.map((facts, at) => reportFile(world, facts, found.files[at])),
+      files: found.result.outputs.map((facts, at) => reportFile(project, facts, found.files[at])),
       pick: isAwaiting && instance.pick === null ? next('pick', instance.id, String(number)) : null,
-      ...describeProvenance(found.result, key, history),
+      ...describeProvenance(found.result, key, project.history),
     })
   }
   return described
 }
 
-function describeProvenance(
-  result: Provenance | null,
-  key: string | null,
-  { costs }: ReportSources['history'],
-) {
+function describeProvenance(result: Provenance | null, key: string | null, { costs }: History) {
   const { usage: _, ...provenance } = provenanceOf(result ?? unknownProvenance)
   return { ...provenance, cost: result === null || key === null ? null : (costs.get(key) ?? null) }
 }
@@ -246,21 +244,21 @@ function valueText(value: FieldValue): string {
 }
 
 /** @param stored where the bytes lie, absolute; undefined if they are gone */
-function reportFile(world: World, facts: OutputFacts, stored: string | undefined): ReportFile {
-  const { folder } = world.manifest.project
+function reportFile(project: ProjectState, facts: OutputFacts, stored: string | undefined): ReportFile {
+  const { folder } = project.manifest.project
   return { ...facts, stored: stored === undefined ? null : relative(folder, stored).replaceAll(sep, '/') }
 }
 
 /** The files that are at these paths, whatever they are. */
 async function inspectFiles(
-  { context, world }: ReportSources,
+  { context, project }: ReportSources,
   paths: readonly string[],
 ): Promise<ReportFile[]> {
   const files: ReportFile[] = []
   for (const path of paths) {
-    const place = join(world.manifest.project.outputFolder, path)
+    const place = join(project.manifest.project.outputFolder, path)
     if (!(await isFile(place))) continue
-    files.push(reportFile(world, factsOf(await inspectAnyFile(context, place), path), place))
+    files.push(reportFile(project, factsOf(await inspectAnyFile(context, place), path), place))
   }
   return files
 }

@@ -1,7 +1,7 @@
 import { amountOf, shownAmount } from '../../cost/amount.ts'
 import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { byteText, roundedDuration } from '../../quantities.ts'
-import type { State } from '../plan/world.ts'
+import type { State } from '../plan/project-state.ts'
 
 /** What a file is, in short: `1536 × 1024 · 8 s · 182 kB`. */
 export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>): string {

@@ -63,12 +63,12 @@ async function reportOf(
   project: OpenProject,
   { jobs, currency }: ReportOptions,
 ): Promise<AssetReport> {
-  const { manifest, history } = project
+  const { manifest } = project
   const shown = matchInstances(manifest, jobs)
-  const world = project.world({ lock: await lockWithUnfinished(project, context.clock.now()) })
+  const current = project.with({ lock: await lockWithUnfinished(project, context.clock.now()) })
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
-  const plan = await planRun(world, withNeeds(manifest, shown), { estimate, signal: context.signal })
-  return await buildReport({ context, world, history, plan, shown, currency, next })
+  const plan = await planRun(current, withNeeds(manifest, shown), { estimate, signal: context.signal })
+  return await buildReport({ context, project: current, plan, shown, currency, next })
 }
 
 async function writeReport(

@@ -13,7 +13,7 @@ import {
   type RunState,
 } from '../../events/run-document.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import { requestsLeft } from '../plan/world.ts'
+import { requestsLeft } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'
 import { exitOfRun } from '../run-exit.ts'
 import type { ManifestCall, OpenProject } from './project.ts'

@@ -5,13 +5,14 @@ import { asModelgateError, billedOf, FileError, ModelgateError, UsageError } fro
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate } from '../../files/output-plan.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
-import type { Task, TaskRequest, TaskResult, UpstreamResult } from '../execute/task.ts'
+import type { Task, TaskResult } from '../execute/task.ts'
+import type { TaskRequest, UpstreamResult } from '../manifest/request-body.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { buildRequest, creationOf, refuseChanged } from '../manifest/request-body.ts'
 import { possiblePaths } from '../plan/output-places.ts'
 import { upstreamFiles } from '../plan/result-files.ts'
-import type { Assessment, Variant } from '../plan/world.ts'
+import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
 import { checkPlace } from '../store/place-output.ts'
 import type { AttemptResult, MadeResult, MadeVariant, Request, Run } from './run-call.ts'
@@ -36,7 +37,7 @@ const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, 
 async function make(run: Run, { instance }: Assessment, { key, number }: Variant): Promise<MadeVariant> {
   const request = { instance, key, variant: number }
   const { manifest } = run.project
-  for (const path of possiblePaths(instance, run.world.now).flat()) checkPlace(manifest.project, path)
+  for (const path of possiblePaths(instance, run.project.now).flat()) checkPlace(manifest.project, path)
   const { task, error, created } = await makeRequest(run, request)
   if (task === null) return { ...nothing, error, created }
   const idempotencyKey = run.project.history.intents.get(key)?.idempotencyKey
@@ -71,7 +72,7 @@ async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
       const upstream = await filesOfReferences(run, instance)
       // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
       const isOpen = history.intents.has(key)
-      const isLost = isOpen && !isStarted() && !run.world.isSentAgain && !isKnown(run, key)
+      const isLost = isOpen && !isStarted() && !run.project.isSentAgain && !isKnown(run, key)
       if (isLost) await run.record({ type: 'discard', key })
       const resumed = history.intents.has(key)
       if (!resumed) created += await beginRequest(run, request)
@@ -97,7 +98,7 @@ async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
         const error = realError(asModelgateError(thrown, false))
         const isTold = resumed && isKnown(run, key)
         // An answer to the same key is one to every attempt.
-        if (isAnswered(error) && run.world.isSentAgain) mayBeBilled = false
+        if (isAnswered(error) && run.project.isSentAgain) mayBeBilled = false
         else mayBeBilled ||= billedOf(error) !== 'no'
         run.emit({ type: 'instance-progress', instance: id, variant, state: 'waiting', percent: null })
         // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
@@ -131,8 +132,8 @@ function firstPictures(
 }
 
 /** Whether the queue tells what became of an intent of an earlier process. */
-function isKnown({ world }: Run, key: string): boolean {
-  return world.inQueue.has(key)
+function isKnown({ project }: Run, key: string): boolean {
+  return project.inQueue.has(key)
 }
 
 /** Whether an intent was begun without the queue of this run: the next process asks that. */
@@ -194,7 +195,7 @@ async function attemptTask(run: Run, task: Task, { onUnknown }: Instance): Promi
     if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
     if (error.facts.shouldRetry === false) throw error
     const again = error.amend({ exit: 'later', billed: 'no', cause: error })
-    if (run.world.isSentAgain) throw again
+    if (run.project.isSentAgain) throw again
     // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
     if (onUnknown === 'stop') throw error
     // It may be paid for twice, so it counts twice.
@@ -272,12 +273,12 @@ async function recordEnd(
  * @throws FileError when the bytes of another instance's result are gone
  */
 async function filesOfReferences(
-  { assessments, world }: Run,
+  { assessments, project }: Run,
   { references }: Instance,
 ): Promise<ReadonlyMap<string, UpstreamResult>> {
   const found = new Map<string, UpstreamResult>()
   for (const reference of references) {
-    const files = await upstreamFiles(reference, assessments, world)
+    const files = await upstreamFiles(reference, assessments, project)
     if (files === undefined) {
       throw new FileError('upstream_lost', `The bytes of ${reference.text} are gone.`, {
         phase: 'input',
@@ -295,17 +296,17 @@ async function filesOfReferences(
  * @throws UsageError, FileError with everything that is wrong with its files
  */
 async function requestOf(
-  { project: { manifest, files }, world, stop }: Run,
+  { project: { manifest, files, inputDigest }, stop }: Run,
   instance: Instance,
   upstream: ReadonlyMap<string, UpstreamResult>,
   { isSent }: { readonly isSent: boolean },
 ): Promise<TaskRequest> {
   const { folder } = manifest.project
-  if (!isSent) await refuseChanged(instance, folder, world.inputDigest)
+  if (!isSent) await refuseChanged(instance, folder, inputDigest)
   return await buildRequest({ ...files, signal: stop.signal }, instance, { folder, upstream })
 }
 
-export type Keeping = Pick<Run, 'project' | 'world' | 'lock' | 'record'>
+export type Keeping = Pick<Run, 'project' | 'lock' | 'record'>
 
 /**
  * Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing.

@@ -10,14 +10,13 @@ import { runsFolder } from '../journal/journal.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
 import { readLock, writeLock } from '../lock/project-lock.ts'
-import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
-import { createWorld, type World, type WorldParts } from '../plan/world.ts'
+import { ProjectState, type ProjectParts } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { checkStateVersion, namesIn } from '../state-folder.ts'
-import { createInputDigests, digestOfFile } from '../store/file-digest.ts'
+import { createInputDigests } from '../store/file-digest.ts'
 import { Replaced } from '../store/replaced.ts'
 import { Results } from '../store/results.ts'
 import { takeOverState } from './take-over.ts'
@@ -42,29 +41,32 @@ export interface ManifestCall {
   readonly generating: readonly string[]
 }
 
-/** A manifest with all that is kept of it. */
-export interface OpenProject {
-  readonly manifest: Manifest
+/** The state of a project for which something is done, and what it is done with. */
+export class OpenProject extends ProjectState {
   /** The path of the manifest as it was given; else from the working directory. */
-  readonly shownManifest: string
-  /** As it is on the disk. */
-  readonly lock: Lock
-  readonly history: History
+  declare readonly shownManifest: string
+  /** The lock as it is on the disk. */
+  declare readonly committed: Lock
   /** For its own files: after a signal, too, what has come is stored, placed and locked. */
-  readonly files: FileContext
-  readonly results: Results
-  /** Files that were put aside, or adopted, by their digests. */
-  readonly replaced: Replaced
-  readonly checkAsserts: WorldParts['checkAsserts']
+  declare readonly files: FileContext
   /** Aborted when another process has taken the manifest over; undefined without ownership. */
-  readonly lost: AbortSignal | undefined
-  /** What the states of the instances depend on: by default the lock on the disk, and nothing that the user forces. */
-  world(
-    parts?: Partial<Pick<WorldParts, 'lock' | 'results' | 'forced' | 'isSentAgain' | 'inQueue' | 'queue'>>,
-  ): World
+  declare readonly lost: AbortSignal | undefined
   /** Gives back the ownership, and ends what checks asserts. */
-  close(): Promise<void>
+  declare readonly close: () => Promise<void>
+  readonly #parts: OpenParts
+
+  constructor(parts: OpenParts) {
+    super(parts)
+    this.#parts = parts
+  }
+
+  /** The same project, of which some is otherwise: the lock of a run, what the user forces. */
+  with(changes: Partial<ProjectParts>): OpenProject {
+    return new OpenProject({ ...this.#parts, ...changes })
+  }
 }
+
+type OpenParts = ProjectParts & Pick<OpenProject, 'shownManifest' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
  * Reads a manifest, its lock and its journals.
@@ -97,36 +99,23 @@ export async function openProject(
     const resultsOfWhole = new Results(whole, replaced)
     const results = shard === null ? resultsOfWhole : new Results(project, replaced, resultsOfWhole)
     const asserts = openAsserts(files)
-    const inputDigest = createInputDigests(project.folder)
-    return {
+    return new OpenProject({
       manifest,
       shownManifest: file ?? relative(context.cwd, path),
+      committed: lock,
       lock,
       history,
       files,
       results,
       replaced,
       checkAsserts: asserts.check,
+      inputDigest: createInputDigests(project.folder),
+      forced: { regenerate: new Set(), force: false },
+      isSentAgain: false,
+      inQueue: new Set(),
+      queue: null,
+      now: context.clock.now(),
       lost: ownership?.lost,
-      world: (parts = {}) =>
-        createWorld({
-          manifest,
-          lock,
-          history,
-          results,
-          replaced,
-          async outputDigest(output, isText) {
-            return (await digestOfFile(join(project.outputFolder, output), isText))?.sha256
-          },
-          inputDigest,
-          checkAsserts: asserts.check,
-          forced: { regenerate: new Set(), force: false },
-          isSentAgain: false,
-          inQueue: new Set(),
-          queue: null,
-          now: context.clock.now(),
-          ...parts,
-        }),
       async close() {
         asserts.close()
         if (ownership?.lost.aborted === false) {
@@ -134,7 +123,7 @@ export async function openProject(
         }
         await ownership?.release()
       },
-    }
+    })
   } catch (error) {
     await ownership?.release()
     throw error

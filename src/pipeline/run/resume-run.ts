@@ -15,7 +15,7 @@ import type { RunCall } from './run-call.ts'
  * hand. A choice among candidates that have been made again since is not one any more.
  */
 export async function lockWithUnfinished(project: OpenProject, now: number): Promise<Lock> {
-  const { history, lock, manifest } = project
+  const { history, committed: lock, manifest } = project
   if (history.unfinished === null) return lock
   const newest = new Map<string, string>()
   for (const { instance: id, key, rejected } of history.results.values()) {

@@ -13,12 +13,12 @@ import type { Journal, JournalEvent } from '../journal/journal.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { Plan } from '../plan/plan-run.ts'
-import type { Assessment, World } from '../plan/world.ts'
+import type { Assessment } from '../plan/project-state.ts'
 import type { QueueServer } from '../queue/queue-server.ts'
 import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
 import type { Stop } from '../stop.ts'
-import type { SharedStore } from '../store/shared-store.ts'
+import type { SharedStore } from '../store/blob-store.ts'
 import type { LockKeeper, ManifestCall, OpenProject } from './project.ts'
 
 /** What a run gets from its caller besides the manifest. */
@@ -78,7 +78,6 @@ export interface Run {
   readonly call: RunCall
   readonly options: RunOptions
   readonly project: OpenProject
-  readonly world: World
   readonly plan: Plan
   /** Instances whose results no longer count; each leaves when it is about to be made again. */
   readonly regenerate: Set<string>

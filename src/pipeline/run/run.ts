@@ -13,7 +13,7 @@ import { creationOf } from '../manifest/request-body.ts'
 import { lanes as laneNames, type Instance } from '../manifest/manifest.ts'
 import { keysByLock } from '../plan/instance-key.ts'
 import { matchInstances, planRun, selectInstances, type Plan } from '../plan/plan-run.ts'
-import { requestsLeft, type Assessment } from '../plan/world.ts'
+import { requestsLeft, type Assessment } from '../plan/project-state.ts'
 import { exitOfRun } from '../run-exit.ts'
 import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
 import { Lanes } from '../schedule/lanes.ts'
@@ -166,7 +166,7 @@ async function leavePart(
   ends: readonly InstanceEnd[],
 ): Promise<void> {
   const ids = ends.map(({ assessment }) => assessment.instance.id)
-  const before = project.lock
+  const before = project.committed
   const changed = ids.flatMap((id) => {
     const block = lock.lock.get(id)
     return block === undefined || isDeepStrictEqual(block, before.get(id)) ? [] : [[id, block] as const]
@@ -233,12 +233,12 @@ function factsOf({ call, project, options, journal, plan, budget, maxCreates, wa
 async function beginRun(
   call: RunCall,
   options: RunOptions,
-  project: OpenProject,
+  opened: OpenProject,
   isChanging: boolean,
   queue: OpenQueue | undefined,
 ): Promise<Run> {
   const { context, listener } = call
-  const { manifest, history } = project
+  const { manifest, history } = opened
   const warnings: string[] = []
   const warn = (message: string) => {
     warnings.push(message)
@@ -249,9 +249,9 @@ async function beginRun(
   const regenerate = new Set(
     options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
   )
-  const lock = new Map(await lockWithUnfinished(project, context.clock.now()))
-  const inQueue = await takenUp(call, project, queue)
-  const world = project.world({
+  const lock = new Map(await lockWithUnfinished(opened, context.clock.now()))
+  const inQueue = await takenUp(call, opened, queue)
+  const project = opened.with({
     lock,
     inQueue,
     queue: queue?.server.identity ?? null,
@@ -268,17 +268,17 @@ async function beginRun(
     history.note(event)
   }
   const keeper = keepLock(project.files, manifest.project, lock, options.shard === null)
-  if (isChanging) await takeUpReplies({ project, world, lock: keeper, record }, call)
+  if (isChanging) await takeUpReplies({ project, lock: keeper, record }, call)
 
   const costs = costsBy(call)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
   const whole = selectInstances(manifest, options.jobs)
-  const planOf = (ids: ReadonlySet<string>) => planRun(world, ids, { estimate, signal: context.signal })
+  const planOf = (ids: ReadonlySet<string>) => planRun(project, ids, { estimate, signal: context.signal })
   const budget = budgetOf(call, options, project, unfinished)
   let plan = await planOf(whole)
   if (options.shard !== null) {
     budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
-    plan = await planOf(await idsOfShard(project, world, whole, options.shard))
+    plan = await planOf(await idsOfShard(project, whole, options.shard))
   }
   if (plan.shared.size > 0) warn(sharedWarning(plan.shared))
   if (isChanging) checkPrices(budget, plan, costs, options, project)
@@ -297,7 +297,6 @@ async function beginRun(
     call,
     options,
     project,
-    world,
     plan,
     regenerate,
     assessments: new Map(plan.assessments),
@@ -409,8 +408,7 @@ function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
 
 /** The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone. */
 async function idsOfShard(
-  { manifest, lock }: OpenProject,
-  { inputDigest }: Pick<Run['world'], 'inputDigest'>,
+  { manifest, committed: lock, inputDigest }: OpenProject,
   chosen: ReadonlySet<string>,
   { index, total }: NonNullable<RunOptions['shard']>,
 ): Promise<ReadonlySet<string>> {

@@ -8,7 +8,7 @@ import { promptOf } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
 import { findResult, upstreamOf } from '../plan/result-files.ts'
-import type { Assessment } from '../plan/world.ts'
+import type { Assessment } from '../plan/project-state.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { moveOutput, placeOutput, removeOutput } from '../store/place-output.ts'
 import { makeVariant } from './make.ts'
@@ -36,8 +36,8 @@ export async function settleInstance(run: Run, planned: Assessment): Promise<Ins
 }
 
 async function assessAgain(run: Run, { instance }: Assessment): Promise<Assessment> {
-  const { assessments, world } = run
-  const again = await assess(instance, world, (reference) => upstreamOf(reference, assessments, world))
+  const { assessments, project } = run
+  const again = await assess(instance, project, (reference) => upstreamOf(reference, assessments, project))
   assessments.set(instance.id, again)
   return again
 }
@@ -191,13 +191,13 @@ async function placeResult(
   result: Result,
   picked: number | null,
 ): Promise<LockBlock> {
-  const { project, world, options } = run
+  const { project, options } = run
   const { instance, lockedAs, block: before } = assessment
   // A frozen one keeps the key that it is locked with.
   const key = assessment.key ?? ''
-  const outputs = placeOutputs(instance, result, world.now)
+  const outputs = placeOutputs(instance, result, project.now)
   if (options.shard === null) {
-    const sources = await findResult(key, result, world)
+    const sources = await findResult(key, result, project)
     const kept = before === null ? undefined : await project.results.get(before.key)
     const isKept = (sha256: string) => kept?.result.outputs.some((facts) => facts.sha256 === sha256) ?? false
     for (const { from, to } of assessment.moves) {
@@ -209,7 +209,7 @@ async function placeResult(
     }
     for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at], isKept)
     for (const facts of before?.outputs ?? []) {
-      if (!world.isOutput(facts.path)) await removeOutput(project.manifest.project, project.replaced, facts)
+      if (!project.isOutput(facts.path)) await removeOutput(project.manifest.project, project.replaced, facts)
     }
   }
   const block: LockBlock = {
@@ -257,7 +257,7 @@ async function place(
   if (there !== undefined && !isKept(there.sha256)) await project.replaced.putAside(target)
   if (source === undefined) throw bytesGone(path)
   // A file that was edited since it was looked at is not replaced.
-  const locked = run.world.lockedByPath.get(path) ?? []
+  const locked = project.lockedByPath.get(path) ?? []
   const mayReplace = run.options.force && there !== undefined ? [there.sha256] : locked
   await placeOutput(project.files, places, { source, sha256, isText, path, mayReplace })
 }

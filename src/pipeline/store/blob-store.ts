@@ -15,9 +15,9 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { ModelgateError } from '../../errors.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
-import { readError, writeError } from '../../files/file-error.ts'
+import { readError, shownPath, writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { namesIn } from '../state-folder.ts'
@@ -35,6 +35,31 @@ interface Sharing {
   readonly file: number
   readonly group: number
 }
+
+/**
+ * A store that the machines of a queue share: a folder, or a bucket. It holds bytes by their SHA-256, and what it holds is
+ * trusted as far as it hashes to its name: wrong bytes count as absent, and are replaced when the right ones come.
+ */
+export interface SharedStore {
+  /** For people; without secrets. */
+  readonly shown: string
+  /**
+   * Stores a file, unless its bytes are there. They are safe when this returns.
+   * @param path absolute
+   * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
+   */
+  put(path: string, sha256: string): Promise<void>
+  /**
+   * Writes the bytes into a file, which appears whole or not at all, and replaces one that is there.
+   * @param path absolute; its folder must be there
+   * @returns false when the store does not have them, or has others under their name
+   * @throws FileError; ModelgateError
+   */
+  fetch(sha256: string, path: string): Promise<boolean>
+}
+
+/** The most that one blob may have, in bytes: what S3 takes in one request. */
+export const maxBlobBytes = 5 * 1024 ** 3
 
 /** The path of a blob, whether it is there or not. */
 export function blobPath(root: string, sha256: string): string {
@@ -187,4 +212,13 @@ async function readablePath(source: string): Promise<string> {
   if (!found.isFile()) throw new Error('it is not a regular file')
   await access(source, constants.R_OK)
   return await realpath(source)
+}
+
+/** The file has not the bytes that it is to be stored for. */
+export function sourceChanged(path: string): FileError {
+  return new FileError('source_changed', `${shownPath(path)} has changed since it was first read.`, {
+    phase: 'input',
+    billed: 'no',
+    hint: 'Run it again once the file is complete.',
+  })
 }

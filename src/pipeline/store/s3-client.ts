@@ -1,8 +1,9 @@
 import { AwsV4Signer } from 'aws4fetch'
 import { join } from 'node:path'
-import { sleep } from '../../context.ts'
+import { sleep, type Context } from '../../context.ts'
 import { ConfigError, ModelgateError, UsageError } from '../../errors.ts'
 import { readInputFile } from '../../files/input-file.ts'
+import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody } from '../../gateway/exchange.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
@@ -18,7 +19,17 @@ import { brokenError, createTrace, refuseEncoding, type Trace } from '../../gate
 import { waitHint } from '../../gateway/status-error.ts'
 import { defaultSeconds } from '../../limits.ts'
 import { isLoopback } from '../../loopback.ts'
-import type { StoreContext, StoreNetwork } from './shared-store.ts'
+
+export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
+
+export interface StoreNetwork {
+  /** Proxies and certificates. */
+  readonly connection: ConnectionOptions
+  /** Whether clear text may go to another machine (`--allow-http`). */
+  readonly allowHttp: boolean
+  /** Receives the lines of the debug trace, without secrets. */
+  readonly trace?: ((line: string) => void) | undefined
+}
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT'

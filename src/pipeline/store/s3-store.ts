@@ -6,14 +6,8 @@ import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import type { Reply, RequestBody } from '../../gateway/exchange.ts'
 import { fileChunks } from '../../gateway/multipart.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { emptySha256, S3Client } from './s3-client.ts'
-import {
-  maxBlobBytes,
-  sourceChanged,
-  type SharedStore,
-  type StoreContext,
-  type StoreNetwork,
-} from './shared-store.ts'
+import { maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
+import { emptySha256, S3Client, type StoreContext, type StoreNetwork } from './s3-client.ts'
 
 /** How long nobody is taken to remove what was put, in milliseconds. */
 const knownMs = 600_000

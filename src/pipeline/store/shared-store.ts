@@ -1,51 +1,15 @@
 import { constants } from 'node:fs'
 import { access, lstat, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
-import type { Context, FileContext } from '../../context.ts'
-import { FileError, UsageError } from '../../errors.ts'
+import type { FileContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { renameFile } from '../../files/write-target.ts'
-import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { BlobStore, blobPath } from './blob-store.ts'
+import { BlobStore, blobPath, maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
 import { digestOfBytes } from './file-digest.ts'
+import type { StoreContext, StoreNetwork } from './s3-client.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
-
-/**
- * A store that the machines of a queue share: a folder, or a bucket. It holds bytes by their SHA-256, and what it holds is
- * trusted as far as it hashes to its name: wrong bytes count as absent, and are replaced when the right ones come.
- */
-export interface SharedStore {
-  /** For people; without secrets. */
-  readonly shown: string
-  /**
-   * Stores a file, unless its bytes are there. They are safe when this returns.
-   * @param path absolute
-   * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
-   */
-  put(path: string, sha256: string): Promise<void>
-  /**
-   * Writes the bytes into a file, which appears whole or not at all, and replaces one that is there.
-   * @param path absolute; its folder must be there
-   * @returns false when the store does not have them, or has others under their name
-   * @throws FileError; ModelgateError
-   */
-  fetch(sha256: string, path: string): Promise<boolean>
-}
-
-export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
-
-export interface StoreNetwork {
-  /** Proxies and certificates. */
-  readonly connection: ConnectionOptions
-  /** Whether clear text may go to another machine (`--allow-http`). */
-  readonly allowHttp: boolean
-  /** Receives the lines of the debug trace, without secrets. */
-  readonly trace?: ((line: string) => void) | undefined
-}
-
-/** The most that one blob may have, in bytes: what S3 takes in one request. */
-export const maxBlobBytes = 5 * 1024 ** 3
 
 /**
  * Opens a store that others share, and asks it whether it can be used.
@@ -124,15 +88,6 @@ async function fetchBlob(
   } finally {
     await unlink(temporary).catch(() => {})
   }
-}
-
-/** The file has not the bytes that it is to be stored for. */
-export function sourceChanged(path: string): FileError {
-  return new FileError('source_changed', `${shownPath(path)} has changed since it was first read.`, {
-    phase: 'input',
-    billed: 'no',
-    hint: 'Run it again once the file is complete.',
-  })
 }
 
 /** @param problem without a full stop; a location with a scheme may hold a secret, so it is not shown */

@@ -3,7 +3,6 @@ import type { SampleWorld } from '../plan/sample-world.ts'
 
 /** What a change of a sample works on. */
 export function scopeOf(sample: SampleWorld, history = sample.history): ChangeScope {
-  const { context, replaced, results } = sample
   const next = (...words: string[]) => ['modelgate', 'run', ...words, '--sandbox']
-  return { context, world: sample.world({ history }), history, replaced, results, next }
+  return { context: sample.context, project: sample.world({ history }), next }
 }

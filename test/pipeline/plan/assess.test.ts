@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
-import type { Assessment, Forced } from '../../../src/pipeline/plan/world.ts'
+import type { Assessment, Forced } from '../../../src/pipeline/plan/project-state.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
 
 /** Something that has happened to `hero`, whose output is assets/hero.png. */

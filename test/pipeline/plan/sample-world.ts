@@ -8,15 +8,14 @@ import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/m
 import {
   type Assessment,
   type Forced,
-  type World,
-  type WorldParts,
-  createWorld,
-} from '../../../src/pipeline/plan/world.ts'
+  ProjectState,
+  type ProjectParts,
+} from '../../../src/pipeline/plan/project-state.ts'
 import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
-import { digestOfFile, digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
+import { digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
@@ -51,7 +50,7 @@ export interface SampleWorld {
   offer(id: string, bytes: string, variant?: number): Promise<string>
   /** The key of an instance as it is now. */
   keyOf(id: string, variant?: number): Promise<string>
-  world(changes?: Partial<WorldParts>): World
+  world(changes?: Partial<ProjectParts>): ProjectState
   plan(forced?: Partial<Forced>): Promise<Plan>
   /** Keys that the queue of the run knows. */
   readonly inQueue: Set<string>
@@ -124,7 +123,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     }
     instances.set(id, { ...instance, references: changes.references ?? referencesOf(instance) })
   }
-  const world = (changes: Partial<WorldParts> = {}) => {
+  const world = (changes: Partial<ProjectParts> = {}) => {
     const manifest: Manifest = {
       project,
       sha256: '',
@@ -136,7 +135,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       instances,
       warnings: [],
     }
-    return createWorld({
+    return new ProjectState({
       isSentAgain: false,
       inQueue,
       queue: null,
@@ -145,8 +144,6 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       history,
       results,
       replaced,
-      outputDigest: async (path, isText) =>
-        (await digestOfFile(join(project.outputFolder, path), isText))?.sha256,
       inputDigest: async (path) => (await digestOfInput(join(folder, path)))!.sha256,
       // Bytes that begin with `bad` hold no assert.
       checkAsserts: (_, outputs, duplicateOf) =>

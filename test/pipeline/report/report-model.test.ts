@@ -8,8 +8,7 @@ async function report(world: SampleWorld) {
   const all = world.world()
   return await buildReport({
     context: testContext({ cwd: world.folder }),
-    world: all,
-    history: world.history,
+    project: all,
     plan: await world.plan(),
     shown: new Set(all.manifest.instances.keys()),
     currency: 'EUR',

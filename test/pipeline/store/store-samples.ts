@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { SharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import type { SharedStore } from '../../../src/pipeline/store/blob-store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Of `One\nTwo\n`: printf 'One\nTwo\n' | sha256sum */

@@ -3,7 +3,7 @@ import type { OutputEvent } from '../../../events/documents.ts'
 import type { OperationContext, Redactor } from '../../../operations/operation.ts'
 import type { ExecuteCall } from '../../execute/task-run.ts'
 import type { Lane } from '../../manifest/manifest.ts'
-import type { SharedStore } from '../../store/shared-store.ts'
+import type { SharedStore } from '../../store/blob-store.ts'
 import type { QueueServer, ReceiveOptions, RequestRate } from '../queue-server.ts'
 
 export interface WorkerOptions {

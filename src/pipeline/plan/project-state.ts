@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import type { RunState } from '../../events/run-document.ts'
+import type { AssertChecks } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
 import type { Replaced } from '../store/replaced.ts'
+import { digestOfFile } from '../store/file-digest.ts'
 import type { Results } from '../store/results.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 
@@ -54,40 +57,6 @@ export function requestsLeft({ instance, state, toMake }: Assessment): number {
   return state === 'pending' ? (pick === null ? variants : 1) : toMake.length
 }
 
-/** All that the state of an instance depends on besides the instance. */
-export interface WorldParts {
-  readonly manifest: Manifest
-  /** What is locked, with the results that the journal of a run has which was not ended. */
-  readonly lock: Lock
-  readonly history: Pick<History, 'of' | 'failures' | 'damaged' | 'remade'>
-  readonly results: Pick<Results, 'get'>
-  /** Files that were put aside, or adopted, by their digests. */
-  readonly replaced: Pick<Replaced, 'open'>
-  /**
-   * SHA-256 of an output as it is now, of a text with LF; undefined where there is no file.
-   * @param path relative to the output folder
-   */
-  outputDigest(path: string, isText: boolean): Promise<string | undefined>
-  /** SHA-256 of an input file. @param path relative to the manifest's folder */
-  inputDigest(path: string): Promise<string>
-  /** Why a result does not hold the asserts of its instance, each a sentence; empty when it does. */
-  checkAsserts(
-    instance: Instance,
-    /** Absolute paths. */
-    outputs: readonly { readonly path: string; readonly facts: OutputFacts }[],
-    duplicateOf: (sha256: string) => string | undefined,
-  ): Promise<readonly string[]>
-  readonly forced: Forced
-  /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
-  readonly isSentAgain: boolean
-  /** Keys of requests that were given to the queue of this run: it tells what has become of them. */
-  readonly inQueue: ReadonlySet<string>
-  /** The identity of the queue that is asked; null where none is. */
-  readonly queue: string | null
-  /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
-  readonly now: number
-}
-
 export interface Forced {
   /** Instances whose results no longer count: `--regenerate`. */
   readonly regenerate: ReadonlySet<string>
@@ -95,42 +64,80 @@ export interface Forced {
   readonly force: boolean
 }
 
-/** The parts, and the lock and the manifest by what is looked up in them. */
-export interface World extends WorldParts {
-  /** Locked ids by their key. */
-  readonly lockedByKey: ReadonlyMap<string, readonly string[]>
-  /** Digests that the lock names for a path. */
-  readonly lockedByPath: ReadonlyMap<string, readonly string[]>
-  /** Locked ids by the digest of an output. */
-  readonly lockedByDigest: ReadonlyMap<string, readonly string[]>
-  /** Whether an output of an instance belongs to this path, or to one that some systems take for the same. */
-  isOutput(path: string): boolean
-}
+/** A project as the states of its instances follow from it: manifest, lock, journals, results, files, and what is forced. */
+export class ProjectState {
+  declare readonly manifest: Manifest
+  /** What is locked, with the results that the journal of a run has which was not ended. */
+  declare readonly lock: Lock
+  declare readonly history: History
+  declare readonly results: Results
+  /** Files that were put aside, or adopted, by their digests. */
+  declare readonly replaced: Replaced
+  /** SHA-256 of an input file. @param path relative to the manifest's folder */
+  declare readonly inputDigest: (path: string) => Promise<string>
+  /** Why a result does not hold the asserts of its instance, each a sentence; empty when it does. */
+  declare readonly checkAsserts: AssertChecks['check']
+  declare readonly forced: Forced
+  /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
+  declare readonly isSentAgain: boolean
+  /** Keys of requests that were given to the queue of this run: it tells what has become of them. */
+  declare readonly inQueue: ReadonlySet<string>
+  /** The identity of the queue that is asked; null where none is. */
+  declare readonly queue: string | null
+  /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
+  declare readonly now: number
+  #index: LockIndex | undefined
+  #outputs: ReadonlySet<string> | undefined
 
-/** @param parts their lock is not changed any more: what is looked up in it is put together once it is needed */
-export function createWorld(parts: WorldParts): World {
-  let locked: LockIndex | undefined
-  let outputs: ReadonlySet<string> | undefined
-  const index = () => (locked ??= indexOf(parts.lock))
-  return {
-    ...parts,
-    get lockedByKey() {
-      return index().byKey
-    },
-    get lockedByPath() {
-      return index().byPath
-    },
-    get lockedByDigest() {
-      return index().byDigest
-    },
-    isOutput: (path) => (outputs ??= outputsOf(parts)).has(foldedPath(path)),
+  /** @param parts their lock is not changed any more: what is looked up in it is put together once it is needed */
+  constructor(parts: ProjectParts) {
+    Object.assign(this, parts)
+  }
+
+  /** Locked ids by their key. */
+  get lockedByKey(): ReadonlyMap<string, readonly string[]> {
+    return this.#indexed.byKey
+  }
+
+  /** Digests that the lock names for a path. */
+  get lockedByPath(): ReadonlyMap<string, readonly string[]> {
+    return this.#indexed.byPath
+  }
+
+  /** Locked ids by the digest of an output. */
+  get lockedByDigest(): ReadonlyMap<string, readonly string[]> {
+    return this.#indexed.byDigest
+  }
+
+  /**
+   * SHA-256 of an output as it is now, of a text with LF; undefined where there is no file.
+   * @param path relative to the output folder
+   */
+  async outputDigest(path: string, isText: boolean): Promise<string | undefined> {
+    return (await digestOfFile(join(this.manifest.project.outputFolder, path), isText))?.sha256
+  }
+
+  /** Whether an output of an instance belongs to this path, or to one that some systems take for the same. */
+  isOutput(path: string): boolean {
+    this.#outputs ??= outputsOf(this)
+    return this.#outputs.has(foldedPath(path))
+  }
+
+  get #indexed(): LockIndex {
+    return (this.#index ??= indexOf(this.lock))
   }
 }
 
+/** What a project is put together of. */
+export type ProjectParts = Omit<
+  ProjectState,
+  'lockedByKey' | 'lockedByPath' | 'lockedByDigest' | 'outputDigest' | 'isOutput'
+>
+
 interface LockIndex {
-  readonly byKey: World['lockedByKey']
-  readonly byPath: World['lockedByPath']
-  readonly byDigest: World['lockedByDigest']
+  readonly byKey: ProjectState['lockedByKey']
+  readonly byPath: ProjectState['lockedByPath']
+  readonly byDigest: ProjectState['lockedByDigest']
 }
 
 function indexOf(lock: Lock): LockIndex {
@@ -148,7 +155,7 @@ function indexOf(lock: Lock): LockIndex {
 }
 
 /** The paths of all outputs, as far as they are known. */
-function outputsOf({ manifest, lock, now }: WorldParts): ReadonlySet<string> {
+function outputsOf({ manifest, lock, now }: ProjectState): ReadonlySet<string> {
   const paths = new Set<string>()
   for (const [id, instance] of manifest.instances) {
     for (const path of possiblePaths(instance, now).flat()) paths.add(foldedPath(path))
