@@ -6,10 +6,15 @@ import { mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate } from '../../files/output-plan.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
-import type { TaskRequest, UpstreamResult } from '../manifest/request-body.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import { buildRequest, creationOf, refuseChanged } from '../manifest/request-body.ts'
+import {
+  buildRequest,
+  creationOf,
+  refuseChanged,
+  type TaskRequest,
+  type UpstreamResult,
+} from '../manifest/request-body.ts'
 import { possiblePaths } from '../plan/output-places.ts'
 import { upstreamFiles } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
