@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { constants, fstatSync, openSync, read, readSync } from 'node:fs'
+import { constants, fstatSync, openSync, read, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FileError, ModelgateError } from '../../errors.ts'
@@ -117,6 +117,7 @@ async function digest(
 ): Promise<FileDigest | undefined> {
   let descriptor: number | undefined
   try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
     // Opening a pipe without a writer would block the program.
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | flags)
     const found = fstatSync(descriptor)
