@@ -10,7 +10,7 @@ import { readEvents } from '../journal/history.ts'
 import { openJournal, type JournalEvent } from '../journal/journal.ts'
 import { takeOwnership } from '../journal/owner.ts'
 import type { Lock } from '../lock/lock-block.ts'
-import { resolveLock } from '../lock/merge-lock.ts'
+import { resolveLock, type ResolvedLock } from '../lock/merge-lock.ts'
 import { readLockText, writeLock } from '../lock/project-lock.ts'
 import { creationOf } from '../manifest/request-body.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
@@ -29,6 +29,7 @@ import { createInputDigests, digestOfFile, isTextType } from '../store/file-dige
 import { removeOutput } from '../store/place-output.ts'
 import { Results } from '../store/results.ts'
 import { placeOutputFiles } from './change-project.ts'
+import { replaceOutdated } from './outdated-outputs.ts'
 
 /**
  * How a manifest stands after a merge.
@@ -71,8 +72,9 @@ async function outcomeOf(
 export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocument>> {
   let project: OpenProject | undefined
   try {
-    const warnings = await resolveConflicts(call)
-    project = await openProject(call, false)
+    const { warnings, resolved } = await resolveConflicts(call)
+    project = await openProject(call, true)
+    warnings.push(...(await replaceOutdated(project, resolved)))
     const lock = await lockWithUnfinished(project, call.context.clock.now())
     return await outcomeOf(call, project, lock, [], 'check', { run: null, warnings }, (assessment) =>
       ended(assessment, null),
@@ -88,7 +90,9 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
  * @returns what was decided, each a sentence
  * @throws UsageError for a lock without conflict markers, or whose sides cannot be read; FileError
  */
-async function resolveConflicts(call: ManifestCall): Promise<string[]> {
+async function resolveConflicts(
+  call: ManifestCall,
+): Promise<{ readonly warnings: string[]; readonly resolved: ResolvedLock }> {
   const { context, env, families, file, isSandbox, next } = call
   const manifest = await readManifest(context, await findManifest(context, file), {
     isSandbox,
@@ -106,13 +110,15 @@ async function resolveConflicts(call: ManifestCall): Promise<string[]> {
         ...leadTo('See how it stands: ', nextCommand(next('--plan'))),
       })
     }
-    const { lock, taken, dropped } = await resolveLock(text, shown, judgeOf(manifest))
+    const resolved = await resolveLock(text, shown, judgeOf(manifest))
+    const { lock, taken, dropped } = resolved
     await writeLock(context, project, lock)
     const decided = [...taken].filter(([id]) => instances.has(id))
-    return [
+    const warnings = [
       ...decided.map(([id, side]) => `${id} is locked as ${sides[side]} has it.`),
       ...dropped.map((id) => `${id} is not locked any more: the manifest asks for neither side.`),
     ]
+    return { warnings, resolved }
   } finally {
     await ownership.release()
   }

@@ -18,6 +18,8 @@ export interface ResolvedLock {
   readonly taken: ReadonlyMap<string, 'ours' | 'theirs'>
   /** Those that the manifest matches neither side of: they are not in the lock any more. */
   readonly dropped: readonly string[]
+  /** The blocks of the sides that lost, by the ids that they were under. */
+  readonly lost: ReadonlyMap<string, readonly LockBlock[]>
 }
 
 /**
@@ -60,7 +62,13 @@ export async function resolveLock(text: string, file: string, judge: MergeJudge)
   }
   // A job that was renamed since: its result is found by its key.
   for (const id of disputed) if (!ids.has(id)) await decide(id, wanted)
-  return { lock, taken, dropped: [...disputed].filter((id) => !lock.has(id)).sort() }
+  const lost = new Map(
+    [...disputed].map((id) => {
+      const blocks = [ours.get(id), theirs.get(id)].filter((block) => block !== undefined)
+      return [id, blocks.filter((block) => block !== lock.get(id))] as const
+    }),
+  )
+  return { lock, taken, lost, dropped: [...disputed].filter((id) => !lock.has(id)).sort() }
 }
 
 /** A conflict, also with the common ancestor. Longer marks are of conflicts within that. */

@@ -1,4 +1,5 @@
-import { cpSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { mergeParts, resolveRun } from '../../../src/pipeline/changes/merge.ts'
 import { runBench } from '../run/run-bench.ts'
@@ -180,6 +181,58 @@ test('what the manifest asks for on neither side is no longer locked, and exits 
   expect(error?.exit).toBe('outdated')
   expect(document?.warnings).toEqual(['one is not locked any more: the manifest asks for neither side.'])
   expect(Object.keys(bench.lock())).not.toContain('one')
+})
+
+/** The file as the first side of the conflict has it. */
+const readOurs = (bench: Bench) => /<<<<<<< HEAD\n([^]*?)=======/.exec(bench.read('one.txt'))![1]!.trimEnd()
+
+/** Two branches have made `one` anew, committed it, and were merged; the clone has no results. */
+async function mergeBranches(bench: Bench): Promise<void> {
+  const git = (...words: string[]) =>
+    spawnSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@b', ...words], { cwd: bench.path('.') })
+  const commit = async (prompt: string) => {
+    bench.write('modelgate.yaml', manifest(prompt))
+    await bench.run()
+    git('add', '.')
+    git('commit', '-m', prompt)
+  }
+  git('init', '-b', 'main')
+  await commit('First')
+  git('checkout', '-b', 'other')
+  await commit('Theirs')
+  git('checkout', 'main')
+  await commit('Ours')
+  git('merge', 'other')
+  rmSync(bench.path('.modelgate'), { recursive: true })
+}
+
+test.each(['Ours', 'Theirs'])(
+  'after a merge of branches with committed outputs the file of %s is there',
+  async (side) => {
+    const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+    await mergeBranches(bench)
+    expect(bench.read('one.txt')).toContain('<<<<<<< HEAD')
+    bench.write('modelgate.yaml', manifest(side))
+    const created = bench.sandbox.created()
+    const { document, error } = await resolve(bench)
+    expect([error, document!.states.fresh]).toEqual([undefined, 2])
+    expect(bench.read('one.txt')).toContain(side)
+    expect(bench.sandbox.created()).toBe(created)
+  },
+)
+
+test('what version control does not have either is told, and nothing is offered for adoption', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+  await mergeBranches(bench)
+  bench.write('modelgate.yaml', manifest('Theirs'))
+  rmSync(bench.path('.git'), { recursive: true })
+  bench.write('one.txt', readOurs(bench))
+  const { document, error } = await resolve(bench)
+  expect(error?.exit).toBe('outdated')
+  expect(document!.warnings).toContain(
+    'one.txt is needed as it was committed: git checkout --theirs -- one.txt, or --ours.',
+  )
+  expect(document!.left.map(({ state }) => state)).toEqual(['lost'])
 })
 
 test('a lock without conflict markers is left alone', async () => {
