@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { RunRestoreDocument } from '../../events/run-document.ts'
+import type { LockBlock } from '../lock/lock-block.ts'
 import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
-import { runFile } from '../run/describe.ts'
+import { pathFrom } from '../run/describe.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
@@ -41,8 +42,8 @@ export async function restoreVersion(
     async (scope, { manifest, shownManifest, history }) => {
       const id = chooseOne(scope.project, name)
       const versions = await versionsOf(scope, id)
-      if (number !== undefined) await restore(scope, id, versions, number, by)
-      const block = scope.project.lock.get(id)
+      const block =
+        number === undefined ? scope.project.lock.get(id) : await restore(scope, id, versions, number, by)
       return {
         version: outputVersion,
         command: 'run restore',
@@ -50,11 +51,7 @@ export async function restoreVersion(
         folder: manifest.project.outputFolder,
         instance: id,
         versions: versions.map(({ at, sha256, bytes, path }, index) => {
-          const { path: shown } = runFile(call.context.cwd, manifest.project, {
-            ...unknownFile,
-            path,
-            sha256,
-          })
+          const shown = pathFrom(call.context.cwd, manifest.project.outputFolder, path)
           return { number: index + 1, time: new Date(at).toISOString(), path: shown, sha256, bytes }
         }),
         restored: number ?? null,
@@ -63,15 +60,6 @@ export async function restoreVersion(
       }
     },
   )
-}
-
-const unknownFile = {
-  bytes: 0,
-  media_type: '',
-  width: null,
-  height: null,
-  seconds: null,
-  credentials: false,
 }
 
 /** The paths of the outputs of an instance, as far as they are known. */
@@ -115,14 +103,14 @@ export async function versionsOf(scope: ChangeScope, id: string): Promise<readon
   return [...versions.values()].toSorted((one, other) => one.at - other.at)
 }
 
-/** Puts a version in place of what is there, which is put aside, and locks it. */
+/** Puts a version in place of what is there, which is put aside, and locks it. @returns its block */
 export async function restore(
   scope: ChangeScope,
   id: string,
   versions: readonly Version[],
   number: number,
   by: string,
-): Promise<void> {
+): Promise<LockBlock | undefined> {
   const version = versions[number - 1]
   if (version === undefined) {
     throw new UsageError(
@@ -141,5 +129,7 @@ export async function restore(
   if (there !== undefined) await project.replaced.putAside(target)
   const mayReplace = there === undefined ? [] : [there.sha256]
   await placeOutput(context, places, { source, sha256, isText, path, mayReplace })
-  await adopt(scope, [id], by)
+  const [changed] = await adopt(scope, [id], by)
+  // What is as it was locked is not adopted.
+  return changed?.block ?? scope.project.lock.get(id)
 }

@@ -327,7 +327,7 @@ export function runFile(
   { path, bytes, sha256, media_type, width, height, seconds }: OutputFacts,
 ): RunFile {
   return {
-    path: cwd === outputFolder ? normalize(path) : relative(cwd, join(outputFolder, path)),
+    path: pathFrom(cwd, outputFolder, path),
     bytes,
     sha256,
     mime_type: media_type,
@@ -335,4 +335,9 @@ export function runFile(
     height,
     seconds,
   }
+}
+
+/** The path of an output as it is shown: from the working directory. */
+export function pathFrom(cwd: string, outputFolder: string, path: string): string {
+  return cwd === outputFolder ? normalize(path) : relative(cwd, join(outputFolder, path))
 }

@@ -27,7 +27,9 @@ test('what was put aside can be had back, and what is replaced for it, too', asy
     [path, digest('two')],
   ])
 
-  await restore(scopeOf(world), 'hero', await versionsOf(scopeOf(world), 'hero'), 2, 'Ada')
+  const versions = await versionsOf(scopeOf(world), 'hero')
+  const block = await restore(scopeOf(world), 'hero', versions, 2, 'Ada')
+  expect(block?.adopted).toBe('Ada, 2026-01-01')
   expect(world.read(path)).toBe('two')
   const lock = await readLock(world.context, world.world().manifest.project)
   expect(lock.get('hero')).toMatchObject({
