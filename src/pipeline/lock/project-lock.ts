@@ -1,4 +1,4 @@
-import { dirname, relative } from 'node:path'
+import { basename, dirname, relative } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
@@ -9,7 +9,7 @@ import { describeJsonError } from '../../files/parse-json.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import { createProblemList } from '../../problems.ts'
-import type { Project } from '../project.ts'
+import { manifestName, type Project } from '../project.ts'
 import { maxStateText, readStateFile } from '../state-folder.ts'
 import { readBlock, type Lock, type LockBlock } from './lock-block.ts'
 
@@ -30,7 +30,14 @@ const maxProblems = 10
  */
 export async function readLock(context: FileContext, project: Project): Promise<Lock> {
   const text = await readLockText(context, project)
-  return text === undefined ? new Map() : parseLock(text, shownLock(context, project))
+  if (text === undefined) return new Map()
+  const { manifestPath, isSandbox } = project
+  const isNamed = basename(manifestPath) !== manifestName
+  const same = [
+    ...(isNamed ? ['-f', relative(context.cwd, manifestPath)] : []),
+    ...(isSandbox ? ['--sandbox'] : []),
+  ]
+  return parseLock(text, shownLock(context, project), same)
 }
 
 /**
@@ -119,11 +126,12 @@ function withoutNull(object: object): object {
 /**
  * Reads the text of a lock.
  * @param file its name for messages
+ * @param same the words of a command for the same lock: `--sandbox`
  * @throws UsageError `lock_conflict`, `lock_invalid`, `lock_newer`, with `FILE:LINE`
  */
-export function parseLock(text: string, file: string): Lock {
+export function parseLock(text: string, file: string, same: readonly string[] = []): Lock {
   const conflict = conflictMark.exec(text)
-  if (conflict !== null) throw lockConflict(file, text.slice(0, conflict.index).split('\n').length)
+  if (conflict !== null) throw lockConflict(file, text.slice(0, conflict.index).split('\n').length, same)
   const members = parseMembers(text, file)
   const found = members['$version']
   if (typeof found === 'number' && found > version) throw lockNewer(file, found)
@@ -180,10 +188,10 @@ function findLines(text: string): ReadonlyMap<string, readonly number[]> {
   return lines
 }
 
-function lockConflict(file: string, line: number): UsageError {
+function lockConflict(file: string, line: number, same: readonly string[]): UsageError {
   return new UsageError(`${file}:${line}: the lock has conflict markers of a merge.`, {
     code: 'lock_conflict',
-    ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve'])),
+    ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve', ...same])),
   })
 }
 

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
@@ -337,6 +337,16 @@ describe('on disk', () => {
     })
     await expect(readLock(testContext({ cwd: join(folder, 'art') }), project)).rejects.toMatchObject({
       message: 'modelgate.lock:2: the lock has conflict markers of a merge.',
+    })
+  })
+
+  test('the command that resolves a conflict is for the same lock', async () => {
+    const folder = temporaryFolder()
+    const project = projectOf(join(folder, 'canon.yaml'), true)
+    mkdirSync(dirname(project.lockPath), { recursive: true })
+    writeFileSync(project.lockPath, '<<<<<<< HEAD\n')
+    await expect(readLock(testContext({ cwd: folder }), project)).rejects.toMatchObject({
+      facts: { hint: 'Resolve them with: modelgate run merge --resolve -f canon.yaml --sandbox' },
     })
   })
 
