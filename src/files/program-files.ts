@@ -39,8 +39,11 @@ export async function startThread(
   return new Worker(file, { ...options, execArgv: [] })
 }
 
+const docsOnTheWeb = 'https://github.com/modelgate/modelgate/tree/main/docs'
+
 /** Where the pages of docs/ are: in the package, else on the web. */
 export function docsPlace(): string {
+  if (isSea()) return docsOnTheWeb
   const folder = new URL(isSource ? '../../docs/' : '../docs/', import.meta.url)
-  return existsSync(folder) ? fileURLToPath(folder) : 'https://github.com/modelgate/modelgate/tree/main/docs'
+  return existsSync(folder) ? fileURLToPath(folder) : docsOnTheWeb
 }

@@ -29,10 +29,11 @@ export async function showDocument<
   settings: Settings,
   { run, result, notes = () => [] }: Work<Document>,
 ): Promise<void> {
+  const { json } = options
   const gate = createGate(context)
   const document = await run(manifestCall(context, options, settings, gate))
   await printDocument(context, options, document, (_, columns) => result(document, columns), gate)
-  if (options.json || settings.quiet.value) return
+  if (json || settings.quiet.value) return
   for (const warning of document.warnings) tell(context, `warning: ${warning}`)
   for (const note of notes(document)) tell(context, note)
 }

@@ -87,12 +87,14 @@ describe.each(['merge', 'diff3', 'zdiff3'])('conflicts in the style %s', (style)
         lock: changed(base, { d: block(number) }),
         taken: new Map([['d', side]]),
         dropped: [],
+        lost: new Map([['d', [block(number === 20 ? 21 : 20)]]]),
       })
     }
     expect(await resolveLock(text, file, judge({ d: 22 }))).toEqual({
       lock: changed(base, { d: null }),
       taken: new Map(),
       dropped: ['d'],
+      lost: new Map([['d', [block(20), block(21)]]]),
     })
   })
 
@@ -193,6 +195,7 @@ test('a lock without conflicts stays as it is, and no key is asked for', async (
     lock: base,
     taken: new Map(),
     dropped: [],
+    lost: new Map(),
   })
 })
 
