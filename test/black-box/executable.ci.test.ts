@@ -64,7 +64,7 @@ async function traceOf(program: readonly string[], words: readonly string[]) {
       .digest('hex')
   const files = readdirSync(cwd).map((name) => `${name} ${digest(name)}`)
   // The package has them, the executable has not.
-  const pages = /(?<=The pages of the documentation:\s+)\S+/
+  const pages = /(?<=The pages of the documentation:)\s+\S+/
   return { exit, stdout: stdout.toString().replace(pages, 'docs'), stderr, files }
 }
 
