@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import type { RunRestoreDocument } from '../events/run-document.ts'
-import { createGate } from '../output/gate.ts'
 import { gap, oneLine } from '../output/table-cells.ts'
 import { restoreVersion } from '../pipeline/changes/restore.ts'
 import { byteText } from '../quantities.ts'
-import { manifestCall, readNumber, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { readNumber, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { showDocument } from './run/show-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { printDocument, tell } from './shared/call/print-document.ts'
 
 const runRestoreExamples: readonly Example[] = [
   ['modelgate run restore hero', 'lists its earlier files'],
@@ -25,14 +24,11 @@ export function registerRunRestore(command: Command, context: Context, restore =
   command.action(async (job: string, number: string | undefined, _: unknown, self: Command) => {
     const options = self.optsWithGlobals<ManifestOptions>()
     const chosen = number === undefined ? undefined : readNumber(number, 'file')
-    const { json } = options
-    const settings = await readSettings(context, options)
-    const gate = createGate(context)
-    const document = await restore(manifestCall(context, options, settings, gate), job, chosen)
-    await printDocument(context, options, document, (_, columns) => lines(document, columns), gate)
-    if (json || settings.quiet.value) return
-    for (const warning of document.warnings) tell(context, `warning: ${warning}`)
-    tell(context, outcomeText(document))
+    await showDocument(context, options, await readSettings(context, options), {
+      run: (call) => restore(call, job, chosen),
+      result: lines,
+      notes: (document) => [outcomeText(document)],
+    })
   })
 }
 
