@@ -13,7 +13,7 @@ import { temporaryPath } from '../store/safe-copy.ts'
  * Replaces the outputs of the side of a merge that lost, which version control may have left in place: by the bytes that the
  * lock names, from the results or from version control's own objects. What is replaced is put aside. A file that was changed
  * by hand stays.
- * @returns how to bring what is found nowhere, each a sentence
+ * @returns how to get what was found nowhere, each a sentence
  * @throws FileError
  */
 export async function replaceOutdated(
@@ -31,6 +31,7 @@ export async function replaceOutdated(
       const target = join(places.outputFolder, path)
       const there = (await digestOfFile(target, isText))?.sha256
       if (there === undefined || project.lockedByPath.get(path)?.includes(there)) continue
+      if (!(await isInOutputFolder(places, path))) continue
       // Into a text Git writes the markers of the conflict.
       if (there !== facts.sha256 && (await objectOf(places.outputFolder, `:2:./${path}`)) === undefined)
         continue
@@ -40,7 +41,7 @@ export async function replaceOutdated(
       if (wanted !== undefined && source !== undefined) {
         const { sha256 } = wanted
         await placeOutput(files, places, { source, sha256, isText, path, mayReplace: [there] })
-      } else if (await isInOutputFolder(places, path)) {
+      } else {
         await unlink(target)
         if (wanted !== undefined) {
           problems.push(`${path} is needed as it was committed: git checkout --theirs -- ${path}, or --ours.`)
