@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
@@ -126,10 +126,19 @@ export async function restore(
   const isText = instances.get(id)!.lane === 'text'
   const target = join(places.outputFolder, path)
   const there = await digestOfFile(target, isText)
-  if (there !== undefined) await project.replaced.putAside(target)
+  const aside = there && (await project.replaced.putAside(target))
   const mayReplace = there === undefined ? [] : [there.sha256]
   await placeOutput(context, places, { source, sha256, isText, path, mayReplace })
-  const [changed] = await adopt(scope, [id], by)
-  // What is as it was locked is not adopted.
-  return changed?.block ?? scope.project.lock.get(id)
+  try {
+    const [changed] = await adopt(scope, [id], by)
+    // What is as it was locked is not adopted.
+    return changed?.block ?? project.lock.get(id)
+  } catch (error) {
+    // What cannot be locked would count as changed by hand.
+    const before = aside && (await project.replaced.open(aside.sha256))
+    if (there === undefined) await unlink(target)
+    else if (before !== undefined)
+      await placeOutput(context, places, { ...there, source: before, isText, path, mayReplace: [sha256] })
+    throw error
+  }
 }

@@ -64,3 +64,14 @@ test('there is no version of another number', async () => {
   await world.record('hero', 'two')
   await expect(restoring(2)).rejects.toThrow('hero has the versions 1 to 1, and no 2.')
 })
+
+test('what does not hold its asserts is not put in place', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { ...text, asserts: { min_chars: 1 } })
+  world.write({ [path]: 'bad one' })
+  await world.replaced.putAside(join(world.folder, path))
+  await world.make('hero', 'two')
+  const restoring = restore(scopeOf(world), 'hero', await versionsOf(scopeOf(world), 'hero'), 1, 'Ada')
+  await expect(restoring).rejects.toThrow('hero does not hold its asserts: It is bad.')
+  expect(world.read(path)).toBe('two')
+})
