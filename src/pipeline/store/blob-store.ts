@@ -138,15 +138,6 @@ export class BlobStore {
     return blobs
   }
 
-  /** @throws FileError */
-  async remove(sha256: string): Promise<void> {
-    if (!digestPattern.test(sha256)) return
-    const path = blobPath(this.#root, sha256)
-    await rm(path, { recursive: true, force: true }).catch((error: unknown) => {
-      throw writeError(error, path)
-    })
-  }
-
   /** Makes the folder once; after a failure, which may be over, whoever comes next makes it. */
   async #prepare(): Promise<void> {
     this.#prepared ??= this.#makeRoot().then(() => removeLeftovers(this.#root, this.#context.clock.now()))
