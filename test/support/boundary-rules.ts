@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 14_314,
+    commands: 14_310,
     config: 3064,
     context: 409,
     contract: 1804,
@@ -61,14 +61,14 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     gateway: 8941,
     operations: 7834,
     output: 7934,
-    pipeline: 16_131,
+    pipeline: 16_132,
     redact: 534,
     sandbox: 10_570,
   },
   test: {
     action: 1252,
     bench: 2031,
-    'black-box': 2537,
+    'black-box': 2539,
     commands: 9460,
     config: 2539,
     context: 252,
@@ -86,7 +86,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     operations: 2001,
     output: 5152,
     pictures: 556,
-    pipeline: 14_904,
+    pipeline: 14_911,
     platform: 230,
     program: 8588,
     redact: 588,
