@@ -47,5 +47,5 @@ function lines({ versions, restored }: RunRestoreDocument, columns: number | und
 function outcomeText({ instance, versions, restored }: RunRestoreDocument): string {
   if (restored !== null) return `${instance}: file ${restored} is the output, adopted`
   if (versions.length === 0) return `No earlier file of ${instance} is kept here.`
-  return `modelgate run restore ${instance} N brings one back.`
+  return 'Give its number to bring one back.'
 }

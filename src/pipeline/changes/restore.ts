@@ -116,7 +116,7 @@ export async function restore(
     throw new UsageError(
       versions.length === 0
         ? `No earlier file of ${id} is kept here.`
-        : `${id} has the versions 1 to ${versions.length}, and no ${number}.`,
+        : `There is no file ${number}: ${id} has ${versions.length === 1 ? '1 earlier file' : `${versions.length} earlier files`}.`,
       { code: 'no_version' },
     )
   }

@@ -96,7 +96,7 @@ test('earlier files are listed, for scripts with tabs, and the one that is broug
   const listed = await runCall(['restore', 'hero'])
   expect([listed.out, listed.err]).toEqual([
     `1\t2026-11-22T12:00:00.000Z\tassets/hero.webp\t99\t${'0'.repeat(64)}\n`,
-    'modelgate run restore hero N brings one back.\n',
+    'Give its number to bring one back.\n',
   ])
   const terminal = await runCall(['restore', 'hero'], { terminal: true, env: { NO_COLOR: '1' } })
   expect(terminal.out).toBe('  1  2026-11-22 12:00      99 B  assets/hero.webp\n')

@@ -62,7 +62,7 @@ test('there is no version of another number', async () => {
     restore(scopeOf(world), 'hero', await versionsOf(scopeOf(world), 'hero'), number, 'Ada')
   await expect(restoring(1)).rejects.toThrow('No earlier file of hero is kept here.')
   await world.record('hero', 'two')
-  await expect(restoring(2)).rejects.toThrow('hero has the versions 1 to 1, and no 2.')
+  await expect(restoring(2)).rejects.toThrow('There is no file 2: hero has 1 earlier file.')
 })
 
 test('what does not hold its asserts is not put in place', async () => {
