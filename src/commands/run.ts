@@ -1,11 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import type { CostEstimate } from '../events/cost.ts'
 import type { Gate } from '../output/gate.ts'
 import type { Output } from '../output/output.ts'
 import { costText } from '../output/run/run-lines.ts'
-import type { RunCall, RunOptions } from '../pipeline/run/run-call.ts'
+import type { Confirmation, RunCall, RunOptions } from '../pipeline/run/run-call.ts'
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
 import { fileOption } from './run/manifest-command.ts'
@@ -92,12 +91,15 @@ async function runJobs(
   const queue = await check(() => queueOf(context, flags, settings, options))
   throwIfAny()
   const { yes, input, sandbox } = flags
-  const mayAsk = !yes && !sandbox && canAsk(context, !input)
+  const isAttended = canAsk(context, !input)
+  const mayAsk = !yes && !sandbox && isAttended
   // Without a terminal nobody is asked: there the budget protects.
-  const confirm = async (creates: number, estimate: CostEstimate | null) =>
-    creates <= maxUnconfirmed ||
-    !mayAsk ||
-    (await askYesNo(context, `Create ${creates} results${costText(estimate)}?`, false))
+  const confirm = async ({ creates, elements, sources, estimate }: Confirmation) => {
+    if (!mayAsk || (creates <= maxUnconfirmed && elements === 0)) return true
+    const part = elements === 0 ? '' : ` (${elements} for the elements of ${sources.join(' and ')})`
+    const question = `Create ${creates} result${creates === 1 ? '' : 's'}${part}${costText(estimate)}?`
+    return await askYesNo(context, question, false)
+  }
   let opened: OpenGateway | undefined
   await showRun(context, flags, settings!, {
     run(call, gate, output) {
@@ -113,7 +115,7 @@ async function runJobs(
           return sharedOf(settings!, opened)
         },
       }
-      return run(whole, { ...options!, confirm })
+      return run(whole, { ...options!, isAttended, confirm })
     },
     hasSent: () => opened?.hasSent() ?? false,
   }).finally(() => opened?.close())
@@ -124,7 +126,7 @@ async function queueOf(
   context: Context,
   flags: RunFlags,
   settings: Settings | undefined,
-  options: Omit<RunOptions, 'confirm'> | undefined,
+  options: Omit<RunOptions, 'confirm' | 'isAttended'> | undefined,
 ): Promise<RunQueue | undefined> {
   if (settings === undefined || options === undefined) return undefined
   const { detach, store } = flags

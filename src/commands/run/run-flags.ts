@@ -39,7 +39,7 @@ export async function readRunFlags(
   flags: RunFlags,
   jobs: readonly string[],
   timeoutS: number | undefined,
-): Promise<Omit<RunOptions, 'confirm'>> {
+): Promise<Omit<RunOptions, 'confirm' | 'isAttended'>> {
   const { check, throwIfAny } = createProblemList()
   const mode = await check(() => modeOf(context.env, flags))
   await check(() => checkNames(jobs, flags.regenerate ?? []))

@@ -6,6 +6,7 @@ import type { RunCleanDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
 import { listRuns, readLines, runsFolder, type JournalEvent } from '../journal/journal.ts'
 import { writeLock } from '../lock/project-lock.ts'
+import { isOfWaiting } from '../manifest/manifest.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
@@ -105,7 +106,7 @@ function needsOf({ project }: ChangeScope, { assessments }: Plan): Needs {
   }
   return {
     isKeyNeeded: (key) => keys.has(key) || project.history.of(key)?.open != null,
-    isUnknown: (instance) => unknown.has(instance),
+    isUnknown: (instance) => unknown.has(instance) || isOfWaiting(project.manifest, instance),
   }
 }
 

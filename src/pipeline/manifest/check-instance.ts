@@ -42,9 +42,10 @@ export function checkInstance(place: Place, instance: Instance, isWhole: boolean
       const found = fieldOfPath(job, violation.path)
       // What is missing altogether has been reported with the job.
       if (violation.kind === 'required' && (found === undefined || !isWhole)) continue
+      if (violation.kind === 'requires' && !isWhole) continue
       report(found?.at ?? job.commandAt, sentenceOf(job, violation), found?.isDefault)
     }
-    const format = formatProblem(job, body, instance.output, known)
+    const format = isWhole ? formatProblem(job, body, instance.output, known) : undefined
     if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
     const kind = model.family ?? undefined
     const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })

@@ -22,7 +22,7 @@ interface FileProblem {
 export type Found<Value> = { readonly value: Value; readonly problem?: undefined } | FileProblem
 
 /** Bound of a text that is named in a manifest, in bytes. */
-const maxTextBytes = 32 * 1024 * 1024
+export const maxTextBytes = 32 * 1024 * 1024
 
 export type InputFiles = ReturnType<typeof createInputFiles>
 

@@ -4,6 +4,7 @@ import { checkInstance } from './check-instance.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { referencesOf, type Asserts, type FieldValue, type Instance } from './manifest.ts'
 import {
+  checkWords,
   isTemplated,
   readSchema,
   resolveField,
@@ -11,7 +12,7 @@ import {
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { Row } from './rows.ts'
+import type { JobRows, Row } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 
@@ -21,13 +22,19 @@ const batch = 64
 /** What does not depend on the row, by name: it is read, and its mistakes are reported, once. */
 type Constants = Map<string, Promise<unknown>>
 
-/** The instances of a job, one a row; those with mistakes are left out. */
+/** The instances of a job, one a row; those with mistakes are left out. While its rows are not known, one stands for all. */
 export async function readInstances(
   reading: Reading,
   job: JobDefinition,
-  rows: readonly Row[] | null,
+  rows: JobRows,
 ): Promise<Instance[]> {
   const constants: Constants = new Map()
+  if (rows !== null && 'problem' in rows) {
+    const scope: Scope = { columns: 'waiting', ...reading.variables }
+    const place: Place = { ...reading, job, scope, instance: undefined }
+    const instance = await readInstance(place, constants)
+    return instance === undefined ? [] : [{ ...instance, output: '', waiting: rows }]
+  }
   const readRow = (row: Row | null) => {
     const instance = row === null ? undefined : `${job.name}[${row.id}]`
     const scope: Scope = { columns: row?.columns ?? null, ...reading.variables }
@@ -45,13 +52,21 @@ export async function readInstances(
 async function readInstance(place: Place, constants: Constants): Promise<Instance | undefined> {
   const { job, files, mistakes } = place
   const fields: Record<string, FieldValue> = {}
+  const isWaiting = place.scope.columns === 'waiting'
+  let open = 0
   for (const [name, written] of job.fields) {
     // A mistake in a default is one of the jobs that have it.
     const own = written.isDefault ? { ...place, instance: place.instance ?? job.name } : place
+    if (isWaiting && isTemplated(written.node)) {
+      open++
+      checkWords(own, name, written.node)
+      continue
+    }
     const value = await oncePerJob(own, constants, name, written.node, (one) => resolveField(one, written))
     if (value !== undefined) fields[name] = value
   }
-  const isWhole = Object.keys(fields).length === job.fields.size
+  const isRead = Object.keys(fields).length + open === job.fields.size
+  const isWhole = isRead && open === 0
   // Braces in what is put into an output are no words of its template.
   const output = readOwn(place, 'out', literalTemplate)
   const model = fields['model']?.kind === 'value' ? fields['model'].value : undefined
@@ -74,7 +89,7 @@ async function readInstance(place: Place, constants: Constants): Promise<Instanc
     mistakes.report(field?.node.at ?? job.commandAt, problem, place.instance)
   }
   const count = checkInstance(place, instance, isWhole)
-  return isWhole && output !== undefined ? { ...instance, count } : undefined
+  return isRead && output !== undefined ? { ...instance, count } : undefined
 }
 
 /** Reads what depends on the row for this row, and everything else for the first one. */

@@ -80,6 +80,9 @@ export const assertions: Readonly<Record<string, Assertion>> = {
   not_duplicate: { type: 'boolean', of: lanes, about: 'no other output has the same bytes' },
 }
 
+/** Most elements of a fan-out unless the manifest says otherwise. */
+export const usualElements = 20
+
 /** The fields of a job, besides its command. */
 export const jobFields = {
   out: {
@@ -90,7 +93,15 @@ export const jobFields = {
   each: {
     type: ['string', 'array'],
     minLength: 1,
-    about: 'one instance a row: a path (CSV, a JSON array: .json, JSON lines: .jsonl), or a list',
+    about:
+      'one instance a row: a path (CSV, a JSON array: .json, JSON lines: .jsonl), a list, or @job: the JSON array that a text job writes',
+  },
+  max_instances: {
+    type: 'integer',
+    min: 1,
+    max: 1000,
+    default: usualElements,
+    about: 'with each: "@job", how many elements the array has at most; with more, nothing is made of it',
   },
   alt: { type: 'string', about: 'what is to be seen, for people who do not see it' },
   variants: {

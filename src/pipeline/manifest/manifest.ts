@@ -32,6 +32,25 @@ export interface Manifest {
   readonly instances: ReadonlyMap<string, Instance>
   /** What is not wrong, but worth knowing, each a sentence. */
   readonly warnings: readonly string[]
+  /** The jobs that make one result for each element of a text, whether that is there or not. */
+  readonly fanOuts: readonly FanOut[]
+  /**
+   * The same manifest with the elements of texts that its fan-outs take.
+   * @param texts by the instances that made them; the other fan-outs wait
+   * @throws UsageError `manifest_invalid` with every mistake that comes of the texts
+   */
+  expand(texts: ReadonlyMap<string, string>): Promise<Manifest>
+}
+
+/** A job with `each: '@job'`: an instance for each element of the JSON array in a text. */
+export interface FanOut {
+  readonly job: string
+  /** The instance whose text has the elements. */
+  readonly source: Reference
+  /** `max_instances`: how many elements are paid for at most, whatever a model writes. */
+  readonly most: number
+  /** Whether the manifest says how many. */
+  readonly isBounded: boolean
 }
 
 export interface Job {
@@ -72,6 +91,8 @@ export interface Instance {
   /** What is done when it is unknown what became of a request. */
   readonly onUnknown: 'stop' | 'retry'
   readonly at: Position
+  /** It stands for all instances of a fan-out, while the text with their elements is not there, or has too many. */
+  readonly waiting?: { readonly most: number; readonly problem: string | null } | undefined
 }
 
 export type FieldValue =
@@ -113,6 +134,11 @@ export interface Asserts {
   readonly min_seconds?: number
   /** No other output has the same bytes. */
   readonly not_duplicate?: boolean
+}
+
+/** Whether an id is that of an element of a fan-out whose elements are not known. */
+export function isOfWaiting({ instances }: Pick<Manifest, 'instances'>, id: string): boolean {
+  return instances.get(id.replace(/\[.*/s, ''))?.waiting !== undefined
 }
 
 /** The prompt, if the manifest has it; null where another instance makes it. */

@@ -8,6 +8,7 @@ import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
+import { fanOutOf } from './fan-out.ts'
 import { createInputFiles, readText, type InputFiles } from './input-files.ts'
 import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
@@ -82,6 +83,25 @@ async function isFile(path: string): Promise<boolean> {
 export async function readManifest(
   context: FileContext,
   path: string,
+  options: ManifestOptions,
+): Promise<Manifest> {
+  const text = await readSource(context, relative(context.cwd, path) || path)
+  // What has been paid for is judged after a signal, too.
+  const steady = { ...context, signal: new AbortController().signal }
+  const known = new Map<string, Promise<Manifest>>()
+  const expand: Manifest['expand'] = (texts) => {
+    const name = hash('sha256', JSON.stringify([...texts]))
+    const found = known.get(name) ?? parseSource(steady, path, { text, texts, expand }, options)
+    known.set(name, found)
+    return found
+  }
+  return await parseSource(context, path, { text, texts: new Map(), expand }, options)
+}
+
+async function parseSource(
+  context: FileContext,
+  path: string,
+  { text, texts, expand }: { text: string; texts: ReadonlyMap<string, string>; expand: Manifest['expand'] },
   { isSandbox, env: environment, families }: ManifestOptions,
 ): Promise<Manifest> {
   const project = projectOf(path, isSandbox)
@@ -90,7 +110,6 @@ export async function readManifest(
   const key = environment[keyVariable] ?? ''
   const secretIn = (text: string) =>
     key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
-  const text = await readSource(context, shown)
   if (text.length > longText) tuneForLongWork()
   const mistakes = new Mistakes(shown, text, secretIn)
   const root = await parseManifest(text, mistakes)
@@ -99,22 +118,39 @@ export async function readManifest(
   const vars = await readVars(mistakes, root, files)
   const variables = { ...readVariables(mistakes, root, environment), vars, usedVars: new Set<string>() }
   const jobs = readJobs(mistakes, root)
-  const rows = await readRows(jobs, mistakes, files, variables)
+  const fanOuts = new Map(
+    jobs.flatMap((job) => {
+      const fanOut = fanOutOf(mistakes, job, jobs)
+      return fanOut === undefined ? [] : [[job.name, fanOut] as const]
+    }),
+  )
+  const rows = await readRows(jobs, mistakes, files, variables, { fanOuts, texts })
+  const idsOf = (name: string) => {
+    const own = rows.get(name) ?? null
+    return own === null || 'problem' in own ? null : own.map(({ id }) => id)
+  }
   const targets = new Map(
     jobs.map((definition): [string, TargetJob] => {
-      const own = rows.get(definition.name)
-      return [definition.name, { definition, rows: own ? new Set(own.map(({ id }) => id)) : null }]
+      const { name } = definition
+      const ids = idsOf(name)
+      const isWaiting = ids === null && fanOuts.has(name)
+      return [name, { definition, rows: isWaiting ? 'waiting' : ids && new Set(ids) }]
     }),
   )
   const now = context.clock.now()
-  const count = jobs.reduce((sum, { name }) => sum + (rows.get(name)?.length ?? 1), 0)
+  const count = jobs.reduce((sum, { name }) => sum + (idsOf(name)?.length ?? 1), 0)
   if (count > manyInstances) tuneForLongWork()
   const reading: Reading = { mistakes, files, targets, variables, families, now }
   const instances = new Map<string, Instance>()
   for (const job of jobs) {
     context.signal.throwIfAborted()
+    const source = fanOuts.get(job.name)?.source
     for (const instance of await readInstances(reading, job, rows.get(job.name) ?? null)) {
-      instances.set(instance.id, instance)
+      const { id, references } = instance
+      instances.set(
+        id,
+        source === undefined ? instance : { ...instance, references: [source, ...references] },
+      )
     }
   }
   for (const name of vars.keys()) {
@@ -134,10 +170,12 @@ export async function readManifest(
     locksPrompts: locksPrompts === true,
     jobs: jobs.map(({ name }) => ({
       name,
-      instances: rows.get(name)?.map(({ id }) => `${name}[${id}]`) ?? [name],
+      instances: idsOf(name)?.map((id) => `${name}[${id}]`) ?? [name],
     })),
     instances: new Map(order.map((id) => [id, instances.get(id)!])),
     warnings: [...mistakes.warnings],
+    fanOuts: [...fanOuts.values()],
+    expand,
   }
 }
 
@@ -218,9 +256,12 @@ function checkTogether(
     }
   }
   for (const { name, own } of jobs.values()) {
-    if (typeof own['each'] === 'string') taken.push({ path: own['each'], what: `the rows of ${name}` })
+    const { each } = own
+    if (typeof each === 'string' && !each.startsWith('@'))
+      taken.push({ path: each, what: `the rows of ${name}` })
   }
-  checkOutputs([...instances.values()], taken, ({ id, job: name }, message) => {
+  const placed = [...instances.values()].filter(({ waiting }) => waiting === undefined)
+  checkOutputs(placed, taken, ({ id, job: name }, message) => {
     const job = jobs.get(name)!
     mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, id === name ? undefined : id)
   })

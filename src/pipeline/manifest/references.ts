@@ -31,8 +31,8 @@ export type Targets = ReadonlyMap<string, TargetJob>
 
 export interface TargetJob {
   readonly definition: JobDefinition
-  /** The ids of its rows; null for a job without `each`. */
-  readonly rows: ReadonlySet<string> | null
+  /** The ids of its rows; null for a job without `each`, `waiting` while the text that has them is not there. */
+  readonly rows: ReadonlySet<string> | 'waiting' | null
 }
 
 /** Finding the nearest of many thousands of rows would take long. */
@@ -71,7 +71,7 @@ export function resolveReference(
     const form = own.own['each'] === undefined ? `@${job}[ID]` : `@${job}[\${id}]`
     return `${shown}: the job ${job} has a result a row; name one, such as ${form}.`
   }
-  if (rows !== null && row !== undefined && !rows.has(row)) {
+  if (rows !== null && rows !== 'waiting' && row !== undefined && !rows.has(row)) {
     const near = nearestName(row, [...rows].slice(0, maxCompared))
     return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
   }
@@ -79,7 +79,7 @@ export function resolveReference(
   if (candidate !== undefined && candidate > variants) {
     return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
   }
-  const instance = row === undefined ? job : `${job}[${row}]`
+  const instance = row === undefined || rows === 'waiting' ? job : `${job}[${row}]`
   return { text, instance, candidate: candidate ?? null }
 }
 

@@ -80,6 +80,13 @@ export function resolveString(
   return secret === undefined ? value : report(place, node, `${name} has ${secret} in it.`)
 }
 
+/** Reports what is wrong with the words in a value that depends on columns which are not known yet. */
+export function checkWords(place: Place, name: string, node: YamlNode): void {
+  if (node.kind === 'list') for (const item of node.items) checkWords(place, name, item)
+  else if (node.kind === 'mapping') for (const entry of node.entries) checkWords(place, name, entry.node)
+  else if (typeof node.value === 'string') resolveString(place, name, node)
+}
+
 /** What `@job` stands for; undefined for a mistake. */
 function referenceAt(place: Place, node: YamlNode, text: string, wanted: Lane | null): Reference | undefined {
   const reference = resolveReference(text, place.targets, place.job, wanted)

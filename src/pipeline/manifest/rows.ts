@@ -4,8 +4,10 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { parseJson } from '../../files/parse-json.ts'
 import { dangerousNames, isObject, type JsonObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
+import { readElements, type WaitingRows } from './fan-out.ts'
 import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
+import type { FanOut } from './manifest.ts'
 import { createLocator, type Mistakes, type TextPosition } from './mistakes.ts'
 import { substitute, type Column, type Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
@@ -18,7 +20,7 @@ export interface Row {
   readonly columns: Readonly<Record<string, Column>>
 }
 
-interface Rows {
+export interface Rows {
   readonly rows: readonly Row[]
   /** Every mistake; a row with one is left out. In a list, `line` is the number of the item. */
   readonly problems: readonly TextProblem[]
@@ -42,21 +44,28 @@ const tooMany = `There are more than ${maxInstances} rows.`
 /** Files with a JSON object a line. */
 const jsonLines = new Set(['.jsonl', '.ndjson'])
 
+/** The rows of a job; null without `each`. */
+export type JobRows = readonly Row[] | WaitingRows | null
+
 /**
- * The rows of all jobs, by their names; null for a job without `each`. Each file is read once. Mistakes are reported; a row
- * with one is left out.
+ * The rows of all jobs, by their names. Each file is read once. Mistakes are reported; a row with one is left out.
  * @param variables what the path of a file may use
+ * @param fanOuts by their jobs
+ * @param texts of fan-outs, by the instances that made them
  */
 export async function readRows(
   jobs: readonly JobDefinition[],
   mistakes: Mistakes,
   files: InputFiles,
   variables: Omit<Scope, 'columns'>,
-): Promise<ReadonlyMap<string, readonly Row[] | null>> {
+  { fanOuts, texts }: { fanOuts: ReadonlyMap<string, FanOut>; texts: ReadonlyMap<string, string> },
+): Promise<ReadonlyMap<string, JobRows>> {
   const known = new Map<string, readonly Row[]>()
-  const found = new Map<string, readonly Row[] | null>()
-  const readEach = async ({ node, own }: JobDefinition): Promise<readonly Row[] | null> => {
+  const found = new Map<string, JobRows>()
+  const readEach = async ({ name, node, own }: JobDefinition): Promise<JobRows> => {
     const written = memberOf(node, 'each')?.node
+    const fanOut = fanOuts.get(name)
+    if (fanOut !== undefined) return readElements(mistakes, fanOut, texts)
     if (written === undefined) return null
     const { each } = own
     if (Array.isArray(each)) {
@@ -76,7 +85,7 @@ export async function readRows(
   for (const job of jobs) {
     const rows = await readEach(job)
     const before = count
-    count += rows?.length ?? 1
+    count += Array.isArray(rows) ? rows.length : 1
     if (count > maxInstances && before <= maxInstances) {
       mistakes.report(job.at, `With this job there are more than ${maxInstances} instances.`)
     }
@@ -108,27 +117,31 @@ function readerOf(path: string): (text: string) => Rows {
   return ending === '.json' ? rowsOfJson : jsonLines.has(ending) ? rowsOfJsonLines : rowsOfCsv
 }
 
-/** The rows of a JSON array of objects, or of an object with exactly one array in it. */
-export function rowsOfJson(text: string): Rows {
+/**
+ * The rows of a JSON array of objects, or of an object with exactly one array in it.
+ * @param subject what the text is, for messages
+ */
+export function rowsOfJson(text: string, ids: IdRule = rowIds, subject = 'The file'): Rows {
   const { value, problem } = parseJson(text)
-  if (problem !== undefined) return { rows: [], problems: [jsonProblem('The file', problem)] }
+  if (problem !== undefined) return { rows: [], problems: [jsonProblem(subject, problem)] }
   const list = arrayIn(value)
   const fault = (message: string): Rows => ({ rows: [], problems: [{ line: 1, column: 1, message }] })
   if (list === undefined)
-    return fault('The file is neither a JSON array nor an object with exactly one array in it.')
+    return fault(`${subject} is neither a JSON array nor an object with exactly one array in it.`)
   if (list.length > maxInstances) return fault(tooMany)
   const isRow = (item: unknown): item is JsonObject => isObject(item)
   const others = list.flatMap((item, at) =>
     isRow(item) ? [] : [{ line: at + 1, column: 1, message: 'The element is not a JSON object.' }],
   )
   const objects = list.flatMap((item, at) => (isRow(item) ? [[at + 1, item] as const] : []))
-  const { rows, problems } = rowsOfObjects(objects, others, 'element')
+  const { rows, problems } = rowsOfObjects(objects, others, 'element', ids)
   if (problems.length === 0) return { rows, problems }
   const [offsets, positionOf] = [elementOffsets(text), createLocator(text)]
   return { rows, problems: problems.map((one) => ({ ...one, ...positionOf(offsets[one.line - 1]!) })) }
 }
 
-function arrayIn(value: unknown): readonly unknown[] | undefined {
+/** The array that a JSON value is, or that is the only one in an object. */
+export function arrayIn(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value
   const arrays = isObject(value) ? Object.values(value).filter(Array.isArray) : []
   return arrays.length === 1 ? arrays[0] : undefined
@@ -191,6 +204,7 @@ function rowsOfObjects(
   objects: readonly (readonly [line: number, value: JsonObject])[],
   problems: TextProblem[],
   unit: 'line' | 'item' | 'element',
+  ids: IdRule = rowIds,
 ): Rows {
   const source: SourceRow[] = []
   for (const [line, value] of objects) {
@@ -198,7 +212,7 @@ function rowsOfObjects(
     if (typeof values === 'string') problems.push({ line, column: 1, message: values })
     else source.push({ values, line })
   }
-  return identified(source, problems, unit)
+  return identified(source, problems, unit, ids)
 }
 
 /** The values, or what is wrong with the names of their columns. */
@@ -220,6 +234,7 @@ function identified(
   source: readonly SourceRow[],
   problems: readonly TextProblem[],
   unit: 'line' | 'item' | 'element',
+  ids: IdRule = rowIds,
 ): Rows {
   const hasIds = source.some(({ values }) => Object.hasOwn(values, 'id'))
   const all = [...problems]
@@ -228,8 +243,8 @@ function identified(
   for (const { values, line } of source) {
     const { id: given = '' } = values
     const id = !hasIds ? digestOf(values) : typeof given === 'string' ? given.normalize('NFC') : ''
-    const first = lines.get(id)
-    const problem = hasIds ? idProblem(id) : undefined
+    const first = lines.get(ids.folded(id))
+    const problem = hasIds ? ids.problemOf(id) : undefined
     if (problem !== undefined) all.push({ line, column: 1, message: problem })
     else if (first !== undefined) {
       const message = hasIds
@@ -237,12 +252,22 @@ function identified(
         : `The row is the same as that of ${unit} ${first}; give each a column \`id\`, or leave one out.`
       all.push({ line, column: 1, message })
     } else {
-      lines.set(id, line)
+      lines.set(ids.folded(id), line)
       rows.push({ id, columns: values })
     }
   }
   return { rows, problems: all.toSorted((a, b) => a.line - b.line) }
 }
+
+/** What the ids of rows have to be. */
+export interface IdRule {
+  /** What is wrong with one: a sentence. */
+  problemOf(id: string): string | undefined
+  /** Two that are equal so are the same. */
+  folded(id: string): string
+}
+
+const rowIds: IdRule = { problemOf: idProblem, folded: (id) => id }
 
 const maxIdLength = 120
 

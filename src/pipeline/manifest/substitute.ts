@@ -4,8 +4,8 @@ import { nearestName } from '../../nearest-name.ts'
 export type Column = string | { readonly what: string; readonly json: string }
 
 export interface Scope {
-  /** The values of the row; null for a job without `each`. */
-  readonly columns: Readonly<Record<string, Column>> | null
+  /** The values of the row; null for a job without `each`, `waiting` where they are not known yet: they stay as written. */
+  readonly columns: Readonly<Record<string, Column>> | 'waiting' | null
   /** The texts of `vars:`, and which of them have been used. */
   readonly vars: ReadonlyMap<string, string>
   readonly usedVars: Set<string>
@@ -78,6 +78,7 @@ function columnOf(name: string, { columns }: Scope): Found {
       problem: `${written} names a column, but the job has no \`each\`. For a literal \`\${\` write \`$\${\`.`,
     }
   }
+  if (columns === 'waiting') return { text: written.slice(1, -1) }
   const value = Object.hasOwn(columns, name) ? columns[name]! : undefined
   if (typeof value === 'string') return { text: value }
   if (value !== undefined) return { problem: `${written} is ${value.what} in the row, not a text.` }

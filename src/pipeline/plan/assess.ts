@@ -81,8 +81,8 @@ async function assessLocked(
   if (!isMoved && id === instance.id && checks.every(({ isInPlace }) => isInPlace)) {
     const { outputFolder } = project.manifest.project
     const files = outputs.map(({ path }) => join(outputFolder, path))
-    // It was locked as it is, so that only an assert can have changed.
-    const isAsserted = Object.keys(instance.asserts).length > 0
+    // It was locked as it is, so that only an assert can have changed, or what is made of it.
+    const isAsserted = Object.keys(instance.asserts).length > 0 || hasElements(instance, project)
     const reasons = isAsserted ? await failedAsserts(instance, outputs, files, project) : []
     return { ...locked, state: reasons.length === 0 ? 'fresh' : 'rejected', reasons }
   }
@@ -148,9 +148,15 @@ function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: Output
   return isInPlace ? [] : [`${path} is missing.`]
 }
 
+/** Whether the text of an instance has the elements of a fan-out. */
+function hasElements({ id }: Instance, { manifest }: ProjectState): boolean {
+  return manifest.fanOuts.some(({ source }) => source.instance === id)
+}
+
 /** Nothing can be made: the key is not known yet, or the instance is frozen and nothing is locked of it. */
 async function assessHeldUp(subject: Subject): Promise<Assessment> {
   const { instance, project, upstreams, found, base } = subject
+  if (instance.waiting !== undefined) return await assessWaiting(subject, instance.waiting)
   if (found === null && !project.forced.force) {
     const obstacles = await obstaclesOf(instance, null, project)
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
@@ -163,6 +169,22 @@ async function assessHeldUp(subject: Subject): Promise<Assessment> {
   const isBlocked = waiting.some(({ state }) => state === 'blocked')
   const state = isBlocked ? 'blocked' : 'pending'
   return { ...base, state, reasons: waiting.filter((one) => one.state === state).map(({ reason }) => reason) }
+}
+
+/** A fan-out whose elements are not known. */
+async function assessWaiting(
+  { instance, upstreams, base }: Subject,
+  { most, problem }: NonNullable<Instance['waiting']>,
+): Promise<Assessment> {
+  const [source] = instance.references
+  const isMadeFirst = upstreams.every(({ state }) => state === 'pending' || state === 'known')
+  if (problem === null && isMadeFirst && upstreams.some(({ state }) => state === 'pending')) {
+    const reasons = [`After ${source!.text}: one for each element, at most ${most}.`]
+    return { ...base, state: 'pending', reasons }
+  }
+  const blocked = upstreams.find(({ state }) => state === 'blocked') ?? upstreams[0]!
+  const hold = blocked.state === 'known' ? await blocked.hold() : blocked.reason
+  return { ...base, state: 'blocked', reasons: [problem ?? hold ?? `${source!.text} cannot be read.`] }
 }
 
 interface Examined {
@@ -358,7 +380,8 @@ export async function failedAsserts(
   project: ProjectState,
 ): Promise<readonly string[]> {
   // An answer that does not match the schema of its request is a result that is rejected, too.
-  if (Object.keys(instance.asserts).length === 0 && instance.fields['schema'] === undefined) return []
+  const isChecked = Object.keys(instance.asserts).length > 0 || instance.fields['schema'] !== undefined
+  if (!isChecked && !hasElements(instance, project)) return []
   const { instances } = project.manifest
   const duplicateOf = (sha256: string) =>
     project.lockedByDigest.get(sha256)?.find((id) => id !== instance.id && instances.has(id))
@@ -392,9 +415,9 @@ async function createSubject(
     if (!byText.has(reference.text)) byText.set(reference.text, await upstreamOf(reference))
   }
   const upstreams = [...byText.values()]
-  const isKnown = upstreams.every(({ state }) => state === 'known')
+  const isKnown = instance.waiting === undefined && upstreams.every(({ state }) => state === 'known')
   const known = isKnown ? await findKeys(instance, byText, project) : undefined
-  const found = findBlock(instance, known?.keys ?? [], project)
+  const found = instance.waiting === undefined ? findBlock(instance, known?.keys ?? [], project) : null
   const base = {
     instance,
     key: known?.keys[(found?.variant ?? instance.pick ?? 1) - 1] ?? null,

@@ -43,6 +43,7 @@ const unnamed: NamedBy = { model: null, job_id: null, request_id: null }
  * in any case.
  */
 export function possiblePaths(instance: Instance, now: number): readonly (readonly string[])[] {
+  if (instance.waiting !== undefined) return []
   if (!hasWords(instance)) return [[instance.output]]
   const { tokens } = parseTemplate(instance.output)
   if (tokens.has('id')) return []

@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { countStates, type StateCounts } from '../../events/run-document.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { createProblemList } from '../../problems.ts'
-import type { Instance, Job, Manifest } from '../manifest/manifest.ts'
+import { isOfWaiting, type Instance, type Job, type Manifest } from '../manifest/manifest.ts'
 import { assess } from './assess.ts'
 import { upstreamOf } from './result-files.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
@@ -14,7 +14,10 @@ export interface Plan {
   /** By their ids, each behind those that it refers to. */
   readonly assessments: ReadonlyMap<string, Assessment>
   readonly states: StateCounts
-  /** How many results are to be created: those of identical keys once, and those of pending instances as well. */
+  /**
+   * How many results are to be created: those of identical keys once, and those of pending instances as well, but for
+   * fan-outs whose elements are not known.
+   */
   readonly creates: number
   /** What that is estimated to cost; null without prices. */
   readonly cost: Cost | null
@@ -84,7 +87,8 @@ function creationsOf(
       else shared.set(instance.id, maker)
     }
     const count = state === 'pending' ? requestsLeft(assessment) : requests.length
-    if (count === 0) continue
+    // How many elements there are is not known yet.
+    if (count === 0 || instance.waiting !== undefined) continue
     const each = estimate(instance)
     creates += count * each.creates
     if (each.cost !== null) costs.push(...Array.from({ length: count }, () => each.cost!))
@@ -105,11 +109,12 @@ function sumOf(costs: readonly Cost[]): Cost | null {
   return without.size === 0 ? sum : { ...sum, without: [...without].join(', ') }
 }
 
-/** A former name of an instance that was not assessed is among them. */
+/** A former name of an instance that was not assessed is among them; of a fan-out that waits nothing is. */
 function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: ProjectState): readonly string[] {
   const taken = new Set<string | null>()
   for (const { lockedAs } of assessments) taken.add(lockedAs)
-  return [...lock.keys()].filter((id) => !manifest.instances.has(id) && !taken.has(id))
+  const isKept = (id: string) => taken.has(id) || manifest.instances.has(id) || isOfWaiting(manifest, id)
+  return [...lock.keys()].filter((id) => !isKept(id))
 }
 
 /**

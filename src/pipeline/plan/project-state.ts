@@ -51,10 +51,13 @@ export interface Assessment {
   readonly moves: readonly { readonly from: string; readonly to: string }[]
 }
 
-/** How many requests an instance still needs, as far as that is known; of what is made after others, all. */
+/**
+ * How many requests an instance still needs, as far as that is known; of what is made after others, all, and of a fan-out
+ * that waits as many as there may be.
+ */
 export function requestsLeft({ instance, state, toMake }: Assessment): number {
-  const { pick, variants } = instance
-  return state === 'pending' ? (pick === null ? variants : 1) : toMake.length
+  const { pick, variants, waiting } = instance
+  return state === 'pending' ? (pick === null ? variants : 1) * (waiting?.most ?? 1) : toMake.length
 }
 
 export interface Forced {

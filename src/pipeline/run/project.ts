@@ -11,6 +11,7 @@ import { takeOwnership, type Ownership } from '../journal/owner.ts'
 import type { Lock, LockBlock } from '../lock/lock-block.ts'
 import { readLock, writeLock } from '../lock/project-lock.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
+import type { Manifest } from '../manifest/manifest.ts'
 import { ProjectState, type ProjectParts } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
@@ -19,6 +20,7 @@ import { checkStateVersion, namesIn } from '../state-folder.ts'
 import { createInputDigests } from '../store/file-digest.ts'
 import { Replaced } from '../store/replaced.ts'
 import { Results } from '../store/results.ts'
+import { elementProblems, withElements } from './fan-out.ts'
 import { takeOverState } from './take-over.ts'
 
 /** What everything that works on a manifest gets from its caller. */
@@ -45,6 +47,8 @@ export interface ManifestCall {
 export class OpenProject extends ProjectState {
   /** The path of the manifest as it was given; else from the working directory. */
   declare readonly shownManifest: string
+  /** The manifest without the elements of its fan-outs. */
+  declare readonly written: Manifest
   /** The lock as it is on the disk. */
   declare readonly committed: Lock
   /** For its own files: after a signal, too, what has come is stored, placed and locked. */
@@ -66,10 +70,11 @@ export class OpenProject extends ProjectState {
   }
 }
 
-type OpenParts = ProjectParts & Pick<OpenProject, 'shownManifest' | 'committed' | 'files' | 'lost' | 'close'>
+type OpenParts = ProjectParts &
+  Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
- * Reads a manifest, its lock and its journals.
+ * Reads a manifest, its lock and its journals, and the elements of its fan-outs as far as their texts are there.
  * @param isOwned whether something is going to be changed: then no other process may do so at the same time
  * @param shard which part of the run it is, if it is one: it has a lock, results and journals of its own
  * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another
@@ -99,8 +104,9 @@ export async function openProject(
     const resultsOfWhole = new Results(whole, replaced)
     const results = shard === null ? resultsOfWhole : new Results(project, replaced, resultsOfWhole)
     const asserts = openAsserts(files)
-    return new OpenProject({
+    const opened = new OpenProject({
       manifest,
+      written: manifest,
       shownManifest: file ?? relative(context.cwd, path),
       committed: lock,
       lock,
@@ -108,7 +114,10 @@ export async function openProject(
       files,
       results,
       replaced,
-      checkAsserts: asserts.check,
+      async checkAsserts(instance, outputs, duplicateOf) {
+        const reasons = await asserts.check(instance, outputs, duplicateOf)
+        return [...reasons, ...(await elementProblems(files, manifest, instance, outputs))]
+      },
       inputDigest: createInputDigests(project.folder),
       forced: { regenerate: new Set(), force: false },
       isSentAgain: false,
@@ -124,6 +133,7 @@ export async function openProject(
         await ownership?.release()
       },
     })
+    return await withElements(opened)
   } catch (error) {
     await ownership?.release()
     throw error

@@ -69,20 +69,31 @@ export interface RunOptions {
   readonly detach: boolean
   /** The index is from 1. */
   readonly shard: { readonly index: number; readonly total: number } | null
-  /** Called before the first request; with false nothing is sent. */
-  confirm(creates: number, estimate: CostEstimate | null): Promise<boolean>
+  /** Whether somebody can be asked, or has agreed beforehand. */
+  readonly isAttended: boolean
+  /** Called before the first request, and again when the elements of fan-outs are known; with false nothing more is sent. */
+  confirm(request: Confirmation): Promise<boolean>
+}
+
+export interface Confirmation {
+  readonly creates: number
+  /** How many of them are for elements that a text has, and the references to these texts. */
+  readonly elements: number
+  readonly sources: readonly string[]
+  readonly estimate: CostEstimate | null
 }
 
 /** A run under way: what all of its instances share. */
 export interface Run {
   readonly call: RunCall
   readonly options: RunOptions
-  readonly project: OpenProject
-  readonly plan: Plan
+  /** With the elements of fan-outs, as soon as their texts are made; then the plan and the next two are made anew. */
+  project: OpenProject
+  plan: Plan
   /** Instances whose results no longer count; each leaves when it is about to be made again. */
   readonly regenerate: Set<string>
   /** How each instance stands now. */
-  readonly assessments: Map<string, Assessment>
+  assessments: Map<string, Assessment>
   readonly lock: LockKeeper
   readonly journal: Journal
   /** Whether it goes on with what an earlier process has begun. */
@@ -99,14 +110,14 @@ export interface Run {
   /** What is being made, and what has been, by key: identical requests are sent once. */
   readonly variants: Map<string, Promise<MadeVariant>>
   /** How urgent each instance is: seconds of the longest path that begins with it. */
-  readonly priorities: ReadonlyMap<string, number>
+  priorities: ReadonlyMap<string, number>
   /** What one request of an instance costs, by estimate; null without prices. */
   costs(instance: Assessment['instance']): Cost | null
   readonly warnings: readonly string[]
   /** Why the run as a whole has been ended before it was done, if so: a signal, or its budget. */
   reason(): ModelgateError | undefined
-  /** A candidate that was picked is not the choice among new ones. */
-  forgetPick(id: string): void
+  /** Plans the chosen instances of a project, or those of the shard. @throws FileError; the reason of the call's signal */
+  planOf(project: OpenProject): Promise<Plan>
   /** The budget is reached: what is under way goes on, and nothing more is begun. */
   endBudget(error: ModelgateError): void
   emit(event: OutputEvent): void

@@ -9,10 +9,11 @@ import type { RunDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { describeCost } from '../../operations/spending.ts'
 import { openJournal, type JournalEvent } from '../journal/journal.ts'
+import type { Lock } from '../lock/lock-block.ts'
 import { creationOf } from '../manifest/request-body.ts'
 import { lanes as laneNames, type Instance } from '../manifest/manifest.ts'
 import { keysByLock } from '../plan/instance-key.ts'
-import { matchInstances, planRun, selectInstances, type Plan } from '../plan/plan-run.ts'
+import { matchInstances, planRun, selectInstances, withNeeds, type Plan } from '../plan/plan-run.ts'
 import { requestsLeft, type Assessment } from '../plan/project-state.ts'
 import { exitOfRun } from '../run-exit.ts'
 import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
@@ -24,6 +25,7 @@ import { stopWithGrace } from '../stop.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, exitsOf, runDocument, runFailure, type RunFacts } from './describe.ts'
 import { LocalExecutor } from './local-executor.ts'
+import { withElements } from './fan-out.ts'
 import { keepLock, openProject, type OpenProject } from './project.ts'
 import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
 import type { Executor, InstanceEnd, OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
@@ -45,25 +47,30 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
     if (options.mode === 'run') queue = await call.queue?.open()
     if (isChanging && options.shard !== null) await reopenPart(project.manifest.project)
     const run = await beginRun(call, options, project, isChanging, queue)
-    let ends: readonly InstanceEnd[] = [...run.plan.assessments.values()].map((assessment) =>
-      ended(assessment, null),
-    )
+    const known: Ends = new Map()
+    const endsNow = () => [...run.assessments].map(([id, one]) => known.get(id) ?? ended(one, null))
     // Of many instances it is large, so it is put together only at the end.
-    describe = () => runDocument(call, run.project, ends, factsOf(run))
+    describe = () => runDocument(call, run.project, endsNow(), factsOf(run))
     reportPlan(run)
     if (isChanging) {
       try {
         // Nothing is given to workers whose results could not be told: it may be long until one ends.
         if (queue !== undefined) await call.listener.flush()
-        await prepare(run)
-        ends = await settleAll(run)
+        if (await prepare(run, known)) await run.executor.open(run)
+        const sources = sourcesToMake(run)
+        if (sources.size > 0) {
+          await settleAll(run, sources, known)
+          if (run.reason() === undefined) await addElements(run, known)
+        }
+        await settleAll(run, new Set(run.plan.assessments.keys()), known)
       } finally {
         run.stop.close()
-        await endRun(run, ends).finally(() => run.executor.close())
+        await endRun(run, endsNow()).finally(() => run.executor.close())
       }
     }
     const document = describe()
-    return { kind: 'ended', document, failure: runFailure(options.mode, ends, document.left, run.reason()) }
+    const failure = runFailure(options.mode, endsNow(), document.left, run.reason())
+    return { kind: 'ended', document, failure }
   } catch (thrown) {
     return { kind: 'failed', error: asModelgateError(thrown, false), document: describe?.() }
   } finally {
@@ -71,6 +78,9 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
     await project?.close()
   }
 }
+
+/** What has become of instances, by their ids. */
+type Ends = Map<string, InstanceEnd>
 
 function reportPlan(run: Run): void {
   const { plan, project, assessments, options } = run
@@ -94,19 +104,68 @@ function reportPlan(run: Run): void {
 }
 
 /**
- * Asks whether the run may begin, and opens the gateway, where something is to be sent.
- * @throws UsageError `not_confirmed`; ModelgateError (exit 2, 3) from the gateway's settings
+ * Asks whether what is planned may be made.
+ * @param known what has come to its end already
+ * @returns whether anything is to be sent
+ * @throws UsageError `not_confirmed`, `fan_out_unbounded`
  */
-async function prepare(run: Run): Promise<void> {
+async function prepare(run: Run, known: Ends): Promise<boolean> {
   const { options, plan, project, assessments } = run
-  const isSending = options.mode === 'run' && [...assessments.values()].some((one) => requestsLeft(one) > 0)
-  for (const assessment of assessments.values()) await storeMoved(project, assessment)
-  if (!isSending) return
-  const estimate = plan.cost === null ? null : describeCost(plan.cost)
-  if (!(await options.confirm(plan.creates, estimate))) {
-    throw new UsageError('Nothing was sent.', { code: 'not_confirmed' })
+  const open = [...assessments.values()].filter(({ instance }) => !known.has(instance.id))
+  for (const assessment of open) await storeMoved(project, assessment)
+  const toMake = open.filter((one) => requestsLeft(one) > 0)
+  if (options.mode !== 'run' || toMake.length === 0) return false
+  const fanOuts = project.manifest.fanOuts.filter(({ job }) =>
+    toMake.some(({ instance }) => instance.job === job),
+  )
+  for (const { job, source, isBounded } of fanOuts) {
+    if (options.isAttended || isBounded || run.maxCreates !== null || project.manifest.project.isSandbox)
+      continue
+    const message = `The text of ${source.text} decides how many results ${job} has: nothing bounds what that costs, and nobody can be asked here.`
+    const hint =
+      'Write max_instances in the job, or budget: { creates: N } in the manifest, or give --max-creates N.'
+    throw new UsageError(message, { code: 'fan_out_unbounded', hint })
   }
-  await run.executor.open(run)
+  const ofElements = toMake.filter(
+    ({ instance: { job, waiting } }) => waiting === undefined && fanOuts.some((one) => one.job === job),
+  )
+  const isConfirmed = await options.confirm({
+    creates: plan.creates,
+    elements: ofElements.reduce((sum, one) => sum + requestsLeft(one) * one.instance.count, 0),
+    sources: [...new Set(fanOuts.map(({ source }) => source.text))],
+    estimate: plan.cost === null ? null : describeCost(plan.cost),
+  })
+  const message = known.size === 0 ? 'Nothing was sent.' : 'Nothing more was sent.'
+  if (!isConfirmed) throw new UsageError(message, { code: 'not_confirmed' })
+  return true
+}
+
+/** What has to be made before the elements of fan-outs are known: their texts, and what these need. */
+function sourcesToMake({ project: { manifest }, assessments, options }: Run): ReadonlySet<string> {
+  if (options.mode !== 'run') return new Set()
+  const waiting = [...assessments.values()].filter(
+    ({ instance, state }) => instance.waiting !== undefined && state === 'pending',
+  )
+  return withNeeds(
+    manifest,
+    waiting.flatMap(({ instance }) => instance.references.map((one) => one.instance)),
+  )
+}
+
+/** Plans the elements of fan-outs whose texts have been made, and asks about them. @throws what `prepare` does */
+async function addElements(run: Run, known: Ends): Promise<void> {
+  const { lock } = run
+  run.project = await withElements(run.project.with({ lock: new Map(lock.lock) }))
+  const { manifest } = run.project
+  const plan = await run.planOf(run.project)
+  const created = [...known.values()].reduce((sum, end) => sum + end.created, 0)
+  const ended = [...known].map(([id, { assessment }]) => [id, assessment] as const)
+  run.assessments = new Map([...plan.assessments, ...ended])
+  run.priorities = prioritiesOf(manifest, lock.lock)
+  run.plan = plan
+  await prepare(run, known)
+  run.plan = { ...plan, creates: created + plan.creates }
+  reportPlan(run)
 }
 
 /** What is to be moved may lie where another output belongs, and be the only copy: it is put aside first. */
@@ -123,25 +182,26 @@ async function storeMoved(
 }
 
 /** Each instance begins when those that it refers to have come to their end. */
-async function settleAll(run: Run): Promise<InstanceEnd[]> {
+async function settleAll(run: Run, ids: ReadonlySet<string>, known: Ends): Promise<void> {
   const { plan, call, project } = run
-  const ends = new Map<string, Promise<InstanceEnd>>()
+  const settling = new Map<string, Promise<void>>()
   for (const [id, assessment] of plan.assessments) {
+    if (!ids.has(id) || known.has(id)) continue
     const { instance } = assessment
-    const upstream = instance.references.flatMap((reference) => ends.get(reference.instance) ?? [])
+    const upstream = instance.references.flatMap((reference) => settling.get(reference.instance) ?? [])
     const settle = async () => {
       await Promise.all(upstream)
       const end = await settleInstance(run, assessment)
+      known.set(id, end)
       if (end.action !== null || end.error !== null) {
         const told = describeEnd(call, project.manifest.project, end, run.options.shard !== null)
         run.emit({ type: 'instance-end', ...told })
         await call.listener.flush()
       }
-      return end
     }
-    ends.set(id, settle())
+    settling.set(id, settle())
   }
-  return await Promise.all(ends.values())
+  await Promise.all(settling.values())
 }
 
 /** Writes down what has been reached: the lock, or the part of a shard, and that nothing is left to do. */
@@ -238,26 +298,30 @@ async function beginRun(
   queue: OpenQueue | undefined,
 ): Promise<Run> {
   const { context, listener } = call
-  const { manifest, history } = opened
+  const { history } = opened
   const warnings: string[] = []
   const warn = (message: string) => {
     warnings.push(message)
     listener.event({ type: 'warning-add', message })
   }
-  for (const message of [...manifest.warnings, ...history.problems]) warn(message)
+  for (const message of [...opened.manifest.warnings, ...history.problems]) warn(message)
 
   const regenerate = new Set(
-    options.regenerate.length === 0 ? [] : matchInstances(manifest, options.regenerate),
+    options.regenerate.length === 0 ? [] : matchInstances(opened.manifest, options.regenerate),
   )
-  const lock = new Map(await lockWithUnfinished(opened, context.clock.now()))
   const inQueue = await takenUp(call, opened, queue)
-  const project = opened.with({
-    lock,
+  const changed = opened.with({
     inQueue,
     queue: queue?.server.identity ?? null,
     forced: { regenerate, force: options.force },
-    isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
+    isSentAgain: call.idempotencyHonoured || opened.manifest.project.isSandbox,
   })
+  // Of a text that is to be made again the elements are not known.
+  const isAnew = opened.manifest.fanOuts.some(({ source }) => regenerate.has(source.instance))
+  const current = isAnew ? await withElements(changed) : changed
+  const { manifest } = current
+  const lock = await lockWithUnfinished(current, context.clock.now())
+  const project = current.with({ lock: new Map(lock) })
   const unfinished = options.newRun ? null : history.unfinished
   const journal = await openJournal(manifest.project, context.clock, unfinished)
   let hasBegun = unfinished !== null
@@ -272,14 +336,19 @@ async function beginRun(
 
   const costs = costsBy(call)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
-  const whole = selectInstances(manifest, options.jobs)
-  const planOf = (ids: ReadonlySet<string>) => planRun(project, ids, { estimate, signal: context.signal })
   const budget = budgetOf(call, options, project, unfinished)
-  let plan = await planOf(whole)
-  if (options.shard !== null) {
-    budget.checkPlan({ creates: plan.creates, cost: plan.cost?.amount ?? null })
-    plan = await planOf(await idsOfShard(project, whole, options.shard))
+  const planOf = async (of: OpenProject) => {
+    const whole = selectInstances(of.manifest, options.jobs)
+    const plan = await planRun(of, whole, { estimate, signal: context.signal })
+    if (options.shard === null) return plan
+    // Elements that are not known yet may be as many as are allowed.
+    const waiting = [...plan.assessments.values()].filter(({ instance }) => instance.waiting !== undefined)
+    const most = waiting.reduce((sum, one) => sum + requestsLeft(one) * estimate(one.instance).creates, 0)
+    budget.checkPlan({ creates: plan.creates + most, cost: plan.cost?.amount ?? null })
+    const ids = await idsOfShard(of, whole, options.shard)
+    return await planRun(of, ids, { estimate, signal: context.signal })
   }
+  const plan = await planOf(project)
   if (plan.shared.size > 0) warn(sharedWarning(plan.shared))
   if (isChanging) checkPrices(budget, plan, costs, options, project)
 
@@ -310,21 +379,14 @@ async function beginRun(
     hasBegun: () => hasBegun,
     stop,
     variants: new Map(),
-    priorities: isChanging
-      ? longestPaths(manifest.instances, estimateSeconds(manifest.instances.values(), lock))
-      : new Map(),
+    priorities: isChanging ? prioritiesOf(manifest, lock) : new Map(),
     costs,
     warnings,
     reason() {
       const reason = stop.reason()
       return reason instanceof ModelgateError ? reason : spent
     },
-    forgetPick(id) {
-      const block = lock.get(id)
-      if (block === undefined) return
-      lock.set(id, { ...block, picked: null })
-      keeper.set(id, { ...block, picked: null })
-    },
+    planOf,
     endBudget(error) {
       spent ??= error
       lanes.stop(error)
@@ -333,6 +395,10 @@ async function beginRun(
     warn,
     record,
   }
+}
+
+function prioritiesOf({ instances }: OpenProject['manifest'], lock: Lock): ReadonlyMap<string, number> {
+  return longestPaths(instances, estimateSeconds(instances.values(), lock))
 }
 
 /** Of rows whose requests came out equal by mistake, each would get the result of another without a word. */
@@ -406,20 +472,26 @@ function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
   return (instance) => (hasPrices ? costBefore(prices, creationOf(instance)) : null)
 }
 
-/** The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone. */
+/**
+ * The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone: a
+ * fan-out is in one part, whatever elements it has.
+ */
 async function idsOfShard(
-  { manifest, committed: lock, inputDigest }: OpenProject,
+  { manifest, written, committed: lock, inputDigest }: OpenProject,
   chosen: ReadonlySet<string>,
   { index, total }: NonNullable<RunOptions['shard']>,
 ): Promise<ReadonlySet<string>> {
+  const writtenId = (id: string) => (written.instances.has(id) ? id : manifest.instances.get(id)!.job)
   const keys = new Map<string, readonly string[]>()
-  for (const id of chosen) {
-    const known = await keysByLock(manifest.instances.get(id)!, manifest.gateway, lock, inputDigest)
+  for (const id of new Set([...chosen].map(writtenId))) {
+    const instance = written.instances.get(id)!
+    const isWaiting = instance.waiting !== undefined
+    const known = isWaiting ? [] : await keysByLock(instance, manifest.gateway, lock, inputDigest)
     keys.set(id, known ?? [])
   }
-  const instances = [...chosen].map((id) => manifest.instances.get(id)!)
+  const instances = [...keys.keys()].map((id) => written.instances.get(id)!)
   const shards = partition(instances, (id) => keys.get(id)!, lock, total)
-  return new Set([...chosen].filter((id) => shards.get(id) === index))
+  return new Set([...chosen].filter((id) => shards.get(writtenId(id)) === index))
 }
 
 /** How many results may be created: of two limits the lower one is reached. */

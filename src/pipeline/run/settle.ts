@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { sumOfMoney } from '../../cost/amount.ts'
-import { asModelgateError, FileError, type ModelgateError } from '../../errors.ts'
+import { asModelgateError, FileError, ModelgateError } from '../../errors.ts'
 import type { RunAction } from '../../events/run-document.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { provenanceOf, type LockBlock, type OutputFacts, type Result } from '../lock/lock-block.ts'
@@ -61,10 +61,19 @@ function settle(run: Run, now: Assessment): InstanceEnd | Promise<InstanceEnd> {
       return ended(now, 'kept')
     case 'pending':
     case 'blocked':
-      return ended(now, 'skipped')
+      return { ...ended(now, 'skipped'), error: run.options.mode === 'run' ? tooManyElements(now) : null }
     default:
       return ended(now, null)
   }
+}
+
+/** A model has written more elements than are paid for. */
+function tooManyElements({ instance: { waiting } }: Assessment): ModelgateError | null {
+  if (waiting === undefined || waiting.problem === null) return null
+  return new ModelgateError('limit', 'max_instances', waiting.problem, {
+    billed: 'no',
+    hint: 'Nothing was made of it. Raise max_instances of the job, or have the text made again.',
+  })
 }
 
 /**
@@ -149,7 +158,17 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
 async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<void> {
   for (const { key } of toMake) await run.record({ type: 'discard', key })
   run.regenerate.delete(instance.id)
-  if (instance.variants > 1) run.forgetPick(instance.id)
+  if (instance.variants > 1) forgetPick(run, instance.id)
+}
+
+/** A candidate that was picked is not the choice among new ones. */
+function forgetPick({ lock, project }: Run, id: string): void {
+  const block = project.lock.get(id)
+  if (block === undefined) return
+  const unpicked = { ...block, picked: null }
+  lock.set(id, unpicked)
+  // The run's own copy: nobody looks anything up in it by what has changed.
+  ;(project.lock as Map<string, LockBlock>).set(id, unpicked)
 }
 
 async function failed(run: Run, now: Assessment, error: ModelgateError): Promise<InstanceEnd> {

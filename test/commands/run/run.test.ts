@@ -239,7 +239,7 @@ test('--jsonl begins with start and ends with the document', async () => {
 const asking =
   (creates: number, answers: boolean[]): FakeEngine =>
   async (_, { confirm }) => {
-    answers.push(await confirm(creates, sampleRun.estimate))
+    answers.push(await confirm({ creates, elements: 0, sources: [], estimate: sampleRun.estimate }))
     return { kind: 'ended', document: sampleRun }
   }
 

@@ -134,6 +134,8 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
       jobs: jobsOf(instances),
       instances,
       warnings: [],
+      fanOuts: [],
+      expand: async () => manifest,
     }
     return new ProjectState({
       isSentAgain: false,

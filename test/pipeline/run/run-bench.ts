@@ -32,6 +32,7 @@ const plain: RunOptions = {
   timeoutS: undefined,
   detach: false,
   shard: null,
+  isAttended: true,
   confirm: () => Promise.resolve(true),
 }
 
