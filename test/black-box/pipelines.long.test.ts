@@ -52,6 +52,15 @@ test.each([
     5,
     ['finale.mp4', 'hero.png', 'night.png', 'opening.mp4', 'synopsis.md'].map((name) => `trailer/${name}`),
   ],
+  [
+    'storyboard',
+    7,
+    [
+      // What the sandbox makes of the schema.
+      ...['ozlk', 'tjgr', 'wezo'].flatMap((id) => [`board/${id}.mp4`, `board/${id}.png`]),
+      'board/scenes.json',
+    ],
+  ],
 ])('the pipeline of the %s runs on the sandbox as it stands, and once', async (name, count, outputs) => {
   const cwd = temporaryFolder()
   cpSync(join(examples, name), cwd, { recursive: true })

@@ -43,6 +43,7 @@ test.each([
   ['game', 8],
   ['docs-site', 12],
   ['trailer', 5],
+  ['storyboard', 3],
 ])('the pipeline of the %s is a manifest without mistakes', async (name, count) => {
   const path = `${examples}pipelines/${name}/modelgate.yaml`
   const manifest = await readManifest(testContext(), path, { isSandbox: true, env: {}, families: {} })

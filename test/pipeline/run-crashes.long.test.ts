@@ -64,6 +64,35 @@ jobs:
 }
 const theirOutputs = { 'caption.txt': true, 'pictures/hero.png': true, 'teaser.mp4': true }
 
+/** Frames and clips of the elements of a text. */
+const fanOut = {
+  'modelgate.yaml': `
+version: 1
+budget: { creates: 5 }
+jobs:
+  scenes:
+    generate: { model: gemini-3-flash, prompt: A storyboard, schema: scenes.json }
+    out: scenes.json.txt
+  frames:
+    each: "@scenes"
+    image create: { model: gpt-image-2, prompt: "\${title}" }
+    out: frames/\${id}.png
+  clips:
+    each: "@scenes"
+    video generate: { model: veo-3.1, prompt: "\${title}", image: "@frames[\${id}]" }
+    out: clips/\${id}.mp4
+`,
+  // The one answer that matches it.
+  'scenes.json': '{"const": [{"id": "dawn", "title": "At dawn"}, {"id": "noon", "title": "At noon"}]}',
+}
+const fanOutOutputs = {
+  'scenes.json.txt': true,
+  'frames/dawn.png': true,
+  'frames/noon.png': true,
+  'clips/dawn.mp4': true,
+  'clips/noon.mp4': true,
+}
+
 async function pointsOf(
   files: Readonly<Record<string, string>>,
   options: Partial<SandboxOptions> = {},
@@ -112,6 +141,11 @@ describe('a run of every command that is killed anywhere', () => {
     expect(first.length).toBeGreaterThan(60)
     const some = sample(first, { quick: 0, ci: 8 })
     await atEach(some, (point) => expectFinished(oneOfEach, theirOutputs, point, options))
+  }, 3_600_000)
+
+  test('also before and after the elements of a fan-out are known', async () => {
+    const count = await countPoints(fanOut)
+    await atPoints(count, 'fan-out', (point) => expectFinished(fanOut, fanOutOutputs, point))
   }, 3_600_000)
 
   test('never asks again by itself for what may have been created, without idempotency keys', async () => {

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest'
+import { runBench } from './run-bench.ts'
+
+const storyboard = `version: 1
+jobs:
+  scenes:
+    generate: { model: gemini-3-pro, prompt: "A storyboard", schema: scenes.json }
+    out: story/scenes.json
+  frames:
+    each: "@scenes"
+    image create: { model: gpt-image-2, prompt: "\${title}" }
+    out: frames/\${id}.png
+  clips:
+    each: "@scenes"
+    video generate: { model: veo-3.1, prompt: "\${title}", image: "@frames[\${id}]" }
+    out: clips/\${id}.mp4
+`
+
+/** A schema that one answer alone matches: the sandbox gives that. */
+const answering = (scenes: unknown): string =>
+  JSON.stringify({ type: 'object', properties: { scenes: { const: scenes } }, required: ['scenes'] })
+
+const two = [
+  { id: 'dawn', title: 'Harbour at dawn' },
+  { id: 'noon', title: 'Harbour at noon' },
+]
+
+const bench = (scenes: unknown, manifest = storyboard) =>
+  runBench({ 'modelgate.yaml': manifest, 'scenes.json': answering(scenes) })
+
+test('a text is made first, then one result for each of its elements', async () => {
+  const project = await bench(two)
+  const planned = await project.run({ mode: 'plan' })
+  expect(planned.told).toEqual(['scenes: new', 'frames: pending', 'clips: pending'])
+  expect(planned.document?.instances[1]?.reasons).toEqual([
+    'After @scenes: one for each element, at most 20.',
+  ])
+  expect(planned.document?.creates.planned).toBe(1)
+  expect((await project.run({ mode: 'check' })).exit).toBe('outdated')
+
+  const { told, exit, document, events } = await project.run({ maxCreates: 5 })
+  expect([exit, document?.creates]).toEqual(['ok', { planned: 5, made: 5, limit: 5 }])
+  expect(told).toEqual([
+    'scenes: fresh (generated)',
+    'frames[dawn]: fresh (generated)',
+    'frames[noon]: fresh (generated)',
+    'clips[dawn]: fresh (generated)',
+    'clips[noon]: fresh (generated)',
+  ])
+  expect(project.list('clips').toSorted()).toEqual(['dawn.mp4', 'noon.mp4'])
+  const plans = events.flatMap((event) => (event.type === 'plan-make' ? [event.instances] : []))
+  expect(plans).toEqual([3, 5])
+  expect((await project.run({ mode: 'check' })).exit).toBe('ok')
+  expect(project.sandbox.created()).toBe(5)
+})
+
+test('of a text that is made again the elements are not known, and what they had is no orphan', async () => {
+  const project = await bench(two)
+  await project.run({ maxCreates: 5 })
+  const { told, document } = await project.run({ mode: 'plan', regenerate: ['scenes'] })
+  expect(told).toEqual(['scenes: stale', 'frames: pending', 'clips: pending'])
+  expect(document?.orphans).toEqual([])
+  project.write('scenes.json', answering(two.slice(1)))
+  const again = await project.run({ maxCreates: 5, newRun: true })
+  expect(again.told).toEqual(['scenes: fresh (generated)', 'frames[noon]: fresh', 'clips[noon]: fresh'])
+  expect(again.document?.orphans).toEqual(['clips[dawn]', 'frames[dawn]'])
+})
+
+describe('a text of which nothing can be made is rejected', () => {
+  test.each<[string, unknown, string]>([
+    ['a path', [{ id: '../x', title: 'a' }], '@scenes:1:12: The id "../x" cannot name a file'],
+    ['a device', [{ id: 'CON', title: 'a' }], 'The id "CON" is reserved on Windows.'],
+    ['a leading dot', [{ id: '.git', title: 'a' }], 'The id ".git" cannot name a file'],
+    ['a control character', [{ id: 'a\u0000', title: 'a' }], 'The id "a\\u0000" cannot name a file'],
+    [
+      '300 characters',
+      [{ id: 'x'.repeat(300), title: 'a' }],
+      `The id "${'x'.repeat(64)}" … cannot name a file`,
+    ],
+    [
+      'two equal ids',
+      [
+        { id: 'a', title: 'a' },
+        { id: 'A', title: 'b' },
+      ],
+      'The id "A" is taken by element 1.',
+    ],
+    [
+      'an id that is missing',
+      [{ id: 'a', title: 'a' }, { title: 'b' }],
+      'has no `id`, which the other elements have',
+    ],
+    ['a column that is missing', [{ id: 'a' }], '`${title}` is not a column of the row'],
+    ['null where a text is used', [{ id: 'a', title: null }], '`${title}` is null in the row, not a text.'],
+    ['elements that are no objects', ['a'], '@scenes:1:12: The element is not a JSON object.'],
+    ['no array', 'none', 'The text is neither a JSON array nor an object with exactly one array in it.'],
+  ])('%s', async (_, scenes, reason) => {
+    const project = await bench(scenes)
+    const { exit, told, document } = await project.run({ maxCreates: 5 })
+    expect(exit).toBe('partial')
+    expect(told).toEqual([
+      'scenes: rejected (rejected)',
+      'frames: blocked (skipped)',
+      'clips: blocked (skipped)',
+    ])
+    expect(document?.instances[0]?.reasons.join(' ')).toContain(reason)
+    expect(project.sandbox.created()).toBe(1)
+  })
+})
+
+test('more elements than max_instances make nothing, and end the run with 15', async () => {
+  const many = Array.from({ length: 10_000 }, (_, at) => ({ id: `s${at}`, title: 'a' }))
+  const project = await bench(many)
+  const { exit, told, document } = await project.run({ maxCreates: 50_000 })
+  expect(exit).toBe('limit')
+  expect(told).toEqual(['scenes: fresh (generated)', 'frames: blocked (skipped)', 'clips: blocked (skipped)'])
+  expect(document?.instances[1]?.reasons).toEqual([
+    '@scenes has 10000 elements, more than max_instances of frames (20).',
+  ])
+  expect(project.sandbox.created()).toBe(1)
+  const checked = await project.run({ mode: 'check' })
+  expect([checked.exit, checked.told[1]]).toEqual(['outdated', 'frames: blocked'])
+})
+
+describe('what a model decides is confirmed, or bounded', () => {
+  test('nobody can be asked, and nothing bounds it: exit 2, nothing sent', async () => {
+    const project = await bench(two)
+    const { error } = await project.run({ isAttended: false })
+    expect([error?.exit, error?.code]).toEqual(['usage', 'fan_out_unbounded'])
+    expect(project.sandbox.created()).toBe(0)
+  })
+
+  test.each<[string, string, number | undefined]>([
+    ['--max-creates', storyboard, 5],
+    ['budget.creates', `budget: { creates: 5 }\n${storyboard}`, undefined],
+    ['max_instances', storyboard.replaceAll('"@scenes"', '"@scenes"\n    max_instances: 2'), undefined],
+  ])('%s bounds it', async (_, manifest, maxCreates) => {
+    const project = await bench(two, manifest.replace(/ {2}clips:[^]*/, ''))
+    const { exit } = await project.run({ isAttended: false, maxCreates })
+    expect(exit).toBe('ok')
+  })
+
+  test('it is asked about when it is known; no makes nothing of it, and the next run asks again', async () => {
+    const project = await bench(two)
+    const asked: unknown[] = []
+    const confirm = (answer: boolean) => async (request: { creates: number; elements: number }) => {
+      asked.push([request.creates, request.elements])
+      return request.elements === 0 || answer
+    }
+    const { error, told } = await project.run({ confirm: confirm(false) })
+    expect([error?.code, told[0]]).toEqual(['not_confirmed', 'scenes: fresh (generated)'])
+    expect(project.sandbox.created()).toBe(1)
+    expect((await project.run({ confirm: confirm(true) })).exit).toBe('ok')
+    expect(asked).toEqual([
+      [1, 0],
+      [4, 4],
+      [4, 4],
+    ])
+  })
+})
+
+test('a budget that is reached within a fan-out is counted across both parts of the run', async () => {
+  const project = await bench(two)
+  const { exit, document } = await project.run({ maxCreates: 3 })
+  expect([exit, document?.creates.made]).toEqual(['limit', 3])
+  const resumed = await project.run({ maxCreates: 5 })
+  expect([resumed.exit, project.sandbox.created()]).toEqual(['ok', 5])
+})
+
+test('a job and its fan-out lie in one shard, whatever is known of it', async () => {
+  const more = `${storyboard}  hero: { image create: { model: gpt-image-2, prompt: Boat }, out: hero.png }\n`
+  const project = await bench(two, more)
+  const shardOf = async (index: number) => {
+    const { told } = await project.run({ mode: 'plan', shard: { index, total: 2 } })
+    return told.map((line) => line.replace(/:.*/, ''))
+  }
+  const waiting = [await shardOf(1), await shardOf(2)]
+  expect(waiting).toEqual([['scenes', 'frames', 'clips'], ['hero']])
+  await project.run({ maxCreates: 9 })
+  expect([await shardOf(1), await shardOf(2)]).toEqual([
+    ['scenes', 'frames[dawn]', 'frames[noon]', 'clips[dawn]', 'clips[noon]'],
+    ['hero'],
+  ])
+})
+
+test('a shard does not start when all elements that may come would exceed the budget', async () => {
+  const project = await bench(two)
+  const { error } = await project.run({ maxCreates: 40, shard: { index: 1, total: 2 } })
+  expect([error?.exit, project.sandbox.created()]).toEqual(['limit', 0])
+})
