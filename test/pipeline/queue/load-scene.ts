@@ -68,8 +68,10 @@ export async function runWithKill({ project, words, sandbox }: LoadScene, creati
 /**
  * Each result has been created once, and is there as a run without a queue makes it. Nothing is left of the work, and the key
  * is nowhere.
+ * @param kills how many workers were killed: one that had told an outcome, and not yet ended its delivery, leaves the task
+ * locked, and the server keeps that for a week
  */
-export async function expectAllDone(scene: LoadScene): Promise<void> {
+export async function expectAllDone(scene: LoadScene, kills = 0): Promise<void> {
   const { project, sandbox, server, store, key, words, jobs } = scene
   const creations = await creationsOf(sandbox)
   expect([creations.length, new Set(creations.map(({ idempotencyKey }) => idempotencyKey)).size]).toEqual([
@@ -84,7 +86,7 @@ export async function expectAllDone(scene: LoadScene): Promise<void> {
   expect(digestsOf(project)).toEqual(await localDigests(jobs))
 
   const { text, tasks } = await contentsOf(server)
-  expect(tasks).toEqual([])
+  expect(tasks.length).toBeLessThanOrEqual(kills)
   expectNoKey('the server', text, key)
   expectNoKeyBelow(store, key)
 }

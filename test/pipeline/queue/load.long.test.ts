@@ -59,7 +59,7 @@ describe.each(queueServers)('a queue on $name', ({ isThere, needs, start }) => {
         console.log(jobs, kills, restarts, Math.round((performance.now() - began) / 1000))
       expect([kills > 0, restarts]).toEqual([true, 1])
       await fleet.stop()
-      await expectAllDone(scene)
+      await expectAllDone(scene, kills)
     },
     hour,
   )
