@@ -73,6 +73,7 @@ function createRunNotices(
       // Before that, somebody may be asked.
       if (event.type === 'plan-make') {
         screen.rest()
+        isMaking = false
         isPart = event.part !== null
       } else isMaking = true
       if (isMaking && screen.isLive) screen.wait(board)

@@ -129,15 +129,21 @@ async function prepare(run: Run, known: Ends): Promise<boolean> {
   const ofElements = toMake.filter(
     ({ instance: { job, waiting } }) => waiting === undefined && fanOuts.some((one) => one.job === job),
   )
+  const sources = [...new Set(fanOuts.map(({ source }) => source.text))]
   const isConfirmed = await options.confirm({
-    creates: plan.creates,
+    creates: plan.creates - createdBy(known),
     elements: ofElements.reduce((sum, one) => sum + requestsLeft(one) * one.instance.count, 0),
-    sources: [...new Set(fanOuts.map(({ source }) => source.text))],
+    sources,
     estimate: plan.cost === null ? null : describeCost(plan.cost),
   })
-  const message = known.size === 0 ? 'Nothing was sent.' : 'Nothing more was sent.'
-  if (!isConfirmed) throw new UsageError(message, { code: 'not_confirmed' })
-  return true
+  if (isConfirmed) return true
+  const of = sources.join(' and ')
+  const message = known.size === 0 ? 'Nothing was sent.' : `Nothing was made for the elements of ${of}.`
+  throw new UsageError(message, { code: 'not_confirmed' })
+}
+
+function createdBy(known: Ends): number {
+  return [...known.values()].reduce((sum, end) => sum + end.created, 0)
 }
 
 /** What has to be made before the elements of fan-outs are known: their texts, and what these need. */
@@ -158,14 +164,13 @@ async function addElements(run: Run, known: Ends): Promise<void> {
   run.project = await withElements(run.project.with({ lock: new Map(lock.lock) }))
   const { manifest } = run.project
   const plan = await run.planOf(run.project)
-  const created = [...known.values()].reduce((sum, end) => sum + end.created, 0)
+  const created = createdBy(known)
   const ended = [...known].map(([id, { assessment }]) => [id, assessment] as const)
   run.assessments = new Map([...plan.assessments, ...ended])
   run.priorities = prioritiesOf(manifest, lock.lock)
-  run.plan = plan
-  await prepare(run, known)
   run.plan = { ...plan, creates: created + plan.creates }
   reportPlan(run)
+  await prepare(run, known)
 }
 
 /** What is to be moved may lie where another output belongs, and be the only copy: it is put aside first. */
