@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { unlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import type { Project } from '../project.ts'
+import { createNormaliser, isTextType } from './file-digest.ts'
+import type { Replaced } from './replaced.ts'
+import { temporaryPath } from './safe-copy.ts'
+
+/** The most that is read of one object, in bytes. */
+const maxObjectBytes = 1024 ** 3
+
+/** In milliseconds, for one call of Git, which fetches objects that a partial clone has left out. */
+const timeLimit = 60_000
+
+/** How a call of Git ended. */
+export interface GitAnswer {
+  /** Its exit code; undefined where it was not found, took too long, or printed too much. */
+  readonly code: number | undefined
+  readonly stdout: Buffer
+  /** What it said, or why it did not run. */
+  readonly message: string
+}
+
+/**
+ * Calls Git without a shell.
+ * @param folder where it runs
+ * @param maxBytes of its output
+ */
+export async function git(
+  folder: string,
+  words: readonly string[],
+  maxBytes = maxObjectBytes,
+): Promise<GitAnswer> {
+  return await new Promise((resolve) => {
+    const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
+    execFile('git', words, options, (error, stdout, told) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
+      const message = told.toString().trim() || (error?.message ?? '')
+      resolve({ code, stdout, message: message.split('\n')[0]! })
+    })
+  })
+}
+
+/**
+ * The bytes of an object.
+ * @param name as Git takes it: `HEAD:./a.png` is relative to the folder
+ * @returns undefined where there is none, or no Git
+ */
+export async function gitObject(folder: string, name: string): Promise<Buffer | undefined> {
+  const { code, stdout } = await git(folder, ['cat-file', 'blob', name])
+  return code === 0 ? stdout : undefined
+}
+
+/**
+ * Finds the bytes of an output among the objects of Git, and keeps them with what was put aside.
+ * @param revisions where it may have been committed, in the order of the search: `HEAD`, or `:2` for a side of a conflict
+ * @returns their absolute path; undefined where they are nowhere: Git LFS commits a pointer in their place
+ * @throws FileError; the error of the system
+ */
+export async function findInGit(
+  { outputFolder, lockPath }: Pick<Project, 'outputFolder' | 'lockPath'>,
+  replaced: Replaced,
+  { path, sha256, media_type }: Pick<OutputFacts, 'path' | 'sha256' | 'media_type'>,
+  revisions: readonly string[],
+): Promise<string | undefined> {
+  const isText = isTextType(media_type)
+  for (const revision of revisions) {
+    const object = await gitObject(outputFolder, `${revision}:./${path}`)
+    if (object === undefined) continue
+    const bytes = createNormaliser({ crlf: isText, mark: false })(object, true)
+    if (hash('sha256', bytes) !== sha256) continue
+    const temporary = temporaryPath(dirname(lockPath), 'object')
+    try {
+      await writeFile(temporary, bytes, { flag: 'wx' })
+      await replaced.add(temporary, false)
+      return await replaced.open(sha256)
+    } finally {
+      await unlink(temporary).catch(() => {})
+    }
+  }
+  return undefined
+}
