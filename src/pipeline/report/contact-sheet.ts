@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto'
-import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
+import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import { byteText } from '../../quantities.ts'
+import { Figures } from './figures.ts'
 import { markup, nothing, type Markup } from './markup.ts'
 import {
   costText,
   factLine,
-  fileFacts,
   sectionsOf,
   stateLabel,
   stateWords,
@@ -15,7 +14,7 @@ import {
   toneOf,
   tookText,
 } from './report-words.ts'
-import { embedded, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
+import type { SheetPlace } from './sheet-files.ts'
 import { style } from './sheet-style.ts'
 
 /**
@@ -66,9 +65,6 @@ function pageStart(report: AssetReport): Markup {
 `
 }
 
-/** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
-const maxAssetBytes = 40_000
-
 /** In characters. A longer prompt is shown by its beginning. */
 const maxPromptLength = 20_000
 
@@ -78,11 +74,9 @@ const maxFieldLength = 200
 /** One asset: its picture and its state; opened, what it was made from and all there is to compare. */
 class AssetTile {
   readonly #asset: ReportAsset
-  readonly #place: SheetPlace
+  readonly #figures: Figures
   readonly #anchors: ReadonlyMap<string, string>
   readonly #currency: string | null
-  /** By the digests of their pictures. */
-  readonly #thumbnails = new Map<string, string>()
 
   /** @param anchors the element ids of all tiles, by the ids of the assets */
   constructor(
@@ -92,18 +86,18 @@ class AssetTile {
     currency: string | null,
   ) {
     this.#asset = asset
-    this.#place = place
+    this.#figures = new Figures(asset, place)
     this.#anchors = anchors
     this.#currency = currency
   }
 
   async write(): Promise<Markup> {
     const { id, files, before, candidates, state } = this.#asset
-    await this.#makeThumbnails([...files, ...before, ...candidates.flatMap(({ files }) => files)])
+    await this.#figures.makeThumbnails([...files, ...before, ...candidates.flatMap(({ files }) => files)])
     const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
     const shots: Markup[] = []
-    for (const file of before) shots.push(await this.#figure(file, then))
-    for (const file of files) shots.push(await this.#figure(file, before.length === 0 ? '' : now))
+    for (const file of before) shots.push(await this.#figures.figure(file, then))
+    for (const file of files) shots.push(await this.#figures.figure(file, before.length === 0 ? '' : now))
     for (const candidate of candidates) shots.push(await this.#candidate(candidate))
     const label = stateLabel(this.#asset)
     return markup`<details class="asset" id="${this.#anchors.get(id)}" data-state="${label}">
@@ -115,35 +109,19 @@ ${this.#notes()}
 `
   }
 
-  async #makeThumbnails(pictures: readonly ReportFile[]): Promise<void> {
-    // The first is also what the tile shows while it is closed.
-    const room = maxAssetBytes / (1 + pictures.filter((file) => shownAs(file) === 'img').length)
-    for (const file of pictures) {
-      const isMade = this.#thumbnails.has(file.sha256)
-      const small = isMade ? undefined : await thumbnail(this.#place, file, room)
-      if (small !== undefined) this.#thumbnails.set(file.sha256, small)
-    }
-  }
-
   /** What the tile shows while it is closed. */
   async #picture(): Promise<Markup> {
-    const { id, alt, kind, state, files, candidates } = this.#asset
+    const { state, files, candidates } = this.#asset
     const file = files[0] ?? candidates[0]?.files[0]
-    if (file === undefined) return state === 'lost' ? markup`The file is gone` : markup`Nothing to see yet`
-    const small = this.#thumbnails.get(file.sha256)
-    if (small !== undefined)
-      return markup`<img src="${small}" alt="${alt ?? id}" loading="lazy" decoding="async">`
-    const text = kind === 'text' ? await textStart(this.#place, file) : undefined
-    return text === undefined
-      ? markup`${file.media_type}<br>${fileFacts(file)}`
-      : markup`<span class="start" dir="auto">${text.text.slice(0, 300)}</span>`
+    if (file !== undefined) return await this.#figures.tile(file)
+    return state === 'lost' ? markup`The file is gone` : markup`Nothing to see yet`
   }
 
   async #candidate(candidate: ReportAsset['candidates'][number]): Promise<Markup> {
     const { number, state, files, model, cost, took_s, reasons, pick } = candidate
     const label = state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
     const shots: Markup[] = []
-    for (const file of files) shots.push(await this.#figure(file, label))
+    for (const file of files) shots.push(await this.#figures.figure(file, label))
     const facts = [
       model,
       took_s === null ? null : tookText(took_s),
@@ -153,39 +131,6 @@ ${this.#notes()}
     const why = this.#asset.candidates.length === 1 ? nothing : list(reasons)
     return markup`<div>${shots}<p class="quiet">${factLine(facts)}</p>
 ${why}${commandLine(pick)}</div>`
-  }
-
-  /** A file as far as the page can show it, and the link to it. */
-  async #figure(file: ReportFile, label: string): Promise<Markup> {
-    const link = linkTo(this.#place, file)
-    // Where a result is kept says nothing to people.
-    const path = file.path.replace(/^\.modelgate\/.*\//, '')
-    return markup`<figure>${await this.#content(file, label, link)}<figcaption>${label === '' ? nothing : markup`<b>${label}</b> `}<span dir="auto">${
-      link === undefined ? path : markup`<a href="${link}">${path}</a>`
-    }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
-  }
-
-  async #content(file: ReportFile, label: string, link: string | undefined): Promise<Markup> {
-    const { id, alt, kind } = this.#asset
-    const element = shownAs(file)
-    const name = alt ?? (label === '' ? id : `${id}, ${label}`)
-    const whole = element !== undefined && this.#place.embeds ? await embedded(this.#place, file) : undefined
-    const image = whole ?? this.#thumbnails.get(file.sha256)
-    if (element === 'img' && image !== undefined) {
-      const picture = markup`<img alt="${name}" loading="lazy" decoding="async" src="${{ html: image }}">`
-      return whole === undefined ? markup`<a href="${link}">${picture}</a>` : picture
-    }
-    if (element === 'video' && (whole ?? link) !== undefined) {
-      const source = whole === undefined ? markup`preload="none" src="${link}"` : { html: `src="${whole}"` }
-      return markup`<video aria-label="${name}" controls muted loop playsinline ${source}></video>`
-    }
-    const text = kind === 'text' && element === undefined ? await textStart(this.#place, file) : undefined
-    if (text === undefined) {
-      return markup`<p class="tile">${link === undefined ? 'The file is gone' : 'Not in this page'}</p>`
-    }
-    const left =
-      text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
-    return markup`<div class="text" dir="auto">${text.text}</div>${left}`
   }
 
   /** All that is written of the asset. */
