@@ -13,6 +13,7 @@ import { readSettings } from './shared/gateway/open-gateway.ts'
 interface ReportFlags extends ManifestOptions {
   format?: string
   embed?: boolean
+  since?: string
 }
 
 /** The formats, with how their files are called. */
@@ -23,6 +24,7 @@ const formats = Object.keys(extensions) as readonly Format[]
 const runReportExamples: readonly Example[] = [
   ['modelgate run report', 'a page for a browser: report.html'],
   ['modelgate run report -o sheet.html "photos*"'],
+  ['modelgate run report --since origin/main', 'what a branch changes'],
   ['modelgate run report --format html,markdown,json -o reports/'],
 ]
 
@@ -33,6 +35,10 @@ export function registerRunReport(command: Command, context: Context, write = wr
     .argument('[job...]', 'only these jobs; "*" and "?" are wildcards')
     .option('--format <list>', `the formats, separated by commas: ${formats.join(', ')} (html)`)
   command.option('--embed', 'embed full-size images and videos in the page, not only thumbnails')
+  command.option(
+    '--since <commit>',
+    'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date',
+  )
   takeManifest(command, ['output', 'force'])
   explainCommon(command, { output: 'the file; for several formats a folder, such as reports/ (report.html)' })
   command.action(async (jobs: string[], _: unknown, self: Command) =>
@@ -50,6 +56,12 @@ async function showReports(
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, options))
   const files = await check(() => reportFiles(options))
+  await check(() => {
+    if (options.since === undefined || !options.sandbox) return
+    throw new UsageError(
+      '--since and --sandbox cannot be used together: Git does not have the lock of the sandbox.',
+    )
+  })
   throwIfAny()
   await showDocument(context, options, settings!, {
     run: (call) =>
@@ -59,6 +71,7 @@ async function showReports(
         isPlaced: options.output !== undefined,
         isForced: options.force === true,
         embeds: options.embed === true,
+        since: options.since,
         currency: Object.values(settings!.prices.value)[0]?.currency ?? null,
       }),
     result: ({ files }) => pathLines(files),

@@ -110,7 +110,32 @@ const reportAsset = define(
   }),
 )
 
-export const assetReportDefinitions = [reportFile, reportCandidate, reportField, reportAsset] as const
+/** What a report was compared with, and what that came to. */
+const reportSince = define(
+  'report_since',
+  object({
+    name: text('the commit as it was named'),
+    commit: text('the id of the commit whose lock it was compared with: where it and HEAD parted'),
+    changed: count('how many assets have another output than then, or another request for it'),
+    added: count('how many have an output, and had none'),
+    unchanged: count('how many are as they were; those of them that are up to date are not among the assets'),
+    removed: list(
+      object({
+        id: text('`hero`, `captions[shoe-de]`'),
+        files: list(reportFile.reference, 'its output of then'),
+      }),
+      'those that the manifest does not have any more; empty where the report is of some jobs',
+    ),
+  }),
+)
+
+export const assetReportDefinitions = [
+  reportFile,
+  reportCandidate,
+  reportField,
+  reportAsset,
+  reportSince,
+] as const
 
 /** The assets of a manifest, for people who look at them: what `run report --format json` writes. */
 export type AssetReport = Infer<typeof assetReport>
@@ -120,6 +145,10 @@ export const assetReport = object({
   manifest: text("the name of the manifest's file"),
   time: text('when the report was made, ISO 8601 in UTC'),
   sandbox: flag('whether the assets are those of the built-in local gateway'),
+  since: orNull(
+    reportSince.reference,
+    'what `--since` compares with: `before` is then from there; null without it',
+  ),
   sums: object({
     assets: count('how many there are'),
     states: stateCounts.reference,

@@ -469,7 +469,7 @@ export interface FoundBlock {
  * of the manifest have locked stays theirs.
  * @param keys of its variants; none while they are not known
  */
-function findBlock(
+export function findBlock(
   { id }: Instance,
   keys: readonly string[],
   { lock, lockedByKey, manifest }: ProjectState,

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto'
 import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
+import { isTextType } from '../store/file-digest.ts'
 import { Figures } from './figures.ts'
 import { markup, nothing, type Markup } from './markup.ts'
 import {
   costText,
   factLine,
   sectionsOf,
+  sinceFacts,
   stateLabel,
   stateWords,
   sumFacts,
@@ -31,12 +33,20 @@ export async function* contactSheet(report: AssetReport, place: SheetPlace): Asy
     for (const asset of assets) yield (await new AssetTile(asset, place, anchors, currency).write()).html
     yield '</div></section>\n'
   }
+  const removed = report.since?.removed ?? []
+  if (removed.length > 0) {
+    const count = markup`<span class="quiet">${removed.length}</span>`
+    yield markup`<section data-tone="done"><h2>Removed ${count}</h2>\n<div class="grid">\n`.html
+    for (const asset of removed) yield (await removedTile(asset, place)).html
+    yield '</div></section>\n'
+  }
   yield '</main>\n</body>\n</html>\n'
 }
 
 /** Whatever might be in the page, nothing runs, and nothing is loaded but the linked videos. */
 function pageStart(report: AssetReport): Markup {
   const { name, manifest, time, sandbox, assets } = report
+  const since = sinceFacts(report)
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'`
   const states = [...Map.groupBy(assets, stateLabel)].map(
     ([label, found]) =>
@@ -58,7 +68,7 @@ function pageStart(report: AssetReport): Markup {
 <header>
 <h1 dir="auto">${name}${sandbox ? markup` <span class="badge">sandbox</span>` : nothing}</h1>
 <p class="quiet"><span dir="auto">${manifest}</span> · ${timeText(time)}</p>
-<p>${sumFacts(report)}</p>
+${since === null ? nothing : markup`<p dir="auto">${since}</p>\n`}<p>${sumFacts(report)}</p>
 <ul class="states">${states}</ul>
 </header>
 <main>
@@ -160,6 +170,22 @@ ${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p>
 <div><h4>Result</h4>${factList(result)}</div>
 </div>`
   }
+}
+
+type RemovedAsset = NonNullable<AssetReport['since']>['removed'][number]
+
+async function removedTile({ id, files }: RemovedAsset, place: SheetPlace): Promise<Markup> {
+  const isText = files.some(({ media_type }) => isTextType(media_type))
+  const figures = new Figures({ id, alt: null, kind: isText ? 'text' : 'image' }, place)
+  await figures.makeThumbnails(files)
+  const shots: Markup[] = []
+  for (const file of files) shots.push(await figures.figure(file, 'Before'))
+  return markup`<details class="asset" data-state="removed">
+<summary><span class="tile">${await figures.tile(files[0]!)}</span>
+<h3 dir="auto">${id}</h3><span class="state" data-tone="done">removed</span></summary>
+<div class="shots">${shots}</div>
+</details>
+`
 }
 
 const billedWords = { no: 'Nothing was billed.', maybe: 'It may have been billed.', yes: 'It was billed.' }

@@ -68,7 +68,7 @@ export class Figures {
     }
     const text = kind === 'text' && element === undefined ? await textStart(this.#place, file) : undefined
     if (text === undefined) {
-      return markup`<p class="tile">${link === undefined ? 'The file is gone' : 'Not in this page'}</p>`
+      return markup`<p class="tile">${link === undefined ? 'The file is not here' : 'Not in this page'}</p>`
     }
     const left =
       text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`

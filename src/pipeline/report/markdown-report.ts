@@ -8,6 +8,7 @@ import {
   factLine,
   fileFacts,
   sectionsOf,
+  sinceFacts,
   stateLabel,
   stateWords,
   sumFacts,
@@ -26,6 +27,8 @@ export function markdownReport(report: AssetReport): string {
   page.paragraph('<!-- modelgate run report -->')
   page.paragraph(`# ${literal(name)}`)
   page.paragraph(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`)
+  const since = sinceFacts(report, literal)
+  if (since !== null) page.paragraph(since)
   page.paragraph(sumFacts(report, literal))
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     page.paragraph(`## ${title} (${assets.length})`)
@@ -46,6 +49,12 @@ export function markdownReport(report: AssetReport): string {
       )
     }
   }
+  const removed = report.since?.removed ?? []
+  if (removed.length > 0) page.paragraph(`## Removed (${removed.length})`)
+  page.table(
+    ['asset', 'file', 'size'],
+    removed.map(({ id, files }) => [literal(id), pathsOf(files), sizesOf(files)]),
+  )
   return page.toString()
 }
 

@@ -9,7 +9,13 @@ import { countStates } from '../../events/run-document.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { factsOf } from '../execute/result-facts.ts'
 import type { History } from '../journal/history.ts'
-import { provenanceOf, unknownProvenance, type OutputFacts, type Provenance } from '../lock/lock-block.ts'
+import {
+  provenanceOf,
+  unknownProvenance,
+  type LockBlock,
+  type OutputFacts,
+  type Provenance,
+} from '../lock/lock-block.ts'
 import { referencesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import { findResult } from '../plan/result-files.ts'
@@ -17,6 +23,7 @@ import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { remedyFor } from '../run/describe.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { sectionsOf } from './report-words.ts'
+import { bytesThen, foundThen, type Since } from './since.ts'
 
 /** What a report is made of. */
 export interface ReportSources extends Pick<ManifestCall, 'next'> {
@@ -27,22 +34,30 @@ export interface ReportSources extends Pick<ManifestCall, 'next'> {
   readonly shown: ReadonlySet<string>
   /** Of the user's prices. */
   readonly currency: string | null
+  /** The lock to compare with; null for the outputs that the journals have of earlier. */
+  readonly since: Since | null
 }
 
 /**
  * Describes every asset for people who look at them: what failed first, then what awaits a decision, then what is to be
- * brought up to date; otherwise in the order of the manifest. Reads nothing but files that are not as locked.
+ * brought up to date; otherwise in the order of the manifest. Reads nothing but files that are not as locked, and what is
+ * compared with.
  * @throws ModelgateError if such a file cannot be read
  */
 export async function buildReport(sources: ReportSources): Promise<AssetReport> {
-  const { project, plan, shown } = sources
+  const { project, plan, shown, since } = sources
   const { project: places, jobs } = project.manifest
   const earlier = earlierOutputs(project.history)
   const assets: ReportAsset[] = []
+  const counts = { changed: 0, added: 0, unchanged: 0 }
   // In the order of the manifest, not in that of their references.
   for (const id of jobs.flatMap(({ instances }) => instances)) {
     if (!shown.has(id)) continue
-    assets.push(await describeAsset(sources, plan.assessments.get(id)!, earlier.get(id) ?? []))
+    const assessment = plan.assessments.get(id)!
+    const change = since && changeOf(since, assessment)
+    if (change !== null) counts[change]++
+    if (change === 'unchanged' && settled.has(assessment.state)) continue
+    assets.push(await describeAsset(sources, assessment, earlier.get(id) ?? []))
   }
   return {
     version: outputVersion,
@@ -50,6 +65,12 @@ export async function buildReport(sources: ReportSources): Promise<AssetReport> 
     manifest: basename(places.manifestPath),
     time: new Date(project.now).toISOString(),
     sandbox: places.isSandbox,
+    since: since && {
+      name: since.name,
+      commit: since.commit,
+      ...counts,
+      removed: await removedSince(since, sources),
+    },
     sums: sumsOf(assets, sources),
     assets: sectionsOf(assets).flatMap((section) => section.assets),
   }
@@ -86,6 +107,49 @@ function sumsOf(
     cost: costs.length === 0 ? null : amountNumber(costs.reduce((sum, cost) => sum + amountOf(cost), 0n)),
     currency,
   }
+}
+
+/** States in which there is nothing to do but, perhaps, to put the locked file back. */
+const settled: ReadonlySet<Assessment['state']> = new Set(['fresh', 'restorable'])
+
+/** Whether another result is locked than at that time. */
+function changeOf(since: Since, assessment: Assessment): 'changed' | 'added' | 'unchanged' {
+  const then = foundThen(since, assessment)?.block
+  const outputs = outputsOf(assessment)
+  if (then === undefined) return outputs.length === 0 ? 'unchanged' : 'added'
+  const isSame = (assessment.block?.key ?? assessment.key) === then.key && hasOutputs(then, outputs)
+  return isSame ? 'unchanged' : 'changed'
+}
+
+function hasOutputs(block: LockBlock, outputs: readonly OutputFacts[]): boolean {
+  return (
+    block.outputs.length === outputs.length &&
+    block.outputs.every(
+      ({ path, sha256 }, at) => path === outputs[at]!.path && sha256 === outputs[at]!.sha256,
+    )
+  )
+}
+
+/** What was locked at that time of assets that there are no more; nothing of a part of the manifest. */
+async function removedSince(
+  since: Since,
+  { project: { manifest }, plan, shown }: ReportSources,
+): Promise<NonNullable<AssetReport['since']>['removed']> {
+  if (shown.size < manifest.instances.size) return []
+  const taken = new Set([...plan.assessments.values()].map((found) => foundThen(since, found)?.id))
+  const removed: { id: string; files: ReportFile[] }[] = []
+  for (const [id, block] of since.project.lock) {
+    if (manifest.instances.has(id) || taken.has(id)) continue
+    removed.push({ id, files: await filesThen(since, block) })
+  }
+  return removed
+}
+
+async function filesThen(since: Since, { key, outputs }: LockBlock): Promise<ReportFile[]> {
+  const files: ReportFile[] = []
+  for (const facts of outputs)
+    files.push(reportFile(since.project, facts, await bytesThen(since, key, facts)))
+  return files
 }
 
 /** @param earlier keys of results that were its output at some time, the newest first */
@@ -158,9 +222,12 @@ async function filesNow(sources: ReportSources, assessment: Assessment): Promise
   return files
 }
 
-/** What there is to compare with: of a file that was changed by hand what is locked, else the output before this one. */
+/**
+ * What there is to compare with: of a file that was changed by hand what is locked, else the output of the other commit, or
+ * the one before this one.
+ */
 async function filesBefore(
-  { project }: ReportSources,
+  { project, since }: ReportSources,
   assessment: Assessment,
   files: readonly ReportFile[],
   earlier: readonly string[],
@@ -170,6 +237,10 @@ async function filesBefore(
   if (state === 'changed') {
     const paths = await findResult(block?.key ?? key ?? '', { outputs }, project)
     return paths === undefined ? [] : outputs.map((facts, at) => reportFile(project, facts, paths[at]))
+  }
+  if (since !== null) {
+    const then = foundThen(since, assessment)?.block
+    return then === undefined || hasOutputs(then, outputs) ? [] : await filesThen(since, then)
   }
   if (state === 'in_the_way' || files.length === 0) return []
   const digests = new Set(outputs.map(({ sha256 }) => sha256))

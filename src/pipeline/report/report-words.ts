@@ -42,6 +42,18 @@ export function sumFacts({ sums }: AssetReport, costOf = (text: string) => text)
   ])
 }
 
+/**
+ * What has changed since another commit, in short; null for a report that compares with none.
+ * @param nameOf writes the commit, whose name is the user's own word
+ */
+export function sinceFacts({ since }: AssetReport, nameOf = (text: string) => text): string | null {
+  if (since === null) return null
+  const { name, commit, changed, added, removed, unchanged } = since
+  const counts = { changed, added, removed: removed.length, unchanged }
+  const told = Object.entries(counts).map(([word, count]) => `${count} ${word}`)
+  return `${told.join(', ')} since ${nameOf(`${name} (${commit.slice(0, 12)})`)}`
+}
+
 /** `1 asset`, `12 assets`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

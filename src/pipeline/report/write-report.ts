@@ -13,6 +13,7 @@ import { contactSheet } from './contact-sheet.ts'
 import { markdownReport } from './markdown-report.ts'
 import { buildReport } from './report-model.ts'
 import { startOf } from './sheet-files.ts'
+import { readSince, type Since } from './since.ts'
 
 type Format = RunReportDocument['files'][number]['format']
 
@@ -28,19 +29,23 @@ export interface ReportOptions {
   readonly embeds: boolean
   /** Of the user's prices. */
   readonly currency: string | null
+  /** The commit to compare with; undefined for what was there before the last run. */
+  readonly since: string | undefined
 }
 
 /**
- * Writes how the assets of a manifest stand into files; nothing else is changed, and nothing is sent.
- * @throws UsageError for mistakes in the manifest or the lock, and for jobs that there are not; FileError
+ * Writes how the assets of a manifest stand into files; nothing is sent. Nothing else is changed, but that earlier bytes that
+ * only Git has are kept with those that were put aside, where the page can link to them.
+ * @throws UsageError for mistakes in the manifest or the lock, for jobs that there are not, and as `readSince` does; FileError
  */
 export async function writeReports(call: ManifestCall, options: ReportOptions): Promise<RunReportDocument> {
   const project = await openProject(call, false)
   try {
     const { isSandbox, outputFolder } = project.manifest.project
     const folder = isSandbox && !options.isPlaced ? relative(call.context.cwd, outputFolder) : ''
+    const since = options.since === undefined ? null : await readSince(project, options.since)
     // Prompts and messages may hold what the program knows as a secret.
-    const report = withoutSecrets(await reportOf(call, project, options), call.redactor)
+    const report = withoutSecrets(await reportOf(call, project, options, since), call.redactor)
     const files: RunReportDocument['files'][number][] = []
     for (const { path, format } of options.files) {
       files.push(await writeReport(call, project, report, { path: join(folder, path), format }, options))
@@ -51,7 +56,11 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
       manifest: project.shownManifest,
       states: report.sums.states,
       files,
-      warnings: [...project.manifest.warnings, ...project.history.problems],
+      warnings: [
+        ...project.manifest.warnings,
+        ...project.history.problems,
+        ...(since === null ? [] : since.warnings),
+      ],
     }
   } finally {
     await project.close()
@@ -62,13 +71,14 @@ async function reportOf(
   { context, next }: ManifestCall,
   project: OpenProject,
   { jobs, currency }: ReportOptions,
+  since: Since | null,
 ): Promise<AssetReport> {
   const { manifest } = project
   const shown = matchInstances(manifest, jobs)
   const current = project.with({ lock: await lockWithUnfinished(project, context.clock.now()) })
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
   const plan = await planRun(current, withNeeds(manifest, shown), { estimate, signal: context.signal })
-  return await buildReport({ context, project: current, plan, shown, currency, next })
+  return await buildReport({ context, project: current, plan, shown, currency, next, since })
 }
 
 async function writeReport(

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, type ExecFileException } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -19,7 +19,7 @@ export interface GitAnswer {
   /** Its exit code; undefined where it was not found, took too long, or printed too much. */
   readonly code: number | undefined
   readonly stdout: Buffer
-  /** What it said, or why it did not run. */
+  /** What it said, or why it did not run or end; empty where it said nothing. */
   readonly message: string
 }
 
@@ -37,19 +37,28 @@ export async function git(
     const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
     execFile('git', words, options, (error, stdout, told) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
-      const message = told.toString().trim() || (error?.message ?? '')
-      resolve({ code, stdout, message: message.split('\n')[0]! })
+      resolve({ code, stdout, message: told.toString().trim() || reasonOf(error) })
     })
   })
+}
+
+function reasonOf(error: ExecFileException | null): string {
+  if (error === null || typeof error.code === 'number') return ''
+  if (error.code === 'ENOENT') return 'git was not found.'
+  return error.killed === true ? 'git took too long, or printed too much.' : error.message
 }
 
 /**
  * The bytes of an object.
  * @param name as Git takes it: `HEAD:./a.png` is relative to the folder
- * @returns undefined where there is none, or no Git
+ * @returns undefined where there is none, where it has more bytes, and without Git
  */
-export async function gitObject(folder: string, name: string): Promise<Buffer | undefined> {
-  const { code, stdout } = await git(folder, ['cat-file', 'blob', name])
+export async function gitObject(
+  folder: string,
+  name: string,
+  maxBytes = maxObjectBytes,
+): Promise<Buffer | undefined> {
+  const { code, stdout } = await git(folder, ['cat-file', 'blob', name], maxBytes)
   return code === 0 ? stdout : undefined
 }
 
@@ -62,12 +71,14 @@ export async function gitObject(folder: string, name: string): Promise<Buffer | 
 export async function findInGit(
   { outputFolder, lockPath }: Pick<Project, 'outputFolder' | 'lockPath'>,
   replaced: Replaced,
-  { path, sha256, media_type }: Pick<OutputFacts, 'path' | 'sha256' | 'media_type'>,
+  { path, sha256, bytes: size, media_type }: OutputFacts,
   revisions: readonly string[],
 ): Promise<string | undefined> {
   const isText = isTextType(media_type)
+  // Each line of a text may have been committed with a CR.
+  const maxBytes = Math.min(maxObjectBytes, isText ? 2 * size : size)
   for (const revision of revisions) {
-    const object = await gitObject(outputFolder, `${revision}:./${path}`)
+    const object = await gitObject(outputFolder, `${revision}:./${path}`, maxBytes)
     if (object === undefined) continue
     const bytes = createNormaliser({ crlf: isText, mark: false })(object, true)
     if (hash('sha256', bytes) !== sha256) continue

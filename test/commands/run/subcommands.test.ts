@@ -53,6 +53,11 @@ test.each<[string, string, unknown]>([
   expect(asked[0]!.call).toMatchObject({ file: 'canon.yaml', isSandbox: true })
 })
 
+test('run report --since main', async () => {
+  const { code, asked } = await runCall(['report', '--since', 'main'])
+  expect([code, asked[0]?.options]).toEqual([0, [{ ...report, since: 'main' }]])
+})
+
 test.each([
   ['pick hero two', 'The number of the candidate must be a whole number from 1, not "two".'],
   ['pick hero 0', 'The number of the candidate must be a whole number from 1, not "0".'],
@@ -60,6 +65,10 @@ test.each([
   ['merge --resolve a', 'Give either folders or --resolve, not both.'],
   ['report --format pdf', '--format must be one or more of html, markdown, json, not "pdf".'],
   ['report --format html,json -o a.html', '-o a.html names one file, and there are 2 formats.'],
+  [
+    'report --since main --sandbox',
+    '--since and --sandbox cannot be used together: Git does not have the lock of the sandbox.',
+  ],
   ['report -o -', 'A report is a file: -o - does not apply to run report.'],
   // The parser takes the options of `run` behind its subcommands, too.
   ['adopt hero --plan', '--plan does not apply to run adopt.'],

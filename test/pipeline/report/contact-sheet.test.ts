@@ -59,7 +59,9 @@ async function sheetWith(text: string, fileText: string): Promise<string> {
       failure: { ...failure, message: text, code: text },
     }),
   )
-  return await sheetOf({ ...report, name: text, manifest: text }, place)
+  const removed = [{ id: text, files: [story, { ...named('f', 'f'), media_type: text }] }]
+  const since = { name: text, commit: text, changed: 0, added: 0, unchanged: 0, removed }
+  return await sheetOf({ ...report, name: text, manifest: text, since }, place)
 }
 
 const attacks = [
@@ -165,7 +167,7 @@ describe('pictures', () => {
     const html = await sheetOf(report, place)
     expect(html).toContain('Not in this page</p><figcaption><span dir="auto"><a href="./../hero.webp">')
     expect(html).toMatch(/<video [^>]*src="\.\/\.\.\/film\.webp"/)
-    expect(html).toContain('The file is gone</p><figcaption><span dir="auto">icon.png</span>')
+    expect(html).toContain('The file is not here</p><figcaption><span dir="auto">icon.png</span>')
   })
 })
 

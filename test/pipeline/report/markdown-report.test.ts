@@ -12,7 +12,15 @@ import { runs } from '../../support/sample.ts'
 import { asset, candidate, failure, file, reportOf } from './sample-report.ts'
 
 const text = file('a.txt', 'a')
-const report = reportOf(
+const since = {
+  name: 'main',
+  commit: '0'.repeat(40),
+  changed: 1,
+  added: 2,
+  unchanged: 3,
+  removed: [{ id: 'former', files: [text] }],
+}
+const assets = [
   asset('no', { state: 'new', failure, next: ['modelgate', 'run', 'no'] }),
   asset('gone', { state: 'lost', reasons: ['The file is gone.'] }),
   asset('photos[a]', {
@@ -20,7 +28,8 @@ const report = reportOf(
     candidates: [candidate(1, text), candidate(2, text, ['It is too small.'])],
   }),
   asset('done', { files: [text], cost: 0.02 }),
-)
+]
+const report = { ...reportOf(...assets), since }
 
 test('what failed is first, and what awaits a decision has its command', () => {
   const lines = markdownReport(report).split('\n')
@@ -29,7 +38,9 @@ test('what failed is first, and what awaits a decision has its command', () => {
     '## Needs attention (2)',
     '## Awaits a decision (1)',
     '## Up to date (1)',
+    '## Removed (1)',
   ])
+  expect(lines).toContain('1 changed, 2 added, 1 removed, 3 unchanged since <code>main (000000000000)</code>')
   expect(lines).toContain(
     '| <code>no</code> | ❌ failed | <code>No &#124; &#60;b&#62;<wbr>&#46;</code> | <code>modelgate run no</code> |',
   )

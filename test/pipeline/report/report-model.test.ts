@@ -12,6 +12,7 @@ async function report(world: SampleWorld) {
     plan: await world.plan(),
     shown: new Set(all.manifest.instances.keys()),
     currency: 'EUR',
+    since: null,
     next: (...words) => ['modelgate', 'run', ...words],
   })
 }

@@ -92,6 +92,7 @@ export function reportOf(...assets: readonly ReportAsset[]): AssetReport {
     manifest: 'modelgate.yaml',
     time: '2026-11-22T12:30:00.000Z',
     sandbox: false,
+    since: null,
     sums: {
       assets: assets.length,
       states: stateCounts(),

@@ -33,7 +33,15 @@ async function report(
   changes: Partial<ManifestCall> = {},
 ) {
   const files = [{ path: 'report.json', format: 'json' }] as const
-  const usual = { jobs: [], files, isPlaced: false, isForced: true, embeds: false, currency: null }
+  const usual = {
+    jobs: [],
+    files,
+    isPlaced: false,
+    isForced: true,
+    embeds: false,
+    currency: null,
+    since: undefined,
+  }
   return writeReports({ ...bench.call, ...changes }, { ...usual, ...options })
 }
 

@@ -1,0 +1,254 @@
+import { hash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { AssetReport } from '../../../src/events/asset-report.ts'
+import { outputSchemas } from '../../../src/events/documents.ts'
+import { writeReports } from '../../../src/pipeline/report/write-report.ts'
+import { commitAll, git } from '../../support/git-repository.ts'
+import { readPage } from '../../support/pages.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { runBench } from '../run/run-bench.ts'
+
+type Bench = Awaited<ReturnType<typeof runBench>>
+
+/** A manifest of texts. @param jobs their inputs, by the names of the jobs */
+const manifestOf = (jobs: Readonly<Record<string, string>>) =>
+  [
+    'version: 1',
+    'jobs:',
+    ...Object.entries(jobs).map(
+      ([name, input]) => `  ${name}: { respond: { model: m, input: ${input} }, out: copy/${name}.txt }`,
+    ),
+    '',
+  ].join('\n')
+
+/** A repository with a commit in which the jobs are made, on a branch of its own after it. */
+async function branchBench(jobs: Readonly<Record<string, string>>): Promise<Bench> {
+  const bench = await runBench({ 'modelgate.yaml': manifestOf(jobs), '.gitignore': 'report.*' })
+  git(bench.folder, 'init', '--quiet', '-b', 'main')
+  await bench.run()
+  commitAll(bench.folder)
+  git(bench.folder, 'checkout', '--quiet', '-b', 'feature')
+  return bench
+}
+
+/** Makes what the jobs are now, commits it, and forgets what no checkout has. */
+async function change(bench: Bench, jobs: Readonly<Record<string, string>>): Promise<void> {
+  bench.write('modelgate.yaml', manifestOf(jobs))
+  await bench.run()
+  commitAll(bench.folder)
+  rmSync(bench.path('.modelgate'), { recursive: true })
+}
+
+async function reportSince(bench: Bench, since: string, file?: string, jobs: readonly string[] = []) {
+  const files = [
+    { path: 'report.json', format: 'json' },
+    { path: 'report.html', format: 'html' },
+    { path: 'report.md', format: 'markdown' },
+  ] as const
+  const options = { jobs, files, isPlaced: false, isForced: true, embeds: false, currency: null, since }
+  const { warnings } = await writeReports({ ...bench.call, file }, options)
+  const report = JSON.parse(bench.read('report.json')) as AssetReport
+  return {
+    warnings,
+    report,
+    since: report.since!,
+    /** The assets that are shown, each with the paths where its bytes of then lie. */
+    shown: report.assets.map(({ id, before }) => [id, ...before.map(({ stored }) => stored)]),
+    html: bench.read('report.html'),
+    markdown: bench.read('report.md'),
+  }
+}
+
+/** Among what was put aside, by the digest. */
+const keptText = (bytes: string) => {
+  const digest = hash('sha256', bytes)
+  return `.modelgate/replaced/${digest.slice(0, 2)}/${digest}`
+}
+
+test('what a branch changed is shown beside what it was, from the objects of Git', async () => {
+  const bench = await branchBench({ hero: 'Old', same: 'Same', gone: 'Gone', former: 'Moved' })
+  const [hero, gone, former] = ['hero', 'gone', 'former'].map((name) => bench.read(`copy/${name}.txt`))
+  git(bench.folder, 'rm', '--quiet', 'copy/gone.txt')
+  await change(bench, { hero: 'New', same: 'Same', later: 'Moved', extra: 'Extra' })
+  const { report, since, shown, html, markdown } = await reportSince(bench, 'main')
+  const schema = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.assets)
+  schema(report)
+  expect(schema.errors).toBeNull()
+  expect(shown).toEqual([['hero', keptText(hero!)], ['later', keptText(former!)], ['extra']])
+  expect(since).toMatchObject({
+    name: 'main',
+    commit: git(bench.folder, 'rev-parse', 'main'),
+    changed: 2,
+    added: 1,
+    unchanged: 1,
+    removed: [{ id: 'gone', files: [{ path: 'copy/gone.txt', stored: keptText(gone!) }] }],
+  })
+  expect(bench.read(keptText(hero!))).toBe(hero)
+  expect(html).toMatch(
+    /<p dir="auto">2 changed, 1 added, 1 removed, 1 unchanged since main \([0-9a-f]{12}\)<\/p>/,
+  )
+  expect(html).toContain(hero!.slice(0, 40))
+  expect(html).toMatch(/<h2>Removed [^]*<h3 dir="auto">gone<\/h3>[^]*<b>Before<\/b>/)
+  expect(markdown).toContain('\n2 changed, 1 added, 1 removed, 1 unchanged since <code>main (')
+  expect(markdown).toMatch(/## Removed \(1\)[^]*<code>gone<\/code>/)
+})
+
+test('what the other branch did meanwhile is not a change of this one', async () => {
+  const bench = await branchBench({ hero: 'Old', note: 'Note' })
+  const base = git(bench.folder, 'rev-parse', 'main')
+  await change(bench, { hero: 'New', note: 'Note' })
+  git(bench.folder, 'checkout', '--quiet', 'main')
+  await change(bench, { hero: 'Old', note: 'Another' })
+  git(bench.folder, 'checkout', '--quiet', 'feature')
+  const { since, shown } = await reportSince(bench, 'main')
+  expect([since.commit, shown.map(([id]) => id)]).toEqual([base, ['hero']])
+})
+
+test('what needs a run or a decision is shown, changed or not; what was removed only in a report of all', async () => {
+  const bench = await branchBench({ hero: 'A', note: 'B', gone: 'C' })
+  bench.write('modelgate.yaml', manifestOf({ hero: 'Stale', note: 'B' }))
+  bench.write('copy/note.txt', 'by hand')
+  const { shown, since } = await reportSince(bench, 'HEAD')
+  expect(shown.map(([id]) => id)).toEqual(['note', 'hero'])
+  expect([since.changed, since.unchanged, since.removed.map(({ id }) => id)]).toEqual([0, 2, ['gone']])
+  expect((await reportSince(bench, 'HEAD', undefined, ['hero'])).since.removed).toEqual([])
+})
+
+test('a manifest of any name in a folder of any name, and a text that was committed with CR LF', async () => {
+  const folder = process.platform === 'win32' ? "it's my dir" : `it's "my"\ndir`
+  const file = `${folder}/canon.yaml`
+  const bench = await runBench({
+    [file]: `version: 1\njobs:\n  a: { respond: { model: m, input: Old }, out: "it's a b.txt" }\n`,
+  })
+  const output = `${folder}/it's a b.txt`
+  git(bench.folder, 'init', '--quiet', '-b', 'main')
+  await bench.run({}, { file })
+  const old = bench.read(output)
+  const withLines = `${old}\nmore\n`
+  bench.write(
+    `${folder}/canon.lock`,
+    bench.read(`${folder}/canon.lock`).replace(hash('sha256', old), hash('sha256', withLines)),
+  )
+  bench.write(output, withLines.replaceAll('\n', '\r\n'))
+  commitAll(bench.folder)
+  bench.write(file, bench.read(file).replace('Old', 'New'))
+  await bench.run({}, { file })
+  rmSync(bench.path(`${folder}/.modelgate`), { recursive: true })
+  expect((await reportSince(bench, 'HEAD', file)).shown).toEqual([['a', keptText(withLines)]])
+})
+
+test.each<[string, string | undefined]>([
+  ['a pointer of Git LFS', 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4\n'],
+  ['other bytes', 'edited'.repeat(1000)],
+  ['nothing', undefined],
+])('where %s was committed in place of the output, it is said to be elsewhere', async (_, committed) => {
+  const bench = await branchBench({ hero: 'Old' })
+  if (committed === undefined) rmSync(bench.path('copy/hero.txt'))
+  else bench.write('copy/hero.txt', committed)
+  git(bench.folder, 'add', '--all')
+  git(bench.folder, 'commit', '--quiet', '--amend', '-m', 'x')
+  bench.write('modelgate.yaml', manifestOf({ hero: 'New' }))
+  await bench.run({ force: true })
+  rmSync(bench.path('.modelgate'), { recursive: true })
+  const { shown, html } = await reportSince(bench, 'HEAD')
+  expect(shown).toEqual([['hero', null]])
+  expect(html).toContain('The file is not here</p><figcaption><b>Before</b> <span dir="auto">copy/hero.txt')
+})
+
+test.each(['nothing', '--output=x', '--all', '', '^main', 'main..HEAD', 'HEAD^{tree}', 'HEAD^7', 'main@{9}'])(
+  '%j is no commit',
+  async (name) => {
+    const bench = await branchBench({ hero: 'Old' })
+    await expect(reportSince(bench, name)).rejects.toMatchObject({
+      exit: 'usage',
+      code: 'unknown_commit',
+      message: `There is no commit ${JSON.stringify(name)} here.`,
+    })
+    expect(bench.list('.')).not.toContain('x')
+  },
+)
+
+test('without Git, and outside of a repository, it is said what is needed', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifestOf({ hero: 'Old' }) })
+  const hint = '--since needs Git, and a manifest in a Git repository.'
+  await expect(reportSince(bench, 'main')).rejects.toMatchObject({
+    exit: 'usage',
+    code: 'git_failed',
+    message: expect.stringContaining('Git cannot read the commit "main": fatal: not a git repository'),
+    facts: { hint },
+  })
+  vi.stubEnv('PATH', bench.path('bin'))
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await expect(reportSince(bench, 'main')).rejects.toMatchObject({
+    code: 'git_failed',
+    message: 'Git cannot read the commit "main": git was not found.',
+  })
+})
+
+test('without a lock in that commit every asset is new', async () => {
+  const bench = await runBench({ 'modelgate.yaml': manifestOf({ hero: 'Old' }) })
+  git(bench.folder, 'init', '--quiet', '-b', 'main')
+  commitAll(bench.folder)
+  await bench.run()
+  const { warnings, shown, since } = await reportSince(bench, 'main')
+  expect(warnings).toEqual(['modelgate.lock is not in main: every asset is new.'])
+  expect([shown, since.added]).toEqual([[['hero']], 1])
+})
+
+test.each<[string | Uint8Array, string, string]>([
+  ['{', 'lock_invalid', ':1:2: the lock is not valid JSON: '],
+  ['{"$version":1,"hero":{}}', 'lock_invalid', ':1: "hero": key is missing.'],
+  [Buffer.of(0xc3, 0x28), 'lock_invalid', ': the lock is not UTF-8 text (byte 0xc3 at offset 0).'],
+  [
+    '<<<<<<< a\n{}\n=======\n{}\n>>>>>>> b\n',
+    'lock_conflict',
+    ':1: the lock has conflict markers of a merge.',
+  ],
+  ['{"$version":99}', 'lock_newer', ':1: the lock has version 99; this program reads up to 1.'],
+])('a lock of that commit that cannot be read is named: %j', async (text, code, problem) => {
+  const bench = await branchBench({ hero: 'Old' })
+  const lock = bench.read('modelgate.lock')
+  writeFiles(bench.folder, { 'modelgate.lock': text })
+  const id = commitAll(bench.folder)
+  bench.write('modelgate.lock', lock)
+  await expect(reportSince(bench, 'HEAD')).rejects.toMatchObject({
+    exit: 'usage',
+    code,
+    message: expect.stringContaining(`${id.slice(0, 12)}:modelgate.lock${problem}`),
+    facts: {
+      hint:
+        code === 'lock_newer'
+          ? 'A newer modelgate has written it: update this one.'
+          : 'It is the lock that --since compares with: name another commit.',
+    },
+  })
+  expect(bench.exists('report.json')).toBe(false)
+})
+
+test('a lock of version 0.1.0 can be compared with', async () => {
+  const bench = await branchBench({ hero: 'Old' })
+  const lock = bench.read('modelgate.lock')
+  bench.write('modelgate.lock', readPage('test/fixtures/state-0.1.0/project/modelgate.lock'))
+  commitAll(bench.folder)
+  bench.write('modelgate.lock', lock)
+  const { shown, since } = await reportSince(bench, 'HEAD')
+  expect([shown, since.removed.map(({ id }) => id)]).toEqual([[['hero']], ['adopted', 'edited', 'picked']])
+})
+
+test('in a shallow clone a commit is compared with itself', async () => {
+  const bench = await branchBench({ hero: 'Old' })
+  await change(bench, { hero: 'New' })
+  const origin = bench.path('origin.git')
+  git(bench.folder, 'clone', '--quiet', '--bare', '.', origin)
+  rmSync(bench.path('.git'), { recursive: true })
+  git(bench.folder, 'init', '--quiet')
+  git(bench.folder, 'fetch', '--quiet', '--depth=1', `file://${origin}`, 'feature', 'main:main')
+  git(bench.folder, 'checkout', '--quiet', '--force', 'FETCH_HEAD')
+  const { warnings, shown } = await reportSince(bench, 'main')
+  expect(warnings).toEqual([
+    'Where HEAD and main parted is not known here: compared with main itself. In a shallow clone, git fetch --unshallow gets the history.',
+  ])
+  expect(shown).toEqual([['hero', expect.stringContaining('.modelgate/replaced/')]])
+})
