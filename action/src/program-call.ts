@@ -47,20 +47,33 @@ export function allowedMode({ mode, sandbox }: Pick<Inputs, 'mode' | 'sandbox'>)
   return 'frozen'
 }
 
+/** The commit that a pull request is compared with; undefined for other events, also where the base itself is checked out. */
+export function baseCommit(): string | undefined {
+  return process.env['GITHUB_EVENT_NAME'] === 'pull_request' ? readEvent().pull_request?.base?.sha : undefined
+}
+
 function isForeign(): boolean {
-  const { GITHUB_EVENT_PATH, GITHUB_REPOSITORY, GITHUB_ACTOR } = process.env
+  const { GITHUB_REPOSITORY, GITHUB_ACTOR } = process.env
   if (GITHUB_ACTOR === 'dependabot[bot]') return true
-  if (!GITHUB_EVENT_PATH || !existsSync(GITHUB_EVENT_PATH)) return false
-  const event = JSON.parse(readFileSync(GITHUB_EVENT_PATH, 'utf8')) as Event
+  const event = readEvent()
   // Of a deleted fork there is none.
   const heads = [event.pull_request?.head.repo, event.workflow_run?.head_repository]
   return heads.some((head) => head !== undefined && head?.full_name !== GITHUB_REPOSITORY)
+}
+
+function readEvent(): Event {
+  const { GITHUB_EVENT_PATH } = process.env
+  if (!GITHUB_EVENT_PATH || !existsSync(GITHUB_EVENT_PATH)) return {}
+  return JSON.parse(readFileSync(GITHUB_EVENT_PATH, 'utf8')) as Event
 }
 
 interface Repository {
   readonly full_name: string
 }
 interface Event {
-  readonly pull_request?: { readonly head: { readonly repo: Repository | null } }
+  readonly pull_request?: {
+    readonly head: { readonly repo: Repository | null }
+    readonly base?: { readonly sha: string }
+  }
   readonly workflow_run?: { readonly head_repository: Repository | null }
 }

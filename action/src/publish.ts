@@ -1,9 +1,9 @@
 import { DefaultArtifactClient } from '@actions/artifact'
-import { info, setOutput, warning } from '@actions/core'
+import { info, notice, setOutput, warning } from '@actions/core'
 import { appendFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporary, type Inputs } from './inputs.ts'
-import { manifestFlags, programEnvironment } from './program-call.ts'
+import { baseCommit, manifestFlags, programEnvironment } from './program-call.ts'
 import { capture, type Words } from './programs.ts'
 
 /**
@@ -26,7 +26,10 @@ async function tell(work: () => Promise<void>): Promise<void> {
   await work().catch((error: Error) => warning(error.message))
 }
 
-/** One file that opens in a browser, not in an archive. */
+/**
+ * One file that opens in a browser, not in an archive. Of a pull request it shows what that changes, where its base is in the
+ * checkout.
+ */
 async function publishReport(
   artifacts: DefaultArtifactClient,
   inputs: Inputs,
@@ -45,7 +48,14 @@ async function publishReport(
   ]
   // An error of it is told once, here.
   const env = { ...programEnvironment(''), GITHUB_ACTIONS: '' }
-  const { isDone, text } = await capture(words, { cwd: inputs.cwd, env })
+  const options = { cwd: inputs.cwd, env }
+  // Git does not have the lock of the sandbox.
+  const base = inputs.sandbox ? undefined : baseCommit()
+  const compared = base === undefined ? undefined : await capture([...words, `--since=${base}`], options)
+  if (compared?.isDone === false) {
+    notice(`The contact sheet shows all assets, not only what the pull request changes: ${compared.text}`)
+  }
+  const { isDone, text } = compared?.isDone === true ? compared : await capture(words, options)
   if (!isDone) throw new Error(`There is no contact sheet: ${text}`)
   setOutput('report', path)
   const { id } = await artifacts.uploadArtifact(name, [path], temporary(), { skipArchive: true })

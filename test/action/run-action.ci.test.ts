@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { commitAll, git } from '../support/git-repository.ts'
 import { until } from '../support/running-sandbox.ts'
-import { version } from './runner.ts'
+import { writeFiles } from '../support/temporary-folder.ts'
+import { findOnPath, version } from './runner.ts'
 import { manifestOf, scene, three } from './scene.ts'
 
 test('from a clean checkout to files, summary, contact sheet and store', async () => {
@@ -139,6 +141,30 @@ test('for a pull request of the repository itself it is', async () => {
   const { sandbox, start } = await scene()
   const event = { pull_request: { head: { repo: { full_name: 'shop/site' } } } }
   expect([(await start({ event }).ended).exit, sandbox.created()]).toEqual([0, 3])
+})
+
+test('of a pull request the contact sheet shows what it changes, if its base is in the checkout', async () => {
+  const { services, machine, start } = await scene()
+  await start().ended
+  git(machine.workspace, 'init', '--quiet')
+  const base = commitAll(machine.workspace)
+  writeFiles(machine.workspace, { 'modelgate.yaml': manifestOf(['anchor', 'boat', 'dock']) })
+  machine.install('git', `exec '${findOnPath('git')}' "$@"`)
+  const sheetSince = async (sha: string, report: string) => {
+    const event = { pull_request: { head: { repo: { full_name: 'shop/site' } }, base: { sha } } }
+    const env = { GITHUB_EVENT_NAME: 'pull_request' }
+    const { log } = await start({ event, env, with: { report } }).ended
+    return { log, page: String(services.artifacts.at(-1)!.bytes).replaceAll(/base64,[^"]*/g, '') }
+  }
+  const compared = await sheetSince(base, 'compared')
+  expect(compared.page).toContain(`0 changed, 1 added, 1 removed, 2 unchanged since ${base} (`)
+  expect(compared.page).toMatch(/>icons\[dock\]<[^]*<h2>Removed [^]*>icons\[crane\]</)
+  expect(compared.log).not.toContain('::notice::')
+  const whole = await sheetSince('0'.repeat(40), 'whole')
+  expect(whole.page).toContain('>icons[anchor]<')
+  expect(whole.log).toMatch(
+    /::notice::The contact sheet shows all assets, .*There is no commit "0{40}" here\..*fetch-depth: 0/,
+  )
 })
 
 test('a manifest with a mistake: its place is an annotation, once, and there is no contact sheet', async () => {

@@ -72,7 +72,7 @@ export function runner(): Runner {
   const root = temporaryFolder()
   const [workspace, bin, temp, tools] = ['work/repo', 'bin', 'temp', 'tools'].map((name) => join(root, name))
   for (const folder of [workspace!, bin!, temp!, tools!]) mkdirSync(folder, { recursive: true })
-  for (const tool of ['sh', 'tar', 'gzip']) symlinkSync(where(tool), join(bin!, tool))
+  for (const tool of ['sh', 'tar', 'gzip']) symlinkSync(findOnPath(tool), join(bin!, tool))
   let steps = 0
   return {
     root,
@@ -170,7 +170,8 @@ export function runner(): Runner {
   }
 }
 
-function where(tool: string): string {
+/** The path of a program of this machine. @throws Error */
+export function findOnPath(tool: string): string {
   const folder = process.env['PATH']!.split(':').find((folder) => existsSync(join(folder, tool)))
   if (folder === undefined) throw new Error(`${tool} is not installed`)
   return join(folder, tool)
