@@ -32,7 +32,16 @@ jobs:
     variants: 3
     pick: 2
     out: sail.png
+  scenes:
+    generate: { model: gemini-3-flash, prompt: "A storyboard", schema: scenes.json }
+    out: scenes.txt
+  frames:
+    each: "@scenes"
+    image create: { model: image-a, prompt: "\${title}" }
+    out: frame-\${id}.png
 `
+/** The one answer that matches it has two elements. */
+const scenes = '{ "const": [{ "id": "dawn", "title": "At dawn" }, { "id": "noon", "title": "At noon" }] }'
 const three = `version: 1
 jobs:
   boats:
@@ -144,22 +153,31 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
   beforeEach(({ skip }) => skip(!isThere, `needs ${needs}`))
 
   const benches = async (manifest: string, options: Parameters<typeof runBench>[1] = {}) => {
-    const bench = await runBench({ 'modelgate.yaml': manifest }, options)
+    const bench = await runBench({ 'modelgate.yaml': manifest, 'scenes.json': scenes }, options)
     return { bench, queue: await queueBench(server.url, bench.sandbox.url) }
   }
 
   test('makes the files and the lock that a run without one makes', async () => {
-    const local = await runBench({ 'modelgate.yaml': mixed })
+    const local = await runBench({ 'modelgate.yaml': mixed, 'scenes.json': scenes })
     expect((await local.run()).error).toBeUndefined()
     const { bench, queue } = await benches(mixed)
     queue.work()
     const connect = () => Promise.reject(new Error('A submitter needs no key.'))
     const { exit, error, document } = await bench.run({}, { queue: queue.call, connect })
     expect([exit, error]).toEqual(['ok', undefined])
-    expect(document!.creates).toMatchObject({ planned: 7, made: 7 })
+    expect(document!.creates).toMatchObject({ planned: 10, made: 10 })
     expect(bench.sandbox.created()).toBe(local.sandbox.created())
     expect(stable(bench.read('modelgate.lock'))).toEqual(stable(local.read('modelgate.lock')))
-    const files = ['words.txt', 'title.txt', 'boat.png', 'night.png', 'film.mp4', 'remix.mp4', 'sail.png']
+    const files = [
+      'words.txt',
+      'title.txt',
+      'boat.png',
+      'night.png',
+      'film.mp4',
+      'remix.mp4',
+      'sail.png',
+      'frame-noon.png',
+    ]
     for (const name of files) {
       expect(readFileSync(bench.path(name)).equals(readFileSync(local.path(name)))).toBe(true)
     }
