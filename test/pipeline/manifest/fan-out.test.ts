@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { mistakesIn, read } from './manifest-files.ts'
+
+const before = `version: 1
+vars: { style: Flat }
+jobs:
+  scenes: { respond: { model: text-a, input: x }, out: scenes.json }
+  rows: { each: [a, b], respond: { model: text-a, input: x }, out: "\${id}.txt" }
+  hero: { image create: { model: gpt-image-2, prompt: x }, out: hero.png }
+`
+
+test.each<[job: string, ...mistakes: string[]]>([
+  [
+    'frames: { each: "@scene", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    '7:19: There is no job scene for "@scene"; did you mean @scenes?',
+  ],
+  [
+    'frames: { each: "@hero", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    '7:19: "@hero" is not a text, and each takes the JSON array of one.',
+  ],
+  [
+    'frames: { each: "@rows", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    '7:19: "@rows" has `each` itself: elements come from one text.',
+  ],
+  [
+    'frames: { each: "@scenes#2", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    '7:19: "@scenes#2" is not a job: each takes @job, the JSON array that a text job writes.',
+  ],
+  [
+    'frames: { each: "@scenes", image create: { model: gpt-image-2, prompt: x }, out: frame.png }',
+    '7:84: out needs a column such as ${id}: each element has a file of its own.',
+  ],
+  [
+    'frames: { each: [a], max_instances: 2, image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    '7:24: max_instances is for `each: "@job"`.',
+  ],
+  [
+    'frames: { each: "@frames", respond: { model: text-a, input: x }, out: "${id}.txt" }',
+    '7:3: The job depends on itself: @frames needs @frames.',
+    '7:19: "@frames" has `each` itself: elements come from one text.',
+  ],
+  [
+    // What does not depend on the elements is checked before they are known.
+    'frames: { each: "@scenes", image create: { model: gpt-image-2, prompt: "${title} ${var:stile}", n: 20 }, out: "${id}.png" }',
+    '7:74: `${var:stile}` is not among the texts of `vars:`: did you mean `${var:style}`?',
+    '7:102: n must be from 1 to 10, not 20.',
+  ],
+])('%s', async (job, ...mistakes) => {
+  expect(await mistakesIn(`${before}  ${job}\n`)).toEqual(mistakes.map((one) => `modelgate.yaml:${one}`))
+})
+
+test('one instance stands for all until the text is there', async () => {
+  const manifest = await read(`${before}  frames:
+    each: "@scenes"
+    max_instances: 2
+    image create: { model: gpt-image-2, prompt: "\${title} \${var:style}", size: "\${size}" }
+    out: "\${id}.png"
+  late: { respond: { model: text-a, input: x, attach: "@frames[dawn]" }, out: late.txt }
+`)
+  expect(manifest.warnings).toEqual([])
+  expect(manifest.fanOuts).toEqual([
+    {
+      job: 'frames',
+      source: { text: '@scenes', instance: 'scenes', candidate: null },
+      most: 2,
+      isBounded: true,
+    },
+  ])
+  expect(manifest.instances.get('frames')).toMatchObject({ output: '', waiting: { most: 2, problem: null } })
+  expect(manifest.instances.get('late')!.references.map(({ instance }) => instance)).toEqual(['frames'])
+
+  const text =
+    '[{"id": "dawn", "title": "At dawn", "size": "1024x1024"}, {"id": "noon", "title": "b", "size": "auto"}]'
+  const expanded = await manifest.expand(new Map([['scenes', text]]))
+  expect(expanded.jobs.find(({ name }) => name === 'frames')!.instances).toEqual([
+    'frames[dawn]',
+    'frames[noon]',
+  ])
+  expect(expanded.instances.get('frames[dawn]')).toMatchObject({
+    output: 'dawn.png',
+    fields: { prompt: { text: 'At dawn Flat' }, size: { value: '1024x1024' } },
+  })
+  expect(expanded.instances.get('late')!.references.map(({ instance }) => instance)).toEqual(['frames[dawn]'])
+})
+
+test('what a reference needs and the text does not have is a mistake of the text', async () => {
+  const manifest = await read(`${before}  frames:
+    each: "@scenes"
+    image create: { model: gpt-image-2, prompt: "\${title} \${var:style}", size: "\${size}" }
+    out: "\${id}.png"
+  late: { respond: { model: text-a, input: x, attach: "@frames[dusk]" }, out: late.txt }
+`)
+  const text = '{"scenes": [{"id": "dawn", "title": "a", "size": "auto"}], "n": 1}'
+  await expect(manifest.expand(new Map([['scenes', text]]))).rejects.toThrow(
+    '"@frames[dusk]": the job frames has no row dusk',
+  )
+})
