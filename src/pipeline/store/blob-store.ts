@@ -46,17 +46,22 @@ export interface SharedStore {
   /**
    * Stores a file, unless its bytes are there. They are safe when this returns.
    * @param path absolute
+   * @returns false when they were there
    * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
    */
-  put(path: string, sha256: string): Promise<void>
+  put(path: string, sha256: string): Promise<boolean>
   /**
    * Writes the bytes into a file, which appears whole or not at all, and replaces one that is there.
    * @param path absolute; its folder must be there
+   * @param maxBytes more count as others; `maxBlobBytes` unless given
    * @returns false when the store does not have them, or has others under their name
    * @throws FileError; ModelgateError
    */
-  fetch(sha256: string, path: string): Promise<boolean>
+  fetch(sha256: string, path: string, maxBytes?: number): Promise<boolean>
 }
+
+/** What bytes are only fetched from. */
+export type ByteSource = Pick<SharedStore, 'shown' | 'fetch'>
 
 /** The most that one blob may have, in bytes: what S3 takes in one request. */
 export const maxBlobBytes = 5 * 1024 ** 3

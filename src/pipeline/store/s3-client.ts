@@ -1,35 +1,19 @@
 import { AwsV4Signer } from 'aws4fetch'
 import { join } from 'node:path'
-import { sleep, type Context } from '../../context.ts'
 import { ConfigError, ModelgateError, UsageError } from '../../errors.ts'
 import { readInputFile } from '../../files/input-file.ts'
-import type { ConnectionOptions } from '../../gateway/connection.ts'
-import { ExchangeError } from '../../gateway/exchange-error.ts'
-import { exchange, type ExchangeRequest, type Reply, type RequestBody } from '../../gateway/exchange.ts'
+import type { ExchangeRequest, Reply, RequestBody } from '../../gateway/exchange.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
-import {
-  Failure,
-  failedStatus,
-  maxWaitS,
-  mayRepeatBroken,
-  refusedStatus,
-  waitBefore,
-} from '../../gateway/retry.ts'
-import { brokenError, createTrace, refuseEncoding, type Trace } from '../../gateway/send-request.ts'
-import { waitHint } from '../../gateway/status-error.ts'
-import { defaultSeconds } from '../../limits.ts'
+import { Failure, failedStatus, refusedStatus } from '../../gateway/retry.ts'
+import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
-
-export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
-
-export interface StoreNetwork {
-  /** Proxies and certificates. */
-  readonly connection: ConnectionOptions
-  /** Whether clear text may go to another machine (`--allow-http`). */
-  readonly allowHttp: boolean
-  /** Receives the lines of the debug trace, without secrets. */
-  readonly trace?: ((line: string) => void) | undefined
-}
+import {
+  connectStore,
+  unavailable,
+  type SendToStore,
+  type StoreContext,
+  type StoreNetwork,
+} from './store-request.ts'
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT'
@@ -47,15 +31,6 @@ export interface S3Request {
 /** SHA-256 of nothing. */
 export const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-/** A look-up costs nothing, and an object is replaced by the same bytes: every request may be sent again. */
-const policy = { mode: 'safe', maxRetries: 5, idempotencyHonoured: true } as const
-
-const limits = {
-  connect: defaultSeconds.connect * 1000,
-  firstByte: defaultSeconds.firstByte.streamed * 1000,
-  idle: defaultSeconds.idle * 1000,
-}
-
 /** Other writers are in the way; it came too slowly, or damaged (Amazon S3 API Reference, "Error responses"). */
 const repeatableCodes: ReadonlySet<string> = new Set([
   'BadDigest',
@@ -68,10 +43,9 @@ const repeatableCodes: ReadonlySet<string> = new Set([
 /** Speaks to a bucket: every request is signed, and sent again when the server fails for the moment. */
 export class S3Client {
   readonly #context: StoreContext
-  readonly #connection: StoreNetwork['connection']
   readonly #location: S3Location
   readonly #signingKeys = new Map<string, ArrayBuffer>()
-  readonly #trace: Trace
+  readonly #send: SendToStore
 
   /**
    * @param location `s3://bucket/prefix`; the rest are the variables of the AWS tools: `AWS_ENDPOINT_URL_S3`,
@@ -95,9 +69,8 @@ export class S3Client {
   private constructor(context: StoreContext, location: S3Location, network: StoreNetwork) {
     this.#context = context
     this.#location = location
-    this.#connection = network.connection
-    const { trace } = network
-    this.#trace = createTrace({ clock: context.clock, ...(trace === undefined ? {} : { trace }) })
+    const hint = 'Check AWS_ENDPOINT_URL_S3, AWS_REGION and the network.'
+    this.#send = connectStore(context, network, { shown: location.shown, hint })
   }
 
   /** For people: `s3://bucket/prefix`. */
@@ -111,34 +84,10 @@ export class S3Client {
    * @throws ModelgateError; what `use` throws
    */
   async request<Value>(request: S3Request, use: (reply: Reply) => Promise<Value>): Promise<Value> {
-    const { clock, signal } = this.#context
-    for (let count = 0; ; count++) {
-      const outcome = await this.#attempt(request, use)
-      if (!(outcome instanceof Failure)) return outcome
-      const asked = outcome.error.facts.retryAfterS
-      const isOver = count >= policy.maxRetries || (asked ?? 0) > maxWaitS
-      if (!outcome.repeatable || isOver) throw outcome.error
-      await sleep(clock, waitBefore(count, asked, clock.random()) * 1000, signal)
-    }
-  }
-
-  async #attempt<Value>(request: S3Request, use: (reply: Reply) => Promise<Value>): Promise<Value | Failure> {
-    const { clock, signal } = this.#context
-    const wire = await this.#signed(request)
-    this.#trace.request(wire)
-    try {
-      const reply = await exchange(wire, { ...this.#connection, clock, signal, limits })
-      this.#trace.reply(reply)
-      try {
-        return (await this.#refusal(reply, request)) ?? (await use(reply))
-      } finally {
-        reply.close()
-      }
-    } catch (error) {
-      if (!(error instanceof ExchangeError)) throw error
-      this.#trace.failure(error)
-      return new Failure(broken(error, this.#location), mayRepeatBroken(error, 'read', policy))
-    }
+    return await this.#send(
+      () => this.#signed(request),
+      async (reply) => (await this.#refusal(reply, request)) ?? (await use(reply)),
+    )
   }
 
   /** Signed anew for each attempt: a signature holds for some minutes. */
@@ -167,7 +116,7 @@ export class S3Client {
 
   /** @returns undefined for a reply that the caller can use */
   async #refusal(reply: Reply, { method, expects = [] }: S3Request): Promise<Failure | undefined> {
-    const { status, headers } = reply
+    const { status } = reply
     if (status >= 200 && status < 300) {
       refuseEncoding(reply)
       return undefined
@@ -178,11 +127,9 @@ export class S3Client {
     const code = /<Code>\s*([A-Za-z0-9._-]{1,64})\s*<\/Code>/.exec(text)?.[1] ?? ''
     const isForTheMoment = refusedStatus.has(status) || failedStatus.has(status) || repeatableCodes.has(code)
     if (expects.includes(status) && code !== 'NoSuchBucket' && !isForTheMoment) return undefined
-    const error = statusError(this.#location, reply, code, isForTheMoment)
-    return new Failure(
-      error.amend({ retryAfterS: waitHint(headers, undefined, clock.now()) }),
-      isForTheMoment,
-    )
+    if (!isForTheMoment) return new Failure(statusError(this.#location, reply, code), false)
+    const answer = `${status} ${code}`.trim()
+    return new Failure(unavailable(this.shown, answer, reply, clock.now()), true)
   }
 }
 
@@ -312,7 +259,6 @@ function statusError(
   { shown, region }: S3Location,
   { status, headers }: Reply,
   code: string,
-  isForTheMoment: boolean,
 ): ModelgateError {
   const answer = `${status} ${code}`.trim()
   const facts = { phase: 'connect', billed: 'no', httpStatus: status } as const
@@ -326,13 +272,6 @@ function statusError(
     const message = `The bucket of the store ${shown} is not in the region ${region}.`
     const hint = `Set AWS_REGION${other === undefined ? '' : `=${other}`}.`
     return new UsageError(message, { ...facts, code: 'store_elsewhere', hint })
-  }
-  if (isForTheMoment) {
-    const message = `The store ${shown} cannot answer at the moment (${answer}).`
-    return new ModelgateError('later', 'store_unavailable', message, {
-      ...facts,
-      hint: 'Run it again later.',
-    })
   }
   if (status === 401 || status === 403) {
     const message = `The store ${shown} refused the request (${answer}).`
@@ -349,12 +288,4 @@ function refusedHint(code: string): string {
     return 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.'
   }
   return 'The keys need s3:GetObject and s3:PutObject for the prefix, and s3:ListBucket for the bucket.'
-}
-
-function broken(error: ExchangeError, { shown }: S3Location): ModelgateError {
-  const found = brokenError(error, 'read')
-  const message = `The store ${shown}: ${found.message}`
-  const isAddress = error.fault === 'dns' || error.fault === 'connect' || error.fault === 'tls'
-  const hint = 'Check AWS_ENDPOINT_URL_S3, AWS_REGION and the network.'
-  return found.amend({ message, ...(isAddress ? { hint } : {}) })
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { FileError } from '../../errors.ts'
 import { readError, shownPath } from '../../files/file-error.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
-import type { Reply, RequestBody } from '../../gateway/exchange.ts'
+import type { RequestBody } from '../../gateway/exchange.ts'
 import { fileChunks } from '../../gateway/multipart.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
-import { emptySha256, S3Client, type StoreContext, type StoreNetwork } from './s3-client.ts'
+import { emptySha256, S3Client } from './s3-client.ts'
+import { saveReply, type StoreContext, type StoreNetwork } from './store-request.ts'
 
 /** How long nobody is taken to remove what was put, in milliseconds. */
 const knownMs = 600_000
@@ -29,7 +29,7 @@ export async function openS3Store(
   /** Whether the server knows checksums, until it says that it does not. */
   let knowsChecksums = true
   /** What was put lately, and until when that counts: the same file may go into many requests. */
-  const stored = new Map<string, { readonly storing: Promise<void>; readonly until: number }>()
+  const stored = new Map<string, { readonly storing: Promise<boolean>; readonly until: number }>()
 
   /** Whether the server vouches for the bytes; one that cannot gets them again. */
   async function isThere(sha256: string): Promise<boolean> {
@@ -53,25 +53,29 @@ export async function openS3Store(
     await write(sha256, body)
   }
 
-  async function store(path: string, sha256: string): Promise<void> {
-    if (knowsChecksums && (await isThere(sha256))) return
+  async function store(path: string, sha256: string): Promise<boolean> {
+    if (knowsChecksums && (await isThere(sha256))) return false
     await write(sha256, await bodyOf(path, sha256))
+    return true
   }
 
   return {
     shown: client.shown,
     async put(path, sha256) {
       const known = stored.get(sha256)
-      if (known !== undefined && clock.monotonic() < known.until) return await known.storing
+      if (known !== undefined && clock.monotonic() < known.until) {
+        await known.storing
+        return false
+      }
       const storing = store(path, sha256)
       stored.set(sha256, { storing, until: clock.monotonic() + knownMs })
       storing.catch(() => stored.delete(sha256))
       return await storing
     },
-    async fetch(sha256, path) {
+    async fetch(sha256, path, maxBytes = maxBlobBytes) {
       if (!digestPattern.test(sha256)) return false
       return await client.request({ method: 'GET', key: keyOf(sha256), expects: [404] }, async (reply) => {
-        return reply.status !== 404 && (await saveReply(context, reply, sha256, path))
+        return reply.status !== 404 && (await saveReply(context, reply, { sha256, maxBytes }, path))
       })
     },
   }
@@ -112,31 +116,5 @@ async function bodyOf(path: string, sha256: string): Promise<RequestBody> {
       }
       if (sent < size) throw sourceChanged(path)
     },
-  }
-}
-
-/** @returns false when the reply has not the bytes of the digest; then nothing is left of it */
-async function saveReply(
-  context: StoreContext,
-  { headers, body }: Reply,
-  sha256: string,
-  path: string,
-): Promise<boolean> {
-  if (Number(headers['content-length'] ?? 0) > maxBlobBytes) return false
-  const file = await openAtomicFile(context, path, { force: true })
-  try {
-    const hash = createHash('sha256')
-    let bytes = 0
-    for await (const chunk of body) {
-      bytes += chunk.length
-      if (bytes > maxBlobBytes) return false
-      hash.update(chunk)
-      await file.write(chunk)
-    }
-    if (hash.digest('hex') !== sha256) return false
-    await file.commit()
-    return true
-  } finally {
-    await file.discard()
   }
 }

@@ -8,8 +8,8 @@ import { renameFile } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { BlobStore, blobPath, maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
 import { digestOfBytes } from './file-digest.ts'
-import type { StoreContext, StoreNetwork } from './s3-client.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
+import type { StoreContext, StoreNetwork } from './store-request.ts'
 
 /**
  * Opens a store that others share, and asks it whether it can be used.
@@ -53,24 +53,25 @@ export async function openFolderStore(context: FileContext, location: string): P
   return {
     shown: location,
     async put(path, sha256) {
-      if ((await blobs.open(sha256)) !== undefined) return
+      if ((await blobs.open(sha256)) !== undefined) return false
       if ((await blobs.add(path, false)).sha256 !== sha256) throw sourceChanged(path)
+      return true
     },
-    fetch: (sha256, path) => fetchBlob(context, root, sha256, path),
+    fetch: (sha256, path, maxBytes = maxBlobBytes) => fetchBlob(context, root, { sha256, maxBytes }, path),
   }
 }
 
 async function fetchBlob(
   context: FileContext,
   root: string,
-  sha256: string,
+  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
   target: string,
 ): Promise<boolean> {
   if (!digestPattern.test(sha256)) return false
   const source = blobPath(root, sha256)
   try {
     const found = await lstat(source)
-    if (!found.isFile() || found.size > maxBlobBytes) return false
+    if (!found.isFile() || found.size > maxBytes) return false
     await access(source, constants.R_OK)
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false

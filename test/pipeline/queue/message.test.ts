@@ -133,7 +133,7 @@ async function encode(bench: Bench, id: string, share?: Awaited<ReturnType<typeo
     store: {
       async put(path, sha256) {
         files.push(sha256)
-        await store.put(path, sha256)
+        return await store.put(path, sha256)
       },
     },
   })
@@ -200,7 +200,8 @@ test('a picture whose name is none elsewhere is refused', async () => {
       request: async () => ({ body: {}, images: [name], mask: null, source: null }),
     }
     const { folder } = bench.manifest.project
-    await expect(encodeTask(task, { run: 'r', folder, store: { async put() {} } })).rejects.toMatchObject({
+    const store = { put: () => Promise.resolve(true) }
+    await expect(encodeTask(task, { run: 'r', folder, store })).rejects.toMatchObject({
       code: 'input_name',
       exitCode: 2,
     })

@@ -21,10 +21,11 @@ export function fileOf(content: string | Uint8Array): string {
 export async function fetched(
   store: Pick<SharedStore, 'fetch'>,
   sha256: string,
+  maxBytes?: number,
 ): Promise<string | undefined> {
   const folder = temporaryFolder()
   const target = join(folder, 'target')
-  const isThere = await store.fetch(sha256, target)
+  const isThere = await store.fetch(sha256, target, maxBytes)
   expect([isThere, readdirSync(folder)]).toEqual([existsSync(target), isThere ? ['target'] : []])
   return isThere ? readFileSync(target, 'utf8') : undefined
 }

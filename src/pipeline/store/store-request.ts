@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { sleep, type Context } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import type { ConnectionOptions } from '../../gateway/connection.ts'
+import { ExchangeError } from '../../gateway/exchange-error.ts'
+import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
+import { readBody } from '../../gateway/reply-body.ts'
+import { Failure, maxWaitS, mayRepeatBroken, waitBefore } from '../../gateway/retry.ts'
+import { brokenError, createTrace } from '../../gateway/send-request.ts'
+import { waitHint } from '../../gateway/status-error.ts'
+import { defaultSeconds } from '../../limits.ts'
+
+export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
+
+export interface StoreNetwork {
+  /** Proxies and certificates. */
+  readonly connection: ConnectionOptions
+  /** Whether clear text may go to another machine (`--allow-http`). */
+  readonly allowHttp: boolean
+  /** Receives the lines of the debug trace, without secrets. */
+  readonly trace?: ((line: string) => void) | undefined
+}
+
+/** Where a store is, for messages. */
+interface Place {
+  /** Without secrets. */
+  readonly shown: string
+  /** What to check when it cannot be reached, as a sentence. */
+  readonly hint: string
+}
+
+/**
+ * Sends a request, and hands its reply to `use`, which may be called again when a reply breaks off. What it returns as a
+ * failure that may be repeated is sent again.
+ * @param next makes the request anew for each attempt
+ * @throws ModelgateError; what `next` and `use` throw
+ */
+export type SendToStore = <Value>(
+  next: () => Promise<ExchangeRequest>,
+  use: (reply: Reply) => Promise<Value | Failure>,
+) => Promise<Value>
+
+/** A look-up costs nothing, and an object is replaced by the same bytes: every request may be sent again. */
+const policy = { mode: 'safe', maxRetries: 5, idempotencyHonoured: true } as const
+
+const limits = {
+  connect: defaultSeconds.connect * 1000,
+  firstByte: defaultSeconds.firstByte.streamed * 1000,
+  idle: defaultSeconds.idle * 1000,
+  progress: defaultSeconds.progress * 1000,
+  total: undefined,
+}
+
+/** The connection to a store on a server, whose requests are sent again when it fails for the moment. */
+export function connectStore(
+  { clock, signal }: StoreContext,
+  { connection, trace }: Pick<StoreNetwork, 'connection' | 'trace'>,
+  place: Place,
+): SendToStore {
+  const traced = createTrace({ clock, ...(trace === undefined ? {} : { trace }) })
+
+  async function attempt<Value>(
+    request: ExchangeRequest,
+    use: (reply: Reply) => Promise<Value | Failure>,
+  ): Promise<Value | Failure> {
+    traced.request(request)
+    try {
+      const reply = await exchange(request, { ...connection, clock, signal, limits })
+      traced.reply(reply)
+      const stalled = (seconds: number) =>
+        new ExchangeError('body', 'timeout', `${request.url.host} made no progress for ${seconds} s.`)
+      try {
+        return await use({ ...reply, body: readBody({ clock, limits }, reply, { stalled }) })
+      } finally {
+        reply.close()
+      }
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error
+      traced.failure(error)
+      return new Failure(broken(error, place), mayRepeatBroken(error, 'read', policy))
+    }
+  }
+
+  return async (next, use) => {
+    for (let count = 0; ; count++) {
+      const outcome = await attempt(await next(), use)
+      if (!(outcome instanceof Failure)) return outcome
+      const asked = outcome.error.facts.retryAfterS
+      const isOver = count >= policy.maxRetries || (asked ?? 0) > maxWaitS
+      if (!outcome.repeatable || isOver) throw outcome.error
+      await sleep(clock, waitBefore(count, asked, clock.random()) * 1000, signal)
+    }
+  }
+}
+
+function broken(error: ExchangeError, { shown, hint }: Place): ModelgateError {
+  const found = brokenError(error, 'read')
+  const message = `The store ${shown}: ${found.message}`
+  const isAddress = error.fault === 'dns' || error.fault === 'connect' || error.fault === 'tls'
+  return found.amend({ message, ...(isAddress ? { hint } : {}) })
+}
+
+/** The server fails, or asks to wait. @param answer what it says: `503 SlowDown` @param now milliseconds since 1970 */
+export function unavailable(
+  shown: string,
+  answer: string,
+  { status, headers }: Reply,
+  now: number,
+): ModelgateError {
+  return new ModelgateError(
+    'later',
+    'store_unavailable',
+    `The store ${shown} cannot answer at the moment (${answer}).`,
+    {
+      phase: 'connect',
+      billed: 'no',
+      httpStatus: status,
+      retryAfterS: waitHint(headers, undefined, now),
+      hint: 'Run it again later.',
+    },
+  )
+}
+
+/**
+ * Writes the body of a reply into a file, as it comes.
+ * @param path absolute; a file that is there is replaced
+ * @returns false when the body is longer, or has not the digest; then nothing is left of it
+ * @throws ExchangeError when it breaks off; FileError
+ */
+export async function saveReply(
+  context: StoreContext,
+  { headers, body }: Reply,
+  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
+  path: string,
+): Promise<boolean> {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) return false
+  const file = await openAtomicFile(context, path, { force: true })
+  try {
+    const hash = createHash('sha256')
+    let bytes = 0
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > maxBytes) return false
+      hash.update(chunk)
+      await file.write(chunk)
+    }
+    if (hash.digest('hex') !== sha256) return false
+    await file.commit()
+    return true
+  } finally {
+    await file.discard()
+  }
+}
