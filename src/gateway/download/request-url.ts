@@ -54,7 +54,8 @@ export async function requestUrl(
   throw refused(`it redirects more than ${maxRedirects.download} times.`)
 }
 
-function redirectTarget({ headers }: Reply, from: URL): URL {
+/** @throws ContractError `url_refused` without one */
+export function redirectTarget({ headers }: Reply, from: URL): URL {
   const location: string | undefined = headers['location']
   const target = location ? URL.parse(location, from) : null
   if (target === null) throw refused('it redirects without a Location.')

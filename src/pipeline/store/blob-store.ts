@@ -129,6 +129,25 @@ export class BlobStore {
     }
   }
 
+  /**
+   * Stores bytes that come from elsewhere.
+   * @param write writes them into a file, and has checked them; false when there is none
+   * @throws what `write` throws; FileError
+   */
+  async receive(sha256: string, write: (path: string) => Promise<boolean>): Promise<boolean> {
+    const temporary = temporaryPath(this.#root, 'blob')
+    try {
+      await this.#prepare()
+      if (!(await write(temporary))) return false
+      await this.#place(temporary, sha256)
+      return true
+    } catch (error) {
+      throw error instanceof ModelgateError ? error : writeError(error, this.#root)
+    } finally {
+      await unlink(temporary).catch(() => {})
+    }
+  }
+
   /** All that is there, right or not, in the order of the digests. @throws FileError */
   async list(): Promise<readonly StoredBlob[]> {
     const blobs: StoredBlob[] = []

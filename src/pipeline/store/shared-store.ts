@@ -6,7 +6,14 @@ import { UsageError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { renameFile } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { BlobStore, blobPath, maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
+import {
+  BlobStore,
+  blobPath,
+  maxBlobBytes,
+  sourceChanged,
+  type ByteSource,
+  type SharedStore,
+} from './blob-store.ts'
 import { digestOfBytes } from './file-digest.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 import type { StoreContext, StoreNetwork } from './store-request.ts'
@@ -14,6 +21,7 @@ import type { StoreContext, StoreNetwork } from './store-request.ts'
 /**
  * Opens a store that others share, and asks it whether it can be used.
  * @param location a folder, or `s3://bucket/prefix`
+ * @param isWritten whether it has to be a folder that can be written to
  * @throws UsageError (exit 2) for a location that is none; FileError; ModelgateError: `key` (exit 3) without credentials, or
  * when they are refused, `notSent` (6) and `later` (5) when the store cannot be reached
  */
@@ -21,6 +29,7 @@ export async function openSharedStore(
   context: StoreContext,
   location: string,
   network: StoreNetwork,
+  isWritten = true,
 ): Promise<SharedStore> {
   if (location.trim() === '' || location.includes('\0')) throw notAStore('The store has no name')
   if (/^s3:/i.test(location)) {
@@ -30,7 +39,22 @@ export async function openSharedStore(
   // A drive of Windows is no scheme.
   const [scheme] = /^[a-z][a-z\d+.-]+:(?=\/\/)/i.exec(location) ?? []
   if (scheme !== undefined) throw notAStore(`A store cannot be at ${scheme}//`)
-  return await openFolderStore(context, location)
+  return await openFolderStore(context, location, isWritten)
+}
+
+/**
+ * Opens a store that is only read.
+ * @param location as of a shared store, or `https://…`, or `http://…` on this machine
+ * @throws as `openSharedStore` does
+ */
+export async function openByteSource(
+  context: StoreContext,
+  location: string,
+  network: StoreNetwork,
+): Promise<ByteSource> {
+  if (!/^https?:/i.test(location)) return await openSharedStore(context, location, network, false)
+  const { openHttpsStore } = await import('./https-store.ts')
+  return openHttpsStore(context, location, network)
 }
 
 /**
@@ -38,13 +62,18 @@ export async function openSharedStore(
  * that is made in place of a disk that is not mounted would be empty, and nobody else's. Whoever may use it may use what is
  * made in it: folders get its group and permissions, and blobs the same without the right to execute.
  */
-export async function openFolderStore(context: FileContext, location: string): Promise<SharedStore> {
+export async function openFolderStore(
+  context: FileContext,
+  location: string,
+  isWritten = true,
+): Promise<SharedStore> {
   const root = resolve(context.cwd, location)
   const found = await stat(root).catch((error: unknown) => {
     throw systemCode(error) === 'ENOENT' ? folderMissing(location) : readError(error, location)
   })
   if (!found.isDirectory()) throw notAStore(`The store ${shownPath(location)} is a file, not a folder`)
-  await access(root, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
+  const needed = constants.R_OK | constants.X_OK | (isWritten ? constants.W_OK : 0)
+  await access(root, needed).catch((error: unknown) => {
     throw writeError(error, location)
   })
   const blobs = new BlobStore(context, root, {

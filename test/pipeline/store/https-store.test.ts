@@ -1,0 +1,230 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import type { ModelgateError } from '../../../src/errors.ts'
+import { BlobStore } from '../../../src/pipeline/store/blob-store.ts'
+import { openByteSource, openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
+import { closedPort, localServer, type ChooseReply, type LocalServer } from '../../support/local-server.ts'
+import {
+  closeDelimited,
+  end,
+  flood,
+  head,
+  readHead,
+  reset,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+import { fetched, fileOf, twoLines } from './store-samples.ts'
+
+const content = 'One\nTwo\n'
+const shelf = `2f/${twoLines}`
+
+interface Opening {
+  readonly ca?: string
+  /** Receives how long each wait would have been, in milliseconds. */
+  readonly waits?: number[]
+  readonly trace?: (line: string) => void
+}
+
+function open(location: string, { ca, waits = [], trace }: Opening = {}) {
+  const timer: typeof systemClock.timer = (ms, callback, label) => {
+    if (label === 'sleep') waits.push(ms)
+    return systemClock.timer(label === 'sleep' ? 0 : ms, callback)
+  }
+  const context = {
+    ...testContext({ cwd: temporaryFolder() }),
+    clock: { ...systemClock, timer, random: () => 0 },
+  }
+  const connection = ca === undefined ? {} : { ca }
+  return openByteSource(context, location, { connection, allowHttp: true, trace })
+}
+
+async function failureOf(work: Promise<unknown>) {
+  const error = (await work.then(
+    () => ({ code: 'none' }),
+    (reason: unknown) => reason,
+  )) as ModelgateError
+  return { code: error.code, exitCode: error.exitCode, message: error.message }
+}
+
+const lineOf = ({ requests }: LocalServer) => requests[0]?.line
+const redirect = (location: string, status = 302) => text('', { status, headers: { location } })
+
+test.each([
+  ['', `/${shelf}`],
+  ['/', `/${shelf}`],
+  ['/shop/assets//', `/shop/assets/${shelf}`],
+  ['/shop?sig=SECRET#top', `/shop/${shelf}?sig=SECRET`],
+  ['/a%20b/ü', `/a%20b/%C3%BC/${shelf}`],
+])('bytes are fetched by their digest below the address: %j', async (path, target) => {
+  const server = await localServer([text(content)])
+  const lines: string[] = []
+  const store = await open(server.url + path, { trace: (line) => lines.push(line) })
+  expect(await fetched(store, twoLines, 8)).toBe(content)
+  expect(lineOf(server)).toBe(`GET ${target} HTTP/1.1`)
+  expect(Object.keys(server.requests[0]!.headers).sort()).toEqual([
+    'accept',
+    'accept-encoding',
+    'connection',
+    'host',
+    'user-agent',
+  ])
+  expect(`${store.shown} ${lines.join()}`).not.toContain('SECRET')
+  expect(await store.fetch('../secret', '/nowhere')).toBe(false)
+})
+
+const longer = text(`${content}!`)
+const endless = [readHead, write(head(200)), flood('x'.repeat(1000))]
+
+test.each<[string, ServerReply]>([
+  ['other bytes', text('Six\nTen\n')],
+  ['fewer', text('One\n')],
+  ['fewer, and no length', closeDelimited(['One\n'])],
+  ['more', longer],
+  ['more, and no length', closeDelimited([content, content])],
+  ['bytes without an end', endless],
+  ['a length that is too large', [readHead, write(head(200, { 'content-length': '9000000' })), end]],
+  ['an encoded body', text('\u001f\u008b', { headers: { 'content-encoding': 'gzip' } })],
+  ['a page', text('<!doctype html><title>Log in</title>')],
+  ['nothing', text('', { status: 204 })],
+  ['a part', text(content, { status: 206 })],
+  ['400', text(content, { status: 400 })],
+  ['403', text(content, { status: 403 })],
+  ['404', text(content, { status: 404 })],
+  ['410', text(content, { status: 410 })],
+])('%s count as absent, and are not asked for again', async (_, reply) => {
+  const server = await localServer([reply])
+  expect(await fetched(await open(server.url), twoLines, 8)).toBeUndefined()
+})
+
+const cut: ServerReply = [readHead, write(head(200, { 'content-length': '8' }) + 'One\n'), end]
+
+test.each<[string, ServerReply, number]>([
+  ['a body that breaks off', cut, 500],
+  ['a reset', [readHead, reset], 500],
+  ['500', text('', { status: 500 }), 500],
+  ['503', text('', { status: 503, headers: { 'retry-after': '7' } }), 7000],
+  ['429', text('', { status: 429 }), 500],
+])('after %s it is asked for again', async (_, reply, waitMs) => {
+  const server = await localServer([reply, text(content)])
+  const waits: number[] = []
+  expect(await fetched(await open(server.url, { waits }), twoLines, 8)).toBe(content)
+  expect(waits).toEqual([waitMs])
+})
+
+test.each<[string, ServerReply, number, object]>([
+  ['keeps failing', text('', { status: 502 }), 6, { code: 'store_unavailable', exitCode: 5 }],
+  ['keeps breaking off', cut, 6, { code: 'read_reset', exitCode: 5 }],
+  ['fails for good', text('', { status: 501 }), 1, { code: 'store_unavailable', exitCode: 5 }],
+  ['demands credentials', text('', { status: 401 }), 1, { code: 'store_refused', exitCode: 3 }],
+])('a server that %s is an error', async (_, reply, requests, error) => {
+  const server = await localServer(Array.from({ length: requests }, () => reply))
+  const store = await open(server.url)
+  const failure = await failureOf(fetched(store, twoLines, 8))
+  expect(failure).toMatchObject(error)
+  expect(failure.message).toContain(`The store ${server.url}/`)
+})
+
+test('a server that cannot be reached is an error', async () => {
+  const store = await open(`http://127.0.0.1:${await closedPort()}`)
+  expect(await failureOf(fetched(store, twoLines))).toMatchObject({ code: 'not_sent_connect', exitCode: 6 })
+})
+
+test('redirects are followed, five at most, and nobody is told anything', async () => {
+  const other = await localServer([text(content)])
+  const elsewhere = `http://localhost:${other.port}/x?y`
+  const server = await localServer((request) =>
+    redirect(request.line.startsWith('GET /4 ') ? elsewhere : hop(request.line), 307),
+  )
+  expect(await fetched(await open(`${server.url}/?sig=SECRET`), twoLines)).toBe(content)
+  expect(server.requests.map((request) => request.line.split(' ')[1])).toEqual([
+    `/${shelf}?sig=SECRET`,
+    '/1',
+    '/2',
+    '/3',
+    '/4',
+  ])
+  expect([lineOf(other), other.requests[0]!.headers['authorization']]).toEqual([
+    'GET /x?y HTTP/1.1',
+    undefined,
+  ])
+})
+
+/** To `/1` from the first address, to `/2` from that, and so on. */
+const hop = (line: string) => `/${Number(/^GET \/(\d) /.exec(line)?.[1] ?? 0) + 1}`
+
+test.each<[string, ChooseReply, string]>([
+  ['in a circle', () => redirect('/again'), 'it redirects more than 5 times.'],
+  ['to clear text', () => redirect('http://assets.example/'), 'http: URLs are not allowed.'],
+  ['to a file', () => redirect('file:///etc/passwd'), 'file: URLs are not allowed.'],
+  ['nowhere', () => text('', { status: 301 }), 'it redirects without a Location.'],
+  ['with a password', () => redirect('https://me:pw@127.0.0.1/'), 'it contains a user name or password.'],
+  ['into a network', () => redirect('https://10.0.0.1/'), '10.0.0.1 is not a public address.'],
+  ['to metadata', () => redirect('https://169.254.169.254/'), '169.254.169.254 is not a public address.'],
+])('a redirect %s is refused', async (_, reply, reason) => {
+  const server = await localServer(reply)
+  expect(await failureOf(fetched(await open(server.url), twoLines))).toEqual({
+    code: 'url_refused',
+    exitCode: 8,
+    message: `The store ${server.url}/: The URL is refused: ${reason}`,
+  })
+})
+
+test(
+  'over TLS it does not lead back to clear text (needs openssl)',
+  { skip: !canMakeCertificates },
+  async () => {
+    const tls = makeCertificate()
+    const plain = await localServer([], {})
+    const server = await localServer([text(content), redirect(plain.url)], { tls })
+    const store = await open(server.url, { ca: tls.cert })
+    expect(await fetched(store, twoLines)).toBe(content)
+    expect(await failureOf(fetched(store, twoLines))).toMatchObject({
+      message: `The store ${server.url}/: The URL is refused: http: URLs are not allowed.`,
+    })
+    const unknown = await failureOf(fetched(await open(`https://127.0.0.1:${server.port}`), twoLines))
+    expect(unknown).toMatchObject({ code: 'not_sent_certificate', exitCode: 6 })
+  },
+)
+
+test.each([
+  ['http://assets.example/shop', 'The store at assets.example would send files in clear text.'],
+  ['https://me:SECRET@host', 'The address of the store at host has a user name or a password in it.'],
+  ['https://SECRET@host/a', 'The address of the store at host has a user name or a password in it.'],
+  ['https://', 'The address of the store is not valid.'],
+  ['https://SECRET:x/y', 'The address of the store is not valid.'],
+  ['file:///srv/store', 'A store cannot be at file://.'],
+  ['ftp://host/SECRET', 'A store cannot be at ftp://.'],
+])('%s is no store', async (location, message) => {
+  expect(await failureOf(open(location))).toEqual({ code: 'bad_store', exitCode: 2, message })
+})
+
+test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is read', async () => {
+  const folder = temporaryFolder()
+  const context = { ...testContext({ cwd: folder }), clock: systemClock }
+  const network = { connection: {}, allowHttp: false }
+  mkdirSync(join(folder, 'share'))
+  await (await openSharedStore(context, 'share', network)).put(fileOf(content), twoLines)
+  chmodSync(join(folder, 'share'), 0o500)
+  expect(await fetched(await openByteSource(context, 'share', network), twoLines)).toBe(content)
+  expect(await failureOf(openSharedStore(context, 'share', network))).toMatchObject({ exitCode: 10 })
+})
+
+test('a blob is received whole or not at all', async () => {
+  const folder = temporaryFolder()
+  const context = { ...testContext({ cwd: folder }), clock: systemClock }
+  const blobs = new BlobStore(context, folder)
+  const server = await localServer([text('Six\nTen\n'), text(content), text('', { status: 501 })])
+  const store = await open(server.url)
+  const receive = () => blobs.receive(twoLines, (path) => store.fetch(twoLines, path))
+  expect([await receive(), await blobs.open(twoLines)]).toEqual([false, undefined])
+  expect([await receive(), await blobs.open(twoLines)]).toEqual([true, join(folder, shelf)])
+  await expect(receive()).rejects.toMatchObject({ exitCode: 5 })
+  expect(await blobs.list()).toEqual([{ sha256: twoLines, bytes: 8 }])
+})
