@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --header --ca-file -s --system -a --attach --conversation-file --schema --history --tool-output --custom-tool-output --approve --deny --tool --render -x --extract --input --instructions --previous-response-id --conversation --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning-effort --reasoning-summary --max-output-tokens --max-tool-calls --verbosity --tool-choice --prompt --truncation --include --metadata --reasoning --text --text-format --tools --stream-options --safety --function-calling-mode --allowed-function-names --top-k --stop-sequences --candidate-count --seed --response-mime-type --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-budget --thinking-level --aspect-ratio --image-size --media-resolution --contents --tool-config --safety-settings --system-instruction --generation-config --response-schema --response-json-schema --thinking-config --image-config --speech-config --style --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --preview --image --mask --input-fidelity --last-frame --reference --video --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --instances --parameters -f --file --regenerate --shard --grace --queue --store --format --since --lanes --rate --port --faults --latency --record --upstream --replay --pace --max-age --by --text-model --image-model --video-model --grep --command --before
+            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --header --ca-file -s --system -a --attach --conversation-file --schema --history --tool-output --custom-tool-output --approve --deny --tool --render -x --extract --input --instructions --previous-response-id --conversation --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning-effort --reasoning-summary --max-output-tokens --max-tool-calls --verbosity --tool-choice --prompt --truncation --include --metadata --reasoning --text --text-format --tools --stream-options --safety --function-calling-mode --allowed-function-names --top-k --stop-sequences --candidate-count --seed --response-mime-type --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-budget --thinking-level --aspect-ratio --image-size --media-resolution --contents --tool-config --safety-settings --system-instruction --generation-config --response-schema --response-json-schema --thinking-config --image-config --speech-config --style --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --preview --image --mask --input-fidelity --last-frame --reference --video --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --instances --parameters -f --file --regenerate --shard --grace --queue --store --format --to --from --lanes --rate --port --faults --latency --record --upstream --replay --pace --max-age --since --by --text-model --image-model --video-model --grep --command --before
                 set skip yes
             case '-*'
             case '*'
@@ -92,6 +92,10 @@ function __modelgate_path
                         set path 'run report'
                     case 'run/merge'
                         set path 'run merge'
+                    case 'run/push'
+                        set path 'run push'
+                    case 'run/pull'
+                        set path 'run pull'
                     case 'run/worker'
                         set path 'run worker'
                     case 'run/clean'
@@ -132,7 +136,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'wait' 'jobs' 'run' 'run init' 'run adopt' 'run pick' 'run restore' 'run report' 'run merge' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
+    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'wait' 'jobs' 'run' 'run init' 'run adopt' 'run pick' 'run restore' 'run report' 'run merge' 'run push' 'run pull' 'run worker' 'run clean' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config schema' 'doctor' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -747,6 +751,8 @@ complete -c modelgate -n '__modelgate_is run' -a pick -d 'Choose one of several 
 complete -c modelgate -n '__modelgate_is run' -a restore -d 'List earlier files of a job, or bring one back'
 complete -c modelgate -n '__modelgate_is run' -a report -d 'Write a page for review: every asset beside its prompt'
 complete -c modelgate -n '__modelgate_is run' -a merge -d 'Merge the parts of a sharded run, or resolve conflicts in the lock'
+complete -c modelgate -n '__modelgate_is run' -a push -d 'Put the locked outputs into a folder or bucket'
+complete -c modelgate -n '__modelgate_is run' -a pull -d 'Restore the locked outputs from a folder, bucket or web server'
 complete -c modelgate -n '__modelgate_is run' -a worker -d 'Process the requests that runs have put into a queue'
 complete -c modelgate -n '__modelgate_is run' -a clean -d 'List or remove files that the lock does not name'
 complete -c modelgate -n '__modelgate_is run' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
@@ -812,7 +818,6 @@ complete -c modelgate -n '__modelgate_is run restore' -s h -l help -d 'show help
 complete -c modelgate -n '__modelgate_is run restore'
 complete -c modelgate -n '__modelgate_is run report' -l format -r -f -d 'the formats, separated by commas: html, markdown, json (html)'
 complete -c modelgate -n '__modelgate_is run report' -l embed -d 'embed full-size images and videos in the page, not only thumbnails'
-complete -c modelgate -n '__modelgate_is run report' -l since -r -f -d 'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date'
 complete -c modelgate -n '__modelgate_is run report' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
 complete -c modelgate -n '__modelgate_is run report' -s o -l output -r -F -d 'write the result to a file'
 complete -c modelgate -n '__modelgate_is run report' -l json -d 'print one JSON document when done'
@@ -830,6 +835,24 @@ complete -c modelgate -n '__modelgate_is run merge' -l github-output -r -f -d 's
 complete -c modelgate -n '__modelgate_is run merge' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
 complete -c modelgate -n '__modelgate_is run merge' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run merge'
+complete -c modelgate -n '__modelgate_is run push' -l to -r -f -d 'a folder, or s3://bucket/prefix'
+complete -c modelgate -n '__modelgate_is run push' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
+complete -c modelgate -n '__modelgate_is run push' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is run push' -l sandbox -d 'use the built-in local gateway: no key, no cost'
+complete -c modelgate -n '__modelgate_is run push' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is run push' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
+complete -c modelgate -n '__modelgate_is run push' -l allow-http -d 'allow an http:// base URL on another host'
+complete -c modelgate -n '__modelgate_is run push' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is run pull' -l from -r -f -d 'a folder, s3://bucket/prefix, or the address of a web server'
+complete -c modelgate -n '__modelgate_is run pull' -s f -l file -r -F -d 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
+complete -c modelgate -n '__modelgate_is run pull' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is run pull' -l sandbox -d 'use the built-in local gateway: no key, no cost'
+complete -c modelgate -n '__modelgate_is run pull' -l jsonl -d 'print events as they happen, one JSON object per line'
+complete -c modelgate -n '__modelgate_is run pull' -l github-output -r -f -d 'set this output of a GitHub Actions step to the result'
+complete -c modelgate -n '__modelgate_is run pull' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is run pull' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
+complete -c modelgate -n '__modelgate_is run pull' -l allow-http -d 'allow an http:// base URL on another host'
+complete -c modelgate -n '__modelgate_is run pull' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is run worker' -l queue -r -f -d 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'
 complete -c modelgate -n '__modelgate_is run worker' -l store -r -f -d 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)'
 complete -c modelgate -n '__modelgate_is run worker' -l lanes -r -f -d 'how many requests at once, by kind (text=8,image=4,video=2); 0 takes none'
@@ -1036,7 +1059,7 @@ complete -c modelgate -n '__modelgate_is doctor' -l ca-file -r -F -d 'certificat
 complete -c modelgate -n '__modelgate_is doctor' -l allow-http -d 'allow an http:// base URL on another host'
 complete -c modelgate -n '__modelgate_is doctor' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-restore run-clean run-worker assets events error manifest'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks run run-changes run-report run-restore run-push run-clean run-worker assets events error manifest'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'

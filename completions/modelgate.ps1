@@ -51,6 +51,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'restore' = 'List earlier files of a job, or bring one back'
             'report' = 'Write a page for review: every asset beside its prompt'
             'merge' = 'Merge the parts of a sharded run, or resolve conflicts in the lock'
+            'push' = 'Put the locked outputs into a folder or bucket'
+            'pull' = 'Restore the locked outputs from a folder, bucket or web server'
             'worker' = 'Process the requests that runs have put into a queue'
             'clean' = 'List or remove files that the lock does not name'
         }
@@ -729,7 +731,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'run report' = [ordered]@{
             '--format' = 'the formats, separated by commas: html, markdown, json (html)'
             '--embed' = 'embed full-size images and videos in the page, not only thumbnails'
-            '--since' = 'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date'
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'
@@ -746,6 +747,28 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print events as they happen, one JSON object per line'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
             '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'run push' = [ordered]@{
+            '--to' = 'a folder, or s3://bucket/prefix'
+            '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--profile' = 'named profile of the configuration'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
+            '--help' = 'show help'
+        }
+        'run pull' = [ordered]@{
+            '--from' = 'a folder, s3://bucket/prefix, or the address of a web server'
+            '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
+            '--json' = 'print one JSON document when done'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--profile' = 'named profile of the configuration'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--help' = 'show help'
         }
         'run worker' = [ordered]@{
@@ -1059,7 +1082,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config set' = @('base_url', 'base_urls', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'headers', 'download_headers', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
         'config unset' = @('base_url', 'base_urls', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'headers', 'download_headers', 'quiet', 'no_stdin', 'render', 'queue', 'store', 'history')
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
-        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-restore', 'run-clean', 'run-worker', 'assets', 'events', 'error', 'manifest')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'run', 'run-changes', 'run-report', 'run-restore', 'run-push', 'run-clean', 'run-worker', 'assets', 'events', 'error', 'manifest')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'respond', 'generate', 'chat', 'response', 'image', 'video', 'wait', 'jobs', 'run', 'inspect', 'usage', 'init', 'log', 'models', 'auth', 'config', 'doctor', 'schema', 'completion', 'help')
     }
@@ -1097,6 +1120,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'run report' = 'assets'
         'run report --profile' = 'profiles'
         'run merge --profile' = 'profiles'
+        'run push --profile' = 'profiles'
+        'run pull --profile' = 'profiles'
         'run worker --profile' = 'profiles'
         'run clean --profile' = 'profiles'
         'sandbox --profile' = 'profiles'
@@ -1119,8 +1144,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--schema', '--history', '--tool-output', '--custom-tool-output', '--approve', '--deny', '--tool', '--render', '-x', '--extract', '--input', '--instructions', '--previous-response-id', '--conversation', '--top-logprobs', '--temperature', '--top-p', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning-effort', '--reasoning-summary', '--max-output-tokens', '--max-tool-calls', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--metadata', '--reasoning', '--text', '--text-format', '--tools', '--stream-options', '--safety', '--function-calling-mode', '--allowed-function-names', '--top-k', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-budget', '--thinking-level', '--aspect-ratio', '--image-size', '--media-resolution', '--contents', '--tool-config', '--safety-settings', '--system-instruction', '--generation-config', '--response-schema', '--response-json-schema', '--thinking-config', '--image-config', '--speech-config', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--instances', '--parameters', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--since', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run init', 'run adopt', 'run pick', 'run restore', 'run report', 'run merge', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--schema', '--history', '--tool-output', '--custom-tool-output', '--approve', '--deny', '--tool', '--render', '-x', '--extract', '--input', '--instructions', '--previous-response-id', '--conversation', '--top-logprobs', '--temperature', '--top-p', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning-effort', '--reasoning-summary', '--max-output-tokens', '--max-tool-calls', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--metadata', '--reasoning', '--text', '--text-format', '--tools', '--stream-options', '--safety', '--function-calling-mode', '--allowed-function-names', '--top-k', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-budget', '--thinking-level', '--aspect-ratio', '--image-size', '--media-resolution', '--contents', '--tool-config', '--safety-settings', '--system-instruction', '--generation-config', '--response-schema', '--response-json-schema', '--thinking-config', '--image-config', '--speech-config', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--instances', '--parameters', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--to', '--from', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run init', 'run adopt', 'run pick', 'run restore', 'run report', 'run merge', 'run push', 'run pull', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -178,6 +178,16 @@ export const commandEntries: readonly CommandEntry[] = [
         load: async () => (await import('./commands/run-merge.ts')).registerRunMerge,
       },
       {
+        name: 'push',
+        about: 'Put the locked outputs into a folder or bucket',
+        load: async () => (await import('./commands/run-push.ts')).registerRunPush,
+      },
+      {
+        name: 'pull',
+        about: 'Restore the locked outputs from a folder, bucket or web server',
+        load: async () => (await import('./commands/run-pull.ts')).registerRunPull,
+      },
+      {
         name: 'worker',
         about: 'Process the requests that runs have put into a queue',
         sends: true,

@@ -25,6 +25,7 @@ export const schemaNames = [
   'run-changes',
   'run-report',
   'run-restore',
+  'run-push',
   'run-clean',
   'run-worker',
   'assets',

@@ -33,6 +33,7 @@ import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import {
   runChangeDocument,
   runCleanDocument,
+  runPushDocument,
   runRestoreDocument,
   runDefinitions,
   runDocument,
@@ -103,6 +104,7 @@ const documents = [
   runReportDocument,
   runCleanDocument,
   runRestoreDocument,
+  runPushDocument,
   workerDocument,
 ] as const
 
@@ -207,7 +209,7 @@ export const outputSchemas = {
   places: published('places', 'The document of --json of config path', placesDocument),
   keys: published('keys', 'The document of --json of auth status', keysDocument),
   checks: published('checks', 'The document of --json of doctor', checksDocument),
-  run: published('run', 'The document of --json of run and of run merge', runDocument),
+  run: published('run', 'The document of --json of run, of run merge and of run pull', runDocument),
   'run-changes': published(
     'run-changes',
     'The document of --json of run adopt and of run pick',
@@ -215,6 +217,7 @@ export const outputSchemas = {
   ),
   'run-report': published('run-report', 'The document of --json of run report', runReportDocument),
   'run-restore': published('run-restore', 'The document of --json of run restore', runRestoreDocument),
+  'run-push': published('run-push', 'The document of --json of run push', runPushDocument),
   'run-clean': published('run-clean', 'The document of --json of run clean', runCleanDocument),
   'run-worker': published('run-worker', 'The document of --json of run worker', workerDocument),
   assets: published('assets', 'What run report --format json writes', assetReport),

@@ -232,11 +232,11 @@ export const runEvents = {
   },
 }
 
-/** The document of `run` and of `run merge`. */
+/** The document of `run`, of `run merge` and of `run pull`. */
 export type RunDocument = Infer<typeof runDocument>
 export const runDocument = object({
   version,
-  command: oneOf(['run', 'run merge'], 'the command that ran'),
+  command: oneOf(['run', 'run merge', 'run pull'], 'the command that ran'),
   mode: oneOf(runModes, 'what was asked for'),
   manifest: text('the manifest, as its path is shown'),
   folder,
@@ -292,6 +292,30 @@ export const runRestoreDocument = object({
   ),
   restored: countOrNull('number of the one that is the output now; null where they are only listed'),
   adopted: textOrNull('who locked what is there, and on which day; null where nobody did'),
+  warnings,
+})
+
+/** The document of `run push`. */
+export type RunPushDocument = Infer<typeof runPushDocument>
+export const runPushDocument = object({
+  version,
+  command: oneOf(['run push'], 'the command that ran'),
+  manifest: text('the manifest, as its path is shown'),
+  folder,
+  store: text('where the files were put'),
+  files: list(
+    object({
+      instance,
+      path: text('where the output is, from the working directory'),
+      sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+      bytes: count('its size'),
+      state: oneOf(
+        ['new', 'present', 'missing'],
+        'new: it was put there; present: it was there already; missing: its bytes are not on this machine',
+      ),
+    }),
+    'the outputs that the lock names',
+  ),
   warnings,
 })
 

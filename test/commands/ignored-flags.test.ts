@@ -49,6 +49,8 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'run restore': [['hero']],
   'run report': [[]],
   'run merge': [['parts'], ['--resolve']],
+  'run push': [['--to', '.']],
+  'run pull': [['--from', '.']],
   'run worker': [
     ['--queue', 'redis://127.0.0.1:1', '--store', '.'],
     ['--queue', 'redis://127.0.0.1:1', '--store', '.', '--sandbox'],

@@ -31,6 +31,7 @@ import {
   sampleRun,
   sampleRunChange,
   sampleRunClean,
+  sampleRunPush,
   sampleRunReport,
   sampleRunRestore,
 } from '../support/run-samples.ts'
@@ -117,6 +118,8 @@ test.each([
   ['run-report', sampleRunReport],
   ['run-restore', sampleRunRestore],
   ['run-restore', { ...sampleRunRestore, restored: 1, adopted: 'Ada, 2026-11-26' }],
+  ['run', { ...sampleRun, command: 'run pull', mode: 'frozen' }],
+  ['run-push', sampleRunPush],
   ['run-clean', sampleRunClean],
   ['run-clean', { ...sampleRunClean, items: [] }],
   ['run-worker', sampleWorker],

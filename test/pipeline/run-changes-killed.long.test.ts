@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -16,6 +16,8 @@ interface Scene {
   readonly before?: readonly (readonly string[])[]
   /** Files that somebody has written after that. */
   readonly edited?: Readonly<Record<string, string>>
+  /** Files and folders that are gone after that. */
+  readonly removed?: readonly string[]
   /** The words of the call that is killed, behind `run`. */
   readonly call?: readonly string[]
   /** The words of the call that goes on; by default the same. */
@@ -136,6 +138,14 @@ const scenes: readonly Scene[] = [
     outputs: ['a.txt', 'b.txt'],
   },
   {
+    name: 'outputs that are pulled',
+    manifests: [[one, job('other', 'Something else')]],
+    before: [['--yes'], ['push', '--to', '.']],
+    removed: ['note.txt', 'other.txt', '.modelgate/results'],
+    call: ['pull', '--from', '.'],
+    outputs: ['note.txt', 'other.txt'],
+  },
+  {
     name: 'what is not needed any more',
     manifests: [[one, job('other', 'Something else')], [one], [one]],
     call: ['clean', '--outputs', '--yes'],
@@ -151,6 +161,7 @@ async function prepare(project: CrashProject, scene: Scene): Promise<void> {
   }
   for (const words of scene.before ?? []) await project.finish(words)
   project.write(scene.edited ?? {})
+  for (const name of scene.removed ?? []) rmSync(project.path(name), { recursive: true })
 }
 
 const some = sample(scenes, { quick: 0, ci: 4 }, ({ name }) => name)

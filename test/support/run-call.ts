@@ -4,6 +4,8 @@ import { registerRunAdopt } from '../../src/commands/run-adopt.ts'
 import { registerRunClean } from '../../src/commands/run-clean.ts'
 import { registerRunMerge } from '../../src/commands/run-merge.ts'
 import { registerRunPick } from '../../src/commands/run-pick.ts'
+import { registerRunPull } from '../../src/commands/run-pull.ts'
+import { registerRunPush } from '../../src/commands/run-push.ts'
 import { registerRunRestore } from '../../src/commands/run-restore.ts'
 import { registerRunReport } from '../../src/commands/run-report.ts'
 import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
@@ -16,6 +18,7 @@ import {
   sampleRun,
   sampleRunChange,
   sampleRunClean,
+  sampleRunPush,
   sampleRunReport,
   sampleRunRestore,
 } from './run-samples.ts'
@@ -45,6 +48,7 @@ export async function runCall(
   argv: readonly string[],
   overrides: TestOverrides = {},
   engine: FakeEngine = ended,
+  push = sampleRunPush,
 ): Promise<RunEnd> {
   const context = testContext(overrides)
   const asked: Asked[] = []
@@ -68,6 +72,9 @@ export async function runCall(
     return { ...sampleRunRestore, restored: (options[1] as number | undefined) ?? null }
   })
   registerRunReport(run.command('report'), context, note('report', sampleRunReport))
+  registerRunPush(run.command('push'), context, note('push', push))
+  const pulled = { kind: 'ended', document: { ...sampleRun, command: 'run pull' } } as const
+  registerRunPull(run.command('pull'), context, note('pull', pulled))
   registerRunClean(run.command('clean'), context, note('clean', sampleRunClean))
   const merged = { kind: 'ended', document: { ...sampleRun, command: 'run merge' } } as const
   registerRunMerge(run.command('merge'), context, {

@@ -1,6 +1,7 @@
 import type {
   RunChangeDocument,
   RunCleanDocument,
+  RunPushDocument,
   RunRestoreDocument,
   RunDocument,
   RunEvent,
@@ -141,6 +142,19 @@ export const sampleRunRestore: RunRestoreDocument = {
   ],
   restored: null,
   adopted: null,
+  warnings: [],
+}
+
+export const sampleRunPush: RunPushDocument = {
+  version: 1,
+  command: 'run push',
+  manifest: 'modelgate.yaml',
+  folder: '/work/shop',
+  store: 's3://assets/shop',
+  files: [
+    { instance: 'hero', path: 'assets/hero.webp', sha256: '0'.repeat(64), bytes: 99, state: 'new' },
+    { instance: 'logo', path: 'assets/logo.webp', sha256: '1'.repeat(64), bytes: 99, state: 'present' },
+  ],
   warnings: [],
 }
 

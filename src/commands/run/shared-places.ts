@@ -5,6 +5,7 @@ import type { Gate } from '../../output/gate.ts'
 import { passwordsOf, readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
 import type { OpenQueue } from '../../pipeline/run/run-call.ts'
 import { openSharedStore } from '../../pipeline/store/shared-store.ts'
+import type { StoreNetwork } from '../../pipeline/store/store-request.ts'
 import { createProblemList } from '../../problems.ts'
 import { createTraceSink, networkOptions } from '../shared/gateway/open-gateway.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
@@ -51,11 +52,11 @@ export async function openShared(
   connections: number,
 ): Promise<OpenQueue> {
   for (const password of passwordsOf(places.queue)) gate.hide(password)
-  const store = await openSharedStore(context, places.store, {
-    connection: await networkOptions(context, settings),
-    allowHttp: settings.allowHttp.value,
-    ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
-  })
+  const store = await openSharedStore(
+    context,
+    places.store,
+    await storeNetwork(context, options, settings, gate),
+  )
   const { QueueServer } = await import('../../pipeline/queue/queue-server.ts')
   const server = await QueueServer.open(places.queue, {
     isSandbox: options.sandbox === true,
@@ -64,4 +65,18 @@ export async function openShared(
     connections,
   })
   return { server, store, close: () => server.close() }
+}
+
+/** How a store on a server is reached. @throws UsageError, ModelgateError `ca_unreadable` */
+export async function storeNetwork(
+  context: Context,
+  { debug }: Pick<CommonOptions, 'debug'>,
+  settings: Settings,
+  gate: Gate,
+): Promise<StoreNetwork> {
+  return {
+    connection: await networkOptions(context, settings),
+    allowHttp: settings.allowHttp.value,
+    ...(debug ? { trace: createTraceSink(context, gate) } : {}),
+  }
 }

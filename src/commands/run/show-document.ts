@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
+import type { ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { createGate } from '../../output/gate.ts'
@@ -15,11 +16,13 @@ interface Work<Document> {
   result(document: Document, columns: Columns): string
   /** What is told besides, on standard error, each a line. */
   notes?(document: Document): readonly string[]
+  /** What it ends with although it has been shown, if it does not end well. */
+  failure?(document: Document, call: ManifestCall): ModelgateError | undefined
 }
 
 /**
  * Does what a command below `run` is for, and shows the document that it ends with.
- * @throws what `run` throws
+ * @throws what `run` throws; what `failure` makes of the document
  */
 export async function showDocument<
   Document extends OutputDocument & { readonly warnings: readonly string[] },
@@ -27,15 +30,19 @@ export async function showDocument<
   context: Context,
   options: ManifestOptions,
   settings: Settings,
-  { run, result, notes = () => [] }: Work<Document>,
+  { run, result, notes = () => [], failure }: Work<Document>,
 ): Promise<void> {
   const { json } = options
   const gate = createGate(context)
-  const document = await run(manifestCall(context, options, settings, gate))
+  const call = manifestCall(context, options, settings, gate)
+  const document = await run(call)
   await printDocument(context, options, document, (_, columns) => result(document, columns), gate)
-  if (json || settings.quiet.value) return
-  for (const warning of document.warnings) tell(context, `warning: ${warning}`)
-  for (const note of notes(document)) tell(context, note)
+  if (!json && !settings.quiet.value) {
+    for (const warning of document.warnings) tell(context, `warning: ${warning}`)
+    for (const note of notes(document)) tell(context, note)
+  }
+  const error = failure?.(document, call)
+  if (error !== undefined) throw error
 }
 
 /**

@@ -155,7 +155,7 @@ function isLook({ mode }: RunDocument): boolean {
 }
 
 function isRun(document: OutputDocument): document is RunDocument {
-  return document.command === 'run' || document.command === 'run merge'
+  return ['run', 'run merge', 'run pull'].includes(document.command)
 }
 
 const runEventTypes = {

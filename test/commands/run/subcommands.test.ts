@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import type { ManifestOptions } from '../../../src/commands/run/manifest-command.ts'
 import { showChange } from '../../../src/commands/run/show-document.ts'
 import { runCall } from '../../support/run-call.ts'
-import { sampleRunChange } from '../../support/run-samples.ts'
+import { sampleRunChange, sampleRunPush } from '../../support/run-samples.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
 const report = {
@@ -47,8 +48,12 @@ test.each<[string, string, unknown]>([
   ],
   ['merge parts/1-of-2 parts/2-of-2', 'merge', [['parts/1-of-2', 'parts/2-of-2']]],
   ['merge --resolve', 'resolve', []],
+  ['push --to .', 'push', [expect.objectContaining({ shown: '.' })]],
+  ['pull --from .', 'pull', [expect.objectContaining({ shown: '.' })]],
+  ['pull --from https://host/a?sig=x', 'pull', [expect.objectContaining({ shown: 'https://host/a/' })]],
 ])('run %s', async (words, what, options) => {
-  const { code, asked } = await runCall([...words.split(' '), '-f', 'canon.yaml', '--sandbox'])
+  const overrides = { cwd: temporaryFolder() }
+  const { code, asked } = await runCall([...words.split(' '), '-f', 'canon.yaml', '--sandbox'], overrides)
   expect([code, asked]).toEqual([0, [{ what, call: expect.anything(), options }]])
   expect(asked[0]!.call).toMatchObject({ file: 'canon.yaml', isSandbox: true })
 })
@@ -77,6 +82,8 @@ test.each([
     '--regenerate does not apply to run clean.\n--shard does not apply to run clean.',
   ],
   ['pick hero 2 --max-creates 3', '--max-creates does not apply to run pick.'],
+  ['pull --from . --store s3://shelf', '--store does not apply to run pull.'],
+  ['push --to https://assets.example', 'A store cannot be at https://.'],
 ])('run %s is refused', async (words, problem) => {
   const { code, err, asked } = await runCall(words.split(' '))
   expect([code, err, asked]).toEqual([2, `${problem}\n`, []])
@@ -126,13 +133,46 @@ test('what could be removed is listed, for scripts with tabs', async () => {
   expect(terminal.out).toBe('replaced       99 B  .modelgate/replaced/00/0000\n')
 })
 
-test.each(['adopt hero', 'pick hero 2', 'restore hero', 'report', 'clean', 'merge a'])(
-  'run %s prints its document with --json',
-  async (words) => {
-    const { out } = await runCall([...words.split(' '), '--json'])
-    expect(JSON.parse(out)).toMatchObject({ version: 1, command: `run ${words.split(' ')[0]}` })
-  },
-)
+test.each([
+  'adopt hero',
+  'pick hero 2',
+  'restore hero',
+  'report',
+  'clean',
+  'merge a',
+  'push --to .',
+  'pull --from .',
+])('run %s prints its document with --json', async (words) => {
+  const { out } = await runCall([...words.split(' '), '--json'], { cwd: temporaryFolder() })
+  expect(JSON.parse(out)).toMatchObject({ version: 1, command: `run ${words.split(' ')[0]}` })
+})
+
+test('what is new in a store is told, and what is not here is an error', async () => {
+  const cwd = temporaryFolder()
+  const pushed = await runCall(['push', '--to', '.'], { cwd })
+  expect([pushed.code, pushed.out, pushed.err]).toEqual([
+    0,
+    'assets/hero.webp\n',
+    '2 files: 1 new in s3://assets/shop, 1 already there\n',
+  ])
+  const files = sampleRunPush.files.map((file) => ({ ...file, state: 'missing' as const }))
+  const push = { ...sampleRunPush, files }
+  const missing = await runCall(['push', '--to', '.', '--quiet'], { cwd }, undefined, push)
+  expect([missing.code, missing.out, missing.err]).toEqual([
+    13,
+    '',
+    'The locked bytes of 2 files are not on this machine: assets/hero.webp, assets/logo.webp.\n',
+  ])
+  const empty = await runCall(['push', '--to', '.'], { cwd }, undefined, { ...push, files: [] })
+  expect([empty.code, empty.err]).toEqual([0, 'The lock names no files.\n'])
+})
+
+test('a store to pull from that is none is an error of the run', async () => {
+  const { code, err, asked } = await runCall(['pull', '--from', 'https://me:SECRET@host'])
+  expect([code, asked]).toEqual([2, []])
+  expect(err).toContain('The address of the store at host has a user name or a password in it.')
+  expect(err).not.toContain('SECRET')
+})
 
 test('a part that is merged is shown like a run', async () => {
   const { out, err } = await runCall(['merge', 'a', 'b'])

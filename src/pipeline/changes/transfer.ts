@@ -1,0 +1,185 @@
+import { ContractError } from '../../errors.ts'
+import type { OutputEvent } from '../../events/documents.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import { firstFew } from '../../quantities.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
+import { findResult } from '../plan/result-files.ts'
+import type { ProjectState } from '../plan/project-state.ts'
+import { pathFrom } from '../run/describe.ts'
+import type { ManifestCall } from '../run/project.ts'
+import { runManifest } from '../run/run.ts'
+import type { RunCall } from '../run/run-call.ts'
+import type { ByteSource, SharedStore } from '../store/blob-store.ts'
+import { digestOfFile } from '../store/file-digest.ts'
+import { withProject } from './change-project.ts'
+
+/** How many files are on their way at once. */
+const atOnce = 8
+/** How many paths a warning names. */
+const maxNamed = 20
+
+interface LockedFile {
+  /** The id of its instance, and the key that this is locked with. */
+  readonly instance: string
+  readonly key: string
+  readonly facts: OutputFacts
+}
+
+/** The outputs that the lock names, in its order, by their digests. */
+function lockedFiles({ lock }: ProjectState): Map<string, LockedFile[]> {
+  const all = [...lock].flatMap(([instance, { key, outputs }]) =>
+    outputs.map((facts) => ({ instance, key, facts })),
+  )
+  return Map.groupBy(all, ({ facts }) => facts.sha256)
+}
+
+/**
+ * `run push`: puts what the lock names into a store, as far as its bytes are on this machine.
+ * @throws what reading the project throws; FileError; ModelgateError (exit 3, 5, 6) of the store
+ */
+export async function pushOutputs(call: ManifestCall, store: SharedStore): Promise<RunPushDocument> {
+  return await withProject(call, false, async ({ project }, { manifest, shownManifest, history }) => {
+    const { outputFolder } = manifest.project
+    const locked = lockedFiles(project)
+    const states = new Map<string, RunPushDocument['files'][number]['state']>()
+    await forEach(call.context.signal, locked, async ([sha256, files]) => {
+      const found = await findFile(project, files)
+      const path = found && (await exactFile(project, found, sha256))
+      const state = path === undefined ? 'missing' : (await store.put(path, sha256)) ? 'new' : 'present'
+      states.set(sha256, state)
+    })
+    return {
+      version: outputVersion,
+      command: 'run push',
+      manifest: shownManifest,
+      folder: outputFolder,
+      store: store.shown,
+      files: [...locked.values()].flat().map(({ instance, facts: { path, sha256, bytes } }) => {
+        const shown = pathFrom(call.context.cwd, outputFolder, path)
+        return { instance, path: shown, sha256, bytes, state: states.get(sha256)! }
+      }),
+      warnings: [...manifest.warnings, ...history.problems],
+    }
+  })
+}
+
+/**
+ * The absolute path of a file that is as locked; undefined where there is none on this machine.
+ * @param files of the same bytes
+ */
+async function findFile(project: ProjectState, files: readonly LockedFile[]): Promise<string | undefined> {
+  for (const { key, facts } of files) {
+    const [path] = (await findResult(key, { outputs: [facts] }, project)) ?? []
+    if (path !== undefined) return path
+  }
+  return undefined
+}
+
+/** The same byte for byte: a checkout may have changed the line breaks of a text. */
+async function exactFile(
+  { replaced }: ProjectState,
+  path: string,
+  sha256: string,
+): Promise<string | undefined> {
+  if ((await digestOfFile(path, false))?.sha256 === sha256) return path
+  await replaced.add(path, true)
+  return await replaced.open(sha256)
+}
+
+/**
+ * `run pull`: fetches what the lock names and this machine has nowhere, and restores the outputs as a frozen run does.
+ * Nothing is put in place before the source has been asked for everything; what has come is not asked for again.
+ * @returns the outcome of that run, whose error has exit code 13 for what is still missing
+ * @throws what reading the project throws; FileError; ModelgateError (exit 3, 5, 6) of the source
+ */
+export async function pullOutputs(
+  call: ManifestCall & Pick<RunCall, 'listener'>,
+  source: ByteSource,
+): Promise<Outcome<RunDocument>> {
+  const { listener } = call
+  const event = (event: OutputEvent) => listener.event(event)
+  const warnings = await fetchMissing(call, source)
+  for (const message of warnings) event({ type: 'warning-add', message })
+  const frozen: RunCall = {
+    ...call,
+    // It has been told that it starts.
+    listener: { event: (one) => one.type !== 'start' && event(one), flush: () => listener.flush() },
+    prices: {},
+    idempotencyHonoured: false,
+    queue: undefined,
+    connect: () => Promise.reject(new Error('A frozen run sends nothing.')),
+  }
+  const outcome = await runManifest(frozen, {
+    jobs: [],
+    mode: 'frozen',
+    regenerate: [],
+    force: false,
+    newRun: false,
+    maxCreates: undefined,
+    maxCost: undefined,
+    graceS: 0,
+    timeoutS: undefined,
+    detach: false,
+    shard: null,
+    confirm: () => Promise.resolve(false),
+  })
+  const { document } = outcome
+  if (document === undefined) return outcome
+  const all = [...warnings, ...document.warnings]
+  return { ...outcome, document: { ...document, command: 'run pull', warnings: all } }
+}
+
+/** Puts the bytes among those that were put aside. @returns what could not be had, and why, each a sentence */
+async function fetchMissing(call: ManifestCall, source: ByteSource): Promise<string[]> {
+  const { signal } = call.context
+  return await withProject(call, true, async ({ project }) => {
+    const missing: LockedFile[] = []
+    for (const files of lockedFiles(project).values()) {
+      signal.throwIfAborted()
+      if ((await findFile(project, files)) === undefined) missing.push(files[0]!)
+    }
+    const { outputFolder } = project.manifest.project
+    const pathOf = ({ facts }: LockedFile) => pathFrom(call.context.cwd, outputFolder, facts.path)
+    const refusals = new Set<string>()
+    const fetched = new Set<LockedFile>()
+    await forEach(signal, missing, async (file) => {
+      const { sha256, bytes } = file.facts
+      const isThere = await project.replaced
+        .receive(sha256, (path) => source.fetch(sha256, path, bytes))
+        .catch((error: unknown) => {
+          // Asking again does not help: a redirect that is refused, a reply that is not HTTP.
+          if (!(error instanceof ContractError)) throw error
+          refusals.add(error.message)
+          return false
+        })
+      if (isThere) fetched.add(file)
+    })
+    const absent = missing.filter((file) => !fetched.has(file)).map(pathOf)
+    if (absent.length === 0) return []
+    const what = absent.length === 1 ? 'the bytes of 1 file' : `the bytes of ${absent.length} files`
+    return [
+      ...refusals,
+      `The store ${source.shown} does not have ${what} as locked: ${firstFew(absent, maxNamed)}.`,
+    ]
+  })
+}
+
+/** Does something about each, several at once; after a failure nothing more is begun. @throws the first failure */
+async function forEach<Item>(
+  signal: AbortSignal,
+  items: Iterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const left = items[Symbol.iterator]()
+  const failures: unknown[] = []
+  const worker = async () => {
+    for (let next = left.next(); !next.done && failures.length === 0; next = left.next()) {
+      signal.throwIfAborted()
+      await work(next.value).catch((error: unknown) => failures.push(error))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  if (failures.length > 0) throw failures[0]
+}

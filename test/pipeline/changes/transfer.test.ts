@@ -1,0 +1,239 @@
+import { readdirSync, readFileSync, rmSync, symlinkSync, existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { Interrupted, UsageError } from '../../../src/errors.ts'
+import type { OutputEvent } from '../../../src/events/documents.ts'
+import { adoptJobs } from '../../../src/pipeline/changes/adopt.ts'
+import { pullOutputs, pushOutputs } from '../../../src/pipeline/changes/transfer.ts'
+import { openByteSource, openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { closedPort, localServer, type ChooseReply } from '../../support/local-server.ts'
+import { end, flood, head, readHead, text, write } from '../../support/server-replies.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { runBench } from '../run/run-bench.ts'
+
+const manifest = (...names: string[]) =>
+  `version: 1\njobs:\n${names.map((name) => `  ${name}: { respond: { model: m, input: ${name} }, out: copy/${name}.txt }\n`).join('')}`
+
+/** A project whose outputs are made and pushed into a folder, as it is in a clean checkout. */
+async function shelf(...names: string[]) {
+  const bench = await runBench({ 'modelgate.yaml': manifest(...names) })
+  await bench.run()
+  const place = temporaryFolder()
+  const context = { ...bench.context, clock: { ...systemClock, timer: atOnce, random: () => 0 } }
+  const call = { ...bench.call, context }
+  const network = { connection: {}, allowHttp: false }
+  const texts = Object.fromEntries(names.map((name) => [name, bench.read(`copy/${name}.txt`)]))
+  const pathOf = (name: string) => {
+    const { sha256 } = bench.lock()[name]!.outputs[0]!
+    return `${sha256.slice(0, 2)}/${sha256}`
+  }
+  return {
+    bench,
+    place,
+    texts,
+    pathOf,
+    async push() {
+      const document = await pushOutputs(call, await openSharedStore(context, place, network))
+      return document.files.map(({ instance, state }) => `${instance}: ${state}`)
+    },
+    async pull(from = place) {
+      const events: OutputEvent[] = []
+      const listener = { event: (event: OutputEvent) => void events.push(event), async flush() {} }
+      const outcome = await pullOutputs({ ...call, listener }, await openByteSource(context, from, network))
+      const { instances = [], warnings = [], command } = outcome.document ?? {}
+      return {
+        exit: outcome.kind === 'failed' ? outcome.error.exit : (outcome.failure?.exit ?? 'ok'),
+        told: instances.map(({ instance, state, action }) => `${instance}: ${state} ${action}`),
+        warnings,
+        command,
+        events: events.map(({ type }) => type),
+      }
+    },
+    /** As version control has it that does not have the outputs. */
+    clear() {
+      rmSync(bench.path('copy'), { recursive: true, force: true })
+      rmSync(bench.path('.modelgate'), { recursive: true, force: true })
+    },
+    /** What there is of outputs, and of bytes that were fetched. */
+    left: () => ({
+      outputs: bench.list('copy').sort(),
+      bytes: filesBelow(bench.path('.modelgate/replaced')),
+    }),
+    serve: (choose: (name: string, path: string) => ReturnType<ChooseReply>) =>
+      localServer(({ line }) => {
+        const path = line.split(' ')[1]!.slice(1)
+        return choose(names.find((name) => pathOf(name) === path) ?? path, join(place, path))
+      }),
+  }
+}
+
+/** Waits before an attempt take no time. */
+const atOnce: typeof systemClock.timer = (ms, callback, label) =>
+  systemClock.timer(label === 'sleep' ? 0 : ms, callback)
+
+const filesBelow = (folder: string) =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => name)
+        .sort()
+    : []
+
+const file = (path: string) =>
+  existsSync(path) ? text(readFileSync(path, 'utf8')) : text('', { status: 404 })
+
+test('what the lock names is pushed once, and pulled into a clean checkout', async () => {
+  const { bench, texts, pathOf, place, push, pull, clear, left } = await shelf('hero', 'logo')
+  expect(await push()).toEqual(['hero: new', 'logo: new'])
+  expect(filesBelow(place)).toEqual([pathOf('hero'), pathOf('logo')].map((path) => path.slice(3)).sort())
+  expect(await push()).toEqual(['hero: present', 'logo: present'])
+  clear()
+  expect(await push()).toEqual(['hero: missing', 'logo: missing'])
+  const lock = bench.read('modelgate.lock')
+  const { events, ...pulled } = await pull()
+  expect(pulled).toEqual({
+    exit: 'ok',
+    told: ['hero: fresh restored', 'logo: fresh restored'],
+    warnings: [],
+    command: 'run pull',
+  })
+  expect(events).toEqual(['plan-make', 'instance-end', 'instance-end'])
+  expect([bench.read('copy/hero.txt'), bench.read('copy/logo.txt')]).toEqual([texts['hero'], texts['logo']])
+  expect([bench.read('modelgate.lock'), left().bytes.length]).toEqual([lock, 2])
+  expect((await bench.run({ mode: 'check' })).exit).toBe('ok')
+})
+
+test('the bytes may be in an output with other line breaks, or among the results alone', async () => {
+  const { bench, texts, pathOf, place, push } = await shelf('hero', 'logo', 'note')
+  bench.write('copy/hero.txt', 'A\r\nB\r\n')
+  await adoptJobs(bench.call, ['hero'])
+  rmSync(bench.path('.modelgate/replaced'), { recursive: true })
+  rmSync(bench.path('copy/logo.txt'))
+  bench.write('copy/note.txt', 'By hand.')
+  rmSync(bench.path(`.modelgate/results/${bench.lock()['note']!.key}`), { recursive: true })
+  expect(await push()).toEqual(['hero: new', 'logo: new', 'note: missing'])
+  expect(readFileSync(join(place, pathOf('hero')), 'utf8')).toBe('A\nB\n')
+  expect(readFileSync(join(place, pathOf('logo')), 'utf8')).toBe(texts['logo'])
+  expect(bench.read('copy/hero.txt')).toBe('A\r\nB\r\n')
+})
+
+test('from a web server only what is missing is asked for, and a file that was changed stays', async () => {
+  const { bench, texts, push, pull, clear, serve } = await shelf('hero', 'logo', 'note')
+  await push()
+  clear()
+  bench.write('copy/hero.txt', texts['hero']!.replaceAll('\n', '\r\n'))
+  bench.write('copy/note.txt', 'By hand.')
+  const asked: string[] = []
+  const server = await serve((name, path) => {
+    asked.push(name)
+    return file(path)
+  })
+  expect(await pull(server.url)).toMatchObject({
+    exit: 'outdated',
+    told: ['hero: fresh null', 'logo: fresh restored', 'note: changed kept'],
+    warnings: [],
+  })
+  expect(asked.sort()).toEqual(['logo', 'note'])
+  expect(bench.read('copy/note.txt')).toBe('By hand.')
+  await pull(server.url)
+  expect(asked.length).toBe(2)
+})
+
+test('what a store does not have as locked is named, and the rest is restored', async () => {
+  const { push, pull, clear, serve, left, texts } = await shelf(
+    'cut',
+    'good',
+    'gone',
+    'long',
+    'loop',
+    'other',
+  )
+  await push()
+  clear()
+  const bodies: Record<string, ReturnType<ChooseReply>> = {
+    cut: text(texts['cut']!.slice(0, -1)),
+    gone: text('', { status: 404 }),
+    long: [readHead, write(head(200)), write(texts['long']!), flood('x'.repeat(1000))],
+    loop: text('', { status: 302, headers: { location: '/loop' } }),
+    other: text(texts['other']!.toUpperCase()),
+  }
+  const server = await serve((name, path) => bodies[name] ?? file(path))
+  const { exit, told, warnings, events } = await pull(server.url)
+  expect([exit, told]).toEqual([
+    'outdated',
+    [
+      'cut: lost null',
+      'good: fresh restored',
+      'gone: lost null',
+      'long: lost null',
+      'loop: lost null',
+      'other: lost null',
+    ],
+  ])
+  expect(warnings).toEqual([
+    `The store ${server.url}/: The URL is refused: it redirects more than 5 times.`,
+    `The store ${server.url}/ does not have the bytes of 5 files as locked: copy/cut.txt, copy/gone.txt, copy/long.txt, copy/loop.txt, copy/other.txt.`,
+  ])
+  expect(events.slice(0, 3)).toEqual(['warning-add', 'warning-add', 'plan-make'])
+  expect(left()).toMatchObject({ outputs: ['good.txt'], bytes: [expect.any(String)] })
+})
+
+test('when the server fails nothing is put in place, and what has come is not asked for again', async () => {
+  const { push, pull, clear, serve, left } = await shelf('bad', 'good')
+  await push()
+  clear()
+  await expect(pull(`http://127.0.0.1:${await closedPort()}`)).rejects.toMatchObject({ exit: 'notSent' })
+  const asked: string[] = []
+  let isUp = false
+  const server = await serve((name, path) => {
+    asked.push(name)
+    return name === 'good' || isUp ? file(path) : text('', { status: 502 })
+  })
+  await expect(pull(server.url)).rejects.toMatchObject({ exit: 'later' })
+  expect(left()).toMatchObject({ outputs: [], bytes: [expect.any(String)] })
+  isUp = true
+  asked.length = 0
+  expect((await pull(server.url)).exit).toBe('ok')
+  expect(asked).toEqual(['bad'])
+})
+
+test('a signal in the middle of a file leaves nothing of it', async () => {
+  const { bench, push, pull, clear, serve, left } = await shelf('hero')
+  await push()
+  clear()
+  const server = await serve(() => {
+    setImmediate(() => bench.context.abort(new Interrupted('interrupt')))
+    return [readHead, write(`${head(200, { 'content-length': '9' })}A`), { step: 'stall' }]
+  })
+  await expect(pull(server.url)).rejects.toMatchObject({ exit: 'interrupt' })
+  expect(left()).toEqual({ outputs: [], bytes: [] })
+})
+
+test('a link in the place of an output, which leads out, is not followed', async () => {
+  const { bench, push, pull, clear } = await shelf('hero')
+  await push()
+  clear()
+  const outside = temporaryFolder()
+  mkdirSync(bench.path('copy'))
+  symlinkSync(join(outside, 'hero.txt'), bench.path('copy/hero.txt'))
+  expect((await pull()).exit).toBe('io')
+  rmSync(bench.path('copy'), { recursive: true })
+  symlinkSync(outside, bench.path('copy'))
+  expect((await pull()).exit).toBe('io')
+  expect(readdirSync(outside)).toEqual([])
+})
+
+test('a lock that leads elsewhere asks for nothing', async () => {
+  const { bench, push, pull, clear, serve } = await shelf('hero')
+  await push()
+  clear()
+  const { sha256 } = bench.lock()['hero']!.outputs[0]!
+  const lock = bench.read('modelgate.lock')
+  const server = await serve(() => [end])
+  for (const other of ['../../etc/passwd', `${sha256}/..`, sha256.toUpperCase()]) {
+    bench.write('modelgate.lock', lock.replace(sha256, other))
+    await expect(pull(server.url)).rejects.toBeInstanceOf(UsageError)
+  }
+  expect(server.connections).toBe(0)
+})
