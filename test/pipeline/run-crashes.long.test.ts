@@ -145,6 +145,7 @@ describe('a run of every command that is killed anywhere', () => {
 
   test('also before and after the elements of a fan-out are known', async () => {
     const count = await countPoints(fanOut)
+    expect(count).toBeGreaterThan(200)
     await atPoints(count, 'fan-out', (point) => expectFinished(fanOut, fanOutOutputs, point))
   }, 3_600_000)
 

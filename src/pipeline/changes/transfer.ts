@@ -123,6 +123,7 @@ export async function pullOutputs(
     timeoutS: undefined,
     detach: false,
     shard: null,
+    isAttended: false,
     confirm: () => Promise.resolve(false),
   })
   const { document } = outcome
