@@ -50,9 +50,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'pick' = 'Choose one of several candidates as the output'
             'restore' = 'List earlier files of a job, or bring one back'
             'report' = 'Write a page for review: every asset beside its prompt'
-            'merge' = 'Merge the parts of a sharded run, or resolve conflicts in the lock'
-            'push' = 'Put the locked outputs into a folder or bucket'
-            'pull' = 'Restore the locked outputs from a folder, bucket or web server'
+            'merge' = 'Merge shards, or resolve conflicts in the lock'
+            'push' = 'Put the locked outputs into a store'
+            'pull' = 'Restore the locked outputs from a store'
             'worker' = 'Process the requests that runs have put into a queue'
             'clean' = 'List or remove files that the lock does not name'
         }
@@ -77,6 +77,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     $flags = @{
         '' = [ordered]@{
             '--version' = 'print the version'
+            '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'respond' = [ordered]@{
             '--model' = 'model to use'
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'
@@ -91,7 +98,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--raw' = 'print the gateway''s own JSON'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
             '--usage' = 'print the token counts on standard error, and the cost if prices are known'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
+            '--strict' = 'treat an answer truncated by the token limit as a failure'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
@@ -112,9 +119,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
-            '--help' = 'show help'
-        }
-        'respond' = [ordered]@{
             '--system' = 'system instruction as text, or @file (the field instructions)'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
             '--continue' = 'continue the last exchange of this terminal, else of this folder'
@@ -159,8 +163,44 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--text-format' = 'format of the answer'
             '--tools' = 'tools the model may use'
             '--stream-options' = 'stream options; only while streaming'
+            '--help' = 'show help'
         }
         'generate' = [ordered]@{
+            '--model' = 'model to use'
+            '--output' = 'write the result to a file'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--body' = 'whole request body to start from: JSON, @file or @-'
+            '--set' = 'set any field of the body (repeatable)'
+            '--no-validate' = 'send without checking against the documented limits'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--usage' = 'print the token counts on standard error, and the cost if prices are known'
+            '--strict' = 'treat an answer truncated by the token limit as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--stdin-timeout' = 'how long to wait for a silent pipe (180)'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most this many texts, images or videos'
+            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what to retry: never, safe or always'
+            '--max-retries' = 'how often to retry (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--system' = 'system instruction as text, or @file'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
             '--continue' = 'continue the last exchange of this terminal, else of this folder'
@@ -204,14 +244,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--thinking-config' = 'thinking configuration'
             '--image-config' = 'configuration of generated images'
             '--speech-config' = 'voice configuration of spoken answers'
+            '--help' = 'show help'
         }
         'chat' = [ordered]@{
-            '--style' = 'respond (default) or generate'
-            '--continue' = 'continue the last exchange of this terminal, else of this folder'
-            '--conversation-file' = 'keep the conversation in a file, to edit, copy and continue'
-            '--system' = 'instructions as text, or @file'
-            '--render' = 'show Markdown: auto (on a terminal), always or never'
-            '--version' = 'print the version'
             '--model' = 'model to use'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--body' = 'whole request body to start from: JSON, @file or @-'
@@ -237,21 +272,28 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
+            '--style' = 'respond (default) or generate'
+            '--continue' = 'continue the last exchange of this terminal, else of this folder'
+            '--conversation-file' = 'keep the conversation in a file, to edit, copy and continue'
+            '--system' = 'instructions as text, or @file'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--help' = 'show help'
         }
         'response' = [ordered]@{
-            '--version' = 'print the version'
-            '--output' = 'write the result to a file'
+            '--help' = 'show help'
+        }
+        'response status' = [ordered]@{
+            '--output' = 'with --wait, write the answer to a file'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--curl' = 'print the request as a curl command and send nothing'
-            '--force' = 'overwrite an existing file'
+            '--force' = 'with --wait, overwrite an existing file'
             '--jsonl' = 'print events as they happen, one JSON object per line'
             '--raw' = 'print the gateway''s own JSON'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
-            '--usage' = 'print the token counts on standard error, and the cost if prices are known'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
+            '--usage' = 'with --wait, print the token counts on standard error'
+            '--strict' = 'with --exit-status or --wait, treat an answer truncated by the token limit as a failure'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
@@ -269,14 +311,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
-            '--help' = 'show help'
-        }
-        'response status' = [ordered]@{
             '--last' = 'the response started last on this machine'
             '--wait' = 'wait for the answer, as "response wait" does'
             '--exit-status' = 'exit code by state: completed 0, failed or cancelled 9, still running 11'
             '--poll-interval' = 'seconds before the first look-up (2)'
-            '--version' = 'print the version'
+            '--help' = 'show help'
+        }
+        'response wait' = [ordered]@{
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
@@ -287,7 +328,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--raw' = 'print the gateway''s own JSON'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
             '--usage' = 'print the token counts on standard error, and the cost if prices are known'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
+            '--strict' = 'treat an answer truncated by the token limit as a failure'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
@@ -305,9 +346,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
-            '--help' = 'show help'
-        }
-        'response wait' = [ordered]@{
             '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--extract' = 'print only the first fenced code block, of that language'
             '--last' = 'the response started last on this machine'
@@ -315,40 +353,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--stream' = 'stream the answer instead of polling until it is complete'
             '--starting-after' = 'stream only the events after this sequence number'
             '--schema' = 'JSON Schema of an answer: JSON, @file or a file name; the answer is checked'
-            '--version' = 'print the version'
-            '--output' = 'write the result to a file'
-            '--json' = 'print one JSON document when done'
-            '--dry-run' = 'print the exact request and send nothing'
-            '--sandbox' = 'use the built-in local gateway: no key, no cost'
-            '--curl' = 'print the request as a curl command and send nothing'
-            '--force' = 'overwrite an existing file'
-            '--jsonl' = 'print events as they happen, one JSON object per line'
-            '--raw' = 'print the gateway''s own JSON'
-            '--github-output' = 'set this output of a GitHub Actions step to the result'
-            '--usage' = 'print the token counts on standard error, and the cost if prices are known'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
-            '--quiet' = 'no messages on standard error, except errors'
-            '--debug' = 'trace requests and replies on standard error, secrets hidden'
-            '--no-stdin' = 'do not read standard input'
-            '--no-input' = 'never ask; missing input is an error'
-            '--base-url' = 'address of the gateway'
-            '--api-key-file' = 'file that holds the key'
-            '--profile' = 'named profile of the configuration'
-            '--retry' = 'what to retry: never, safe or always'
-            '--max-retries' = 'how often to retry (2)'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
-            '--connect-timeout' = 'limit for connecting (10)'
-            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
-            '--idle-timeout' = 'limit between bytes (60)'
-            '--progress-timeout' = 'limit between meaningful events (300)'
-            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
-            '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
             '--help' = 'show help'
         }
         'response cancel' = [ordered]@{
-            '--last' = 'the response started last on this machine'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
@@ -373,6 +380,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
+            '--last' = 'the response started last on this machine'
             '--help' = 'show help'
         }
         'response list' = [ordered]@{
@@ -380,7 +388,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--state' = 'show only jobs in this state: queued, in_progress, completed, incomplete, failed, cancelled, unknown'
             '--refresh' = 'look up every unfinished job'
             '--prune' = 'forget responses that have ended, or have not been seen for 7 days'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
@@ -405,7 +412,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'image' = [ordered]@{
-
+            '--help' = 'show help'
         }
         'image create' = [ordered]@{
             '--background' = 'background of the image (transparent, opaque, auto; default auto)'
@@ -420,6 +427,41 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--quality' = 'quality of the image (auto, max, xhigh, high, medium, low, hd, standard; default auto)'
             '--size' = 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID (default auto)'
             '--style' = 'style of the image (vivid, natural; default vivid)'
+            '--model' = 'model to use; without one the gateway chooses'
+            '--output' = 'file, folder/ or name with {index} and {ext}; its extension selects the format'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--body' = 'whole request body to start from: JSON, @file or @-'
+            '--set' = 'set any field of the body (repeatable)'
+            '--no-validate' = 'send without checking against the documented limits'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--usage' = 'print the token counts on standard error, and the cost if prices are known'
+            '--strict' = 'treat an unverified image, or one of a type other than its name says, as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--stdin-timeout' = 'how long to wait for a silent pipe (180)'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most this many texts, images or videos'
+            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what to retry: never, safe or always'
+            '--max-retries' = 'how often to retry (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--save-partials' = 'save the streamed partial images beside the image'
             '--sidecar' = 'write a JSON record beside each image'
             '--skip-existing' = 'create only the images whose files do not exist yet'
@@ -427,6 +469,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--preview' = 'show images in the terminal'
             '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'allow downloads of results from private addresses'
+            '--help' = 'show help'
         }
         'image edit' = [ordered]@{
             '--image' = 'image to edit, or - for standard input (repeatable)'
@@ -442,6 +485,41 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--input-fidelity' = 'fidelity to the source images (high, low; default low)'
             '--quality' = 'quality of the image (auto, max, xhigh, high, medium, low, standard; default auto)'
             '--size' = 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512)'
+            '--model' = 'model to use; without one the gateway chooses'
+            '--output' = 'file, folder/ or name with {index} and {ext}; its extension selects the format'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--body' = 'whole request body to start from: JSON, @file or @-'
+            '--set' = 'set any field of the body (repeatable)'
+            '--no-validate' = 'send without checking against the documented limits'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--usage' = 'print the token counts on standard error, and the cost if prices are known'
+            '--strict' = 'treat an unverified image, or one of a type other than its name says, as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--stdin-timeout' = 'how long to wait for a silent pipe (180)'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most this many texts, images or videos'
+            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what to retry: never, safe or always'
+            '--max-retries' = 'how often to retry (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--save-partials' = 'save the streamed partial images beside the image'
             '--sidecar' = 'write a JSON record beside each image'
             '--skip-existing' = 'create only the images whose files do not exist yet'
@@ -449,9 +527,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--preview' = 'show images in the terminal'
             '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'allow downloads of results from private addresses'
+            '--help' = 'show help'
         }
         'video' = [ordered]@{
-
+            '--help' = 'show help'
         }
         'video generate' = [ordered]@{
             '--image' = 'image of the first frame, or - for standard input'
@@ -474,29 +553,130 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--pubsub-topic' = 'Pub/Sub topic for the progress messages of the gateway'
             '--instances' = 'what to generate: objects with a prompt and reference images'
             '--parameters' = 'how to generate it'
+            '--model' = 'model to use'
+            '--output' = 'write the result to a file'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--body' = 'whole request body to start from: JSON, @file or @-'
+            '--set' = 'set any field of the body (repeatable)'
+            '--no-validate' = 'send without checking against the documented limits'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--usage' = 'print the cost on standard error, if prices are known'
+            '--strict' = 'treat a video that could not be verified as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--stdin-timeout' = 'how long to wait for a silent pipe (180)'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most this many texts, images or videos'
+            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what to retry: never, safe or always'
+            '--max-retries' = 'how often to retry (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'seconds before the first look-up (2)'
             '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'allow downloads of results from private addresses'
+            '--help' = 'show help'
         }
         'video remix' = [ordered]@{
             '--last' = 'the job started last on this machine'
             '--no-check' = 'send it without checking that the source is finished'
+            '--model' = 'model to use'
+            '--output' = 'write the result to a file'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--body' = 'whole request body to start from: JSON, @file or @-'
+            '--set' = 'set any field of the body (repeatable)'
+            '--no-validate' = 'send without checking against the documented limits'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--usage' = 'print the cost on standard error, if prices are known'
+            '--strict' = 'treat a video that could not be verified as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--stdin-timeout' = 'how long to wait for a silent pipe (180)'
+            '--no-input' = 'never ask; missing input is an error'
+            '--max-creates' = 'create at most this many texts, images or videos'
+            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what to retry: never, safe or always'
+            '--max-retries' = 'how often to retry (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--wait' = 'wait for the video and save it (the default with -o, and on a terminal)'
             '--no-wait' = 'only start the job and print its id'
             '--poll-interval' = 'seconds before the first look-up (2)'
             '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'allow downloads of results from private addresses'
+            '--help' = 'show help'
         }
         'video status' = [ordered]@{
+            '--output' = 'write the result to a file'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--raw' = 'print the gateway''s own JSON'
+            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--strict' = 'with --wait, treat a video that could not be verified as a failure'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what to retry: never, safe or always'
+            '--max-retries' = 'how often to retry (2)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow an http:// base URL on another host'
             '--last' = 'the job started last on this machine'
             '--wait' = 'wait for the video and save it'
             '--exit-status' = 'exit code by state: completed 0, failed 9, still running 11'
             '--poll-interval' = 'seconds before the first look-up (2)'
             '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'allow downloads of results from private addresses'
-            '--version' = 'print the version'
+            '--help' = 'show help'
+        }
+        'video wait' = [ordered]@{
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
@@ -506,7 +686,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print events as they happen, one JSON object per line'
             '--raw' = 'print the gateway''s own JSON'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
+            '--strict' = 'treat a video that could not be verified as a failure'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
@@ -524,42 +704,11 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
-            '--help' = 'show help'
-        }
-        'video wait' = [ordered]@{
             '--last' = 'the job started last on this machine'
             '--all' = 'every unfinished job on record'
             '--poll-interval' = 'seconds before the first look-up (2)'
             '--accept-mismatch' = 'accept a result that differs from what was asked for'
             '--allow-private-urls' = 'allow downloads of results from private addresses'
-            '--version' = 'print the version'
-            '--output' = 'write the result to a file'
-            '--json' = 'print one JSON document when done'
-            '--dry-run' = 'print the exact request and send nothing'
-            '--sandbox' = 'use the built-in local gateway: no key, no cost'
-            '--curl' = 'print the request as a curl command and send nothing'
-            '--force' = 'overwrite an existing file'
-            '--jsonl' = 'print events as they happen, one JSON object per line'
-            '--raw' = 'print the gateway''s own JSON'
-            '--github-output' = 'set this output of a GitHub Actions step to the result'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
-            '--quiet' = 'no messages on standard error, except errors'
-            '--debug' = 'trace requests and replies on standard error, secrets hidden'
-            '--no-stdin' = 'do not read standard input'
-            '--no-input' = 'never ask; missing input is an error'
-            '--base-url' = 'address of the gateway'
-            '--api-key-file' = 'file that holds the key'
-            '--profile' = 'named profile of the configuration'
-            '--retry' = 'what to retry: never, safe or always'
-            '--max-retries' = 'how often to retry (2)'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
-            '--connect-timeout' = 'limit for connecting (10)'
-            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
-            '--idle-timeout' = 'limit between bytes (60)'
-            '--progress-timeout' = 'limit between meaningful events (300)'
-            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
-            '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
             '--help' = 'show help'
         }
         'video list' = [ordered]@{
@@ -567,7 +716,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--state' = 'show only jobs in this state: pending, in_progress, completed, failed, unknown'
             '--refresh' = 'look up every unfinished job'
             '--prune' = 'forget jobs that failed, expired or are saved, or have not been seen for 7 days'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
@@ -592,17 +740,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'wait' = [ordered]@{
-            '--render' = 'show Markdown: auto (on a terminal), always or never'
-            '--extract' = 'print only the first fenced code block, of that language'
-            '--last' = 'the job started last on this machine'
-            '--all' = 'everything on record that has not been fetched'
-            '--poll-interval' = 'seconds before the first look-up (2)'
-            '--accept-mismatch' = 'accept a result that differs from what was asked for'
-            '--allow-private-urls' = 'allow downloads of results from private addresses'
-            '--stream' = 'stream the answer instead of polling until it is complete'
-            '--starting-after' = 'stream only the events after this sequence number'
-            '--schema' = 'JSON Schema of an answer: JSON, @file or a file name; the answer is checked'
-            '--version' = 'print the version'
             '--output' = 'write the result to a file'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
@@ -612,7 +749,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print events as they happen, one JSON object per line'
             '--raw' = 'print the gateway''s own JSON'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
+            '--strict' = 'treat a video that could not be verified as a failure'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
@@ -630,6 +767,16 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
             '--allow-http' = 'allow an http:// base URL on another host'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
+            '--extract' = 'print only the first fenced code block, of that language'
+            '--last' = 'the job started last on this machine'
+            '--all' = 'everything on record that has not been fetched'
+            '--poll-interval' = 'seconds before the first look-up (2)'
+            '--accept-mismatch' = 'accept a result that differs from what was asked for'
+            '--allow-private-urls' = 'allow downloads of results from private addresses'
+            '--stream' = 'stream the answer instead of polling until it is complete'
+            '--starting-after' = 'stream only the events after this sequence number'
+            '--schema' = 'JSON Schema of an answer: JSON, @file or a file name; the answer is checked'
             '--help' = 'show help'
         }
         'jobs' = [ordered]@{
@@ -637,7 +784,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--state' = 'show only jobs in this state: pending, in_progress, completed, failed, queued, incomplete, cancelled, unknown'
             '--refresh' = 'look up every unfinished job'
             '--prune' = 'forget finished jobs: failed, expired, saved or answered'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
@@ -675,24 +821,23 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--queue' = 'have the workers of a queue generate it: postgres:// or redis://'
             '--store' = 'the folder or s3://bucket/prefix that they all share'
             '--detach' = 'leave it to the workers; the same command without it collects the results'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
-            '--force' = 'overwrite an existing file'
+            '--force' = 'move files that differ from the lock aside, and continue'
             '--jsonl' = 'print events as they happen, one JSON object per line'
-            '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--github-output' = 'set this output of a GitHub Actions step to the paths'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
             '--no-input' = 'never ask; missing input is an error'
-            '--max-creates' = 'create at most this many texts, images or videos'
-            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--max-creates' = 'create at most this many results in the run, restarts included'
+            '--max-cost' = 'stop the run at this estimated cost'
             '--base-url' = 'address of the gateway'
             '--api-key-file' = 'file that holds the key'
             '--profile' = 'named profile of the configuration'
             '--retry' = 'what to retry: never, safe or always'
             '--max-retries' = 'how often to retry (2)'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--timeout' = 'limit for the whole run (none)'
             '--connect-timeout' = 'limit for connecting (10)'
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
@@ -705,12 +850,20 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'run init' = [ordered]@{
             '--file' = 'the file to write (default: modelgate.yaml in this folder)'
             '--force' = 'overwrite an existing file'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'run adopt' = [ordered]@{
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
@@ -718,6 +871,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
@@ -725,6 +882,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
@@ -733,10 +894,14 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--embed' = 'embed full-size images and videos in the page, not only thumbnails'
             '--since' = 'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date'
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
-            '--output' = 'write the result to a file'
+            '--output' = 'the file; for several formats a folder, such as reports/ (report.html)'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--force' = 'overwrite an existing file'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
@@ -747,6 +912,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--jsonl' = 'print events as they happen, one JSON object per line'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
@@ -755,9 +924,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
+            '--allow-http' = 'allow an http:// address of an S3 server on another host'
             '--help' = 'show help'
         }
         'run pull' = [ordered]@{
@@ -767,9 +940,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--jsonl' = 'print events as they happen, one JSON object per line'
             '--github-output' = 'set this output of a GitHub Actions step to the result'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
+            '--allow-http' = 'allow an http:// address of an S3 server on another host'
             '--help' = 'show help'
         }
         'run worker' = [ordered]@{
@@ -779,7 +956,6 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--rate' = 'requests of each lane that all workers together may send: 20/s or 600/m'
             '--until-empty' = 'stop when nothing is left to do'
             '--grace' = 'on Ctrl-C, how long to wait for requests under way (5)'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
             '--jsonl' = 'print events as they happen, one JSON object per line'
@@ -787,14 +963,14 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
             '--no-input' = 'never ask; missing input is an error'
-            '--max-creates' = 'create at most this many texts, images or videos'
-            '--max-cost' = 'stop when all calls since midnight have cost this much, by estimate'
+            '--max-creates' = 'stop after this many results (exit 15); other workers do the rest'
+            '--max-cost' = 'end at this estimated cost of all calls of this machine since midnight'
             '--base-url' = 'address of the gateway'
             '--api-key-file' = 'file that holds the key'
             '--profile' = 'named profile of the configuration'
             '--retry' = 'what to retry: never, safe or always'
             '--max-retries' = 'how often to retry (2)'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--timeout' = 'limit for one request (none)'
             '--connect-timeout' = 'limit for connecting (10)'
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'
@@ -810,10 +986,23 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--file' = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)'
             '--json' = 'print one JSON document when done'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'sandbox' = [ordered]@{
+            '--strict' = 'with --replay: fail for what was not used or not found'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--api-key-file' = 'with --record: file that holds the key'
+            '--profile' = 'with --record: named profile of the configuration'
+            '--connect-timeout' = 'with --record: limit for connecting (10)'
+            '--header' = 'with --record: header for the gateway, ''Name: value'' (repeatable)'
+            '--ca-file' = 'with --record: certificate authority to trust (PEM)'
+            '--allow-http' = 'with --record: allow an http:// URL on another host'
             '--port' = 'port on 127.0.0.1 (any free one)'
             '--faults' = 'fault rules: a YAML or JSON file'
             '--latency' = 'none, natural, or milliseconds between events (natural)'
@@ -823,26 +1012,26 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--replay' = 'answer only from recordings'
             '--pace' = 'fast, or real: as recorded (fast)'
             '--max-age' = 'refuse recordings older than this, such as 30d'
-            '--strict' = 'treat a truncated answer, or an unverified image or video, as a failure'
-            '--quiet' = 'no messages on standard error, except errors'
-            '--api-key-file' = 'file that holds the key'
-            '--profile' = 'named profile of the configuration'
-            '--connect-timeout' = 'limit for connecting (10)'
-            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
-            '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
             '--help' = 'show help'
         }
         'inspect' = [ordered]@{
             '--json' = 'print one JSON document when done'
             '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'usage' = [ordered]@{
+            '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--profile' = 'named profile of the configuration'
             '--since' = 'only calls since: 2026-11-22, today, 24h, 7d'
             '--by' = 'a row for each model, command, day'
-            '--json' = 'print one JSON document when done'
-            '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'init' = [ordered]@{
@@ -856,15 +1045,19 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--no-check' = 'do not check that the gateway answers and accepts the key'
             '--yes' = 'ask nothing: keep every setting that has no flag'
             '--json' = 'print one JSON document when done'
-            '--dry-run' = 'print the exact request and send nothing'
-            '--base-url' = 'address of the gateway'
-            '--api-key-file' = 'file that holds the key'
-            '--profile' = 'named profile of the configuration'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--dry-run' = 'send and write nothing; show what would be written'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--base-url' = 'address of the gateway; it is contacted right away'
+            '--api-key-file' = 'file that holds the key, named in the configuration; "-" stores the key on standard input'
+            '--profile' = 'profile to set up, new or existing (default)'
+            '--timeout' = 'limit for each request to the gateway (15)'
             '--connect-timeout' = 'limit for connecting (10)'
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
-            '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
+            '--ca-file' = 'certificate authority to trust (PEM), saved in the configuration'
+            '--allow-http' = 'allow an http:// address on another host, saved in the configuration'
             '--help' = 'show help'
         }
         'log' = [ordered]@{
@@ -872,25 +1065,37 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--since' = 'only calls since: 2h, 3d, yesterday, 2026-11-22'
             '--grep' = 'only calls with this text in prompt, answer, command line or file names'
             '--command' = 'only calls of this command, or group: "image create", image'
+            '--model' = 'only calls of this model'
             '--json' = 'print one JSON document when done'
             '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'log show' = [ordered]@{
             '--json' = 'print one JSON document when done'
             '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'log clear' = [ordered]@{
             '--before' = 'only calls that ended before: 30d, yesterday, 2026-11-01'
             '--json' = 'print one JSON document when done'
-            '--force' = 'overwrite an existing file'
+            '--force' = 'do not ask'
             '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'models' = [ordered]@{
             '--known' = 'show the built-in table, without contacting a gateway'
-            '--version' = 'print the version'
             '--json' = 'print one JSON document when done'
             '--dry-run' = 'print the exact request and send nothing'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
@@ -917,21 +1122,16 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'auth' = [ordered]@{
-            '--json' = 'print one JSON document when done'
-            '--base-url' = 'address of the gateway'
-            '--api-key-file' = 'file that holds the key'
-            '--profile' = 'named profile of the configuration'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
-            '--connect-timeout' = 'limit for connecting (10)'
-            '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
-            '--ca-file' = 'certificate authority to trust (PEM)'
-            '--allow-http' = 'allow an http:// base URL on another host'
             '--help' = 'show help'
         }
         'auth login' = [ordered]@{
             '--no-check' = 'do not check the key with the gateway'
-            '--api-key-file' = 'file that holds the key'
-            '--profile' = 'named profile of the configuration'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--api-key-file' = 'file that holds the key; "-" is standard input'
+            '--profile' = 'profile that the key is for (default)'
             '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
@@ -942,6 +1142,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'auth status' = [ordered]@{
             '--check' = 'check the keys with the gateway, at no cost'
             '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--base-url' = 'address of the gateway'
             '--api-key-file' = 'file that holds the key'
             '--profile' = 'named profile of the configuration'
@@ -954,49 +1158,79 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         }
         'auth logout' = [ordered]@{
             '--all' = 'of every profile'
-            '--profile' = 'named profile of the configuration'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
+            '--profile' = 'profile whose key is removed (default)'
             '--help' = 'show help'
         }
         'config' = [ordered]@{
-            '--json' = 'print one JSON document when done'
-            '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'config list' = [ordered]@{
             '--all' = 'include settings at their default'
             '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'config get' = [ordered]@{
             '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'config set' = [ordered]@{
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'config unset' = [ordered]@{
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--profile' = 'named profile of the configuration'
             '--help' = 'show help'
         }
         'config path' = [ordered]@{
             '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'config schema' = [ordered]@{
             '--project' = 'of a project file, which has fewer settings'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'doctor' = [ordered]@{
             '--json' = 'print one JSON document when done'
-            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--sandbox' = 'check the built-in gateway instead'
             '--jsonl' = 'print events as they happen, one JSON object per line'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--base-url' = 'address of the gateway'
             '--api-key-file' = 'file that holds the key'
             '--profile' = 'named profile of the configuration'
-            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--timeout' = 'limit for each request to the gateway (10)'
             '--connect-timeout' = 'limit for connecting (10)'
             '--header' = 'header for the gateway: ''Name: value'', @file or env:NAME (repeatable)'
             '--ca-file' = 'certificate authority to trust (PEM)'
@@ -1004,20 +1238,32 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'schema' = [ordered]@{
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'completion' = [ordered]@{
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
         'help' = [ordered]@{
             '--all' = 'every example and every option'
             '--json' = 'print one JSON document when done'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--no-input' = 'never ask; missing input is an error'
             '--help' = 'show help'
         }
     }
     # What an option or an argument may be.
     $values = @{
-        ' --retry' = @('never', 'safe', 'always')
+        'respond --retry' = @('never', 'safe', 'always')
         'respond --tool' = @('web_search', 'web_search_preview', 'image_generation', 'code_interpreter', 'local_shell')
         'respond --render' = @('auto', 'always', 'never')
         'respond --service-tier' = @('default', 'scale')
@@ -1027,6 +1273,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond --tool-choice' = @('none', 'auto', 'required')
         'respond --truncation' = @('auto', 'disabled')
         'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
+        'generate --retry' = @('never', 'safe', 'always')
         'generate --tool' = @('google_search', 'code_execution', 'url_context', 'google_maps')
         'generate --render' = @('auto', 'always', 'never')
         'generate --function-calling-mode' = @('AUTO', 'ANY', 'NONE', 'VALIDATED')
@@ -1034,13 +1281,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'generate --response-modalities' = @('TEXT', 'IMAGE', 'AUDIO')
         'generate --thinking-level' = @('MINIMAL', 'LOW', 'MEDIUM', 'HIGH')
         'generate --media-resolution' = @('MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM', 'MEDIA_RESOLUTION_HIGH')
+        'chat --retry' = @('never', 'safe', 'always')
         'chat --style' = @('respond', 'generate')
         'chat --render' = @('auto', 'always', 'never')
-        'chat --retry' = @('never', 'safe', 'always')
-        'response --retry' = @('never', 'safe', 'always')
         'response status --retry' = @('never', 'safe', 'always')
-        'response wait --render' = @('auto', 'always', 'never')
         'response wait --retry' = @('never', 'safe', 'always')
+        'response wait --render' = @('auto', 'always', 'never')
         'response cancel --retry' = @('never', 'safe', 'always')
         'response list --state' = @('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled', 'unknown')
         'response list --retry' = @('never', 'safe', 'always')
@@ -1051,6 +1297,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image create --quality' = @('auto', 'max', 'xhigh', 'high', 'medium', 'low', 'hd', 'standard')
         'image create --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512', '1792x1024', '1024x1792')
         'image create --style' = @('vivid', 'natural')
+        'image create --retry' = @('never', 'safe', 'always')
         'image create --preview' = @('auto', 'kitty', 'iterm', 'blocks', 'off')
         'image edit --background' = @('transparent', 'opaque', 'auto')
         'image edit --output-format' = @('png', 'jpeg', 'webp')
@@ -1058,6 +1305,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image edit --input-fidelity' = @('high', 'low')
         'image edit --quality' = @('auto', 'max', 'xhigh', 'high', 'medium', 'low', 'standard')
         'image edit --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512')
+        'image edit --retry' = @('never', 'safe', 'always')
         'image edit --preview' = @('auto', 'kitty', 'iterm', 'blocks', 'off')
         'video generate --duration-seconds' = @('4', '6', '8')
         'video generate --sample-count' = @('1', '2', '3', '4')
@@ -1065,12 +1313,14 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --person-generation' = @('dont_allow', 'allow_adult', 'allow_all')
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
+        'video generate --retry' = @('never', 'safe', 'always')
+        'video remix --retry' = @('never', 'safe', 'always')
         'video status --retry' = @('never', 'safe', 'always')
         'video wait --retry' = @('never', 'safe', 'always')
         'video list --state' = @('pending', 'in_progress', 'completed', 'failed', 'unknown')
         'video list --retry' = @('never', 'safe', 'always')
-        'wait --render' = @('auto', 'always', 'never')
         'wait --retry' = @('never', 'safe', 'always')
+        'wait --render' = @('auto', 'always', 'never')
         'jobs --state' = @('pending', 'in_progress', 'completed', 'failed', 'queued', 'incomplete', 'cancelled', 'unknown')
         'jobs --retry' = @('never', 'safe', 'always')
         'run --retry' = @('never', 'safe', 'always')
@@ -1089,12 +1339,14 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     }
     # What the program is asked for.
     $lives = @{
-        ' --model' = 'models'
         ' --profile' = 'profiles'
+        'respond --model' = 'models'
+        'respond --profile' = 'profiles'
         'respond --previous-response-id' = 'responses'
+        'generate --model' = 'models'
+        'generate --profile' = 'profiles'
         'chat --model' = 'models'
         'chat --profile' = 'profiles'
-        'response --profile' = 'profiles'
         'response status' = 'responses'
         'response status --profile' = 'profiles'
         'response wait' = 'responses'
@@ -1102,7 +1354,15 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'response cancel' = 'responses'
         'response cancel --profile' = 'profiles'
         'response list --profile' = 'profiles'
+        'image create --model' = 'models'
+        'image create --profile' = 'profiles'
+        'image edit --model' = 'models'
+        'image edit --profile' = 'profiles'
+        'video generate --model' = 'models'
+        'video generate --profile' = 'profiles'
         'video remix' = 'videos'
+        'video remix --model' = 'models'
+        'video remix --profile' = 'profiles'
         'video status' = 'videos'
         'video status --profile' = 'profiles'
         'video wait' = 'videos'
@@ -1131,22 +1391,21 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'init --image-model' = 'models'
         'init --video-model' = 'models'
         'init --profile' = 'profiles'
+        'log --model' = 'models'
         'log show' = 'calls'
         'models' = 'models'
         'models --profile' = 'profiles'
-        'auth --profile' = 'profiles'
         'auth login --profile' = 'profiles'
         'auth status --profile' = 'profiles'
         'auth logout --profile' = 'profiles'
-        'config --profile' = 'profiles'
         'config list --profile' = 'profiles'
         'config get --profile' = 'profiles'
         'config set --profile' = 'profiles'
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--schema', '--history', '--tool-output', '--custom-tool-output', '--approve', '--deny', '--tool', '--render', '-x', '--extract', '--input', '--instructions', '--previous-response-id', '--conversation', '--top-logprobs', '--temperature', '--top-p', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning-effort', '--reasoning-summary', '--max-output-tokens', '--max-tool-calls', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--metadata', '--reasoning', '--text', '--text-format', '--tools', '--stream-options', '--safety', '--function-calling-mode', '--allowed-function-names', '--top-k', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-budget', '--thinking-level', '--aspect-ratio', '--image-size', '--media-resolution', '--contents', '--tool-config', '--safety-settings', '--system-instruction', '--generation-config', '--response-schema', '--response-json-schema', '--thinking-config', '--image-config', '--speech-config', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--instances', '--parameters', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--since', '--to', '--from', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
-    $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run init', 'run adopt', 'run pick', 'run restore', 'run report', 'run merge', 'run push', 'run pull', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
+    $takesValue = @('--profile', '-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--header', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--schema', '--history', '--tool-output', '--custom-tool-output', '--approve', '--deny', '--tool', '--render', '-x', '--extract', '--input', '--instructions', '--previous-response-id', '--conversation', '--top-logprobs', '--temperature', '--top-p', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning-effort', '--reasoning-summary', '--max-output-tokens', '--max-tool-calls', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--metadata', '--reasoning', '--text', '--text-format', '--tools', '--stream-options', '--safety', '--function-calling-mode', '--allowed-function-names', '--top-k', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-budget', '--thinking-level', '--aspect-ratio', '--image-size', '--media-resolution', '--contents', '--tool-config', '--safety-settings', '--system-instruction', '--generation-config', '--response-schema', '--response-json-schema', '--thinking-config', '--image-config', '--speech-config', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--instances', '--parameters', '-f', '--file', '--regenerate', '--shard', '--grace', '--queue', '--store', '--format', '--since', '--to', '--from', '--lanes', '--rate', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $withoutCommon = @('respond', 'generate', 'chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'image', 'image create', 'image edit', 'video', 'video generate', 'video remix', 'video status', 'video wait', 'video list', 'wait', 'jobs', 'run', 'run init', 'run adopt', 'run pick', 'run restore', 'run report', 'run merge', 'run push', 'run pull', 'run worker', 'run clean', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -7,8 +7,6 @@ import type { Context } from './context.ts'
 export interface CommandEntry {
   readonly name: string
   readonly about: string
-  /** Whether the common options, which concern requests and results, belong in its help. */
-  readonly sends?: true
   /** Loads the module that adds arguments, options and action; undefined for a group of commands. */
   load?(tools: CommandTools): Promise<Register>
   readonly examples?: readonly Example[]
@@ -22,25 +20,21 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'respond',
     about: 'Stream text: start with this one',
-    sends: true,
     load: async () => (await import('./commands/respond.ts')).registerRespond,
   },
   {
     name: 'generate',
     about: 'Stream text from content-generation gateways, with inline images',
-    sends: true,
     load: async () => (await import('./commands/generate.ts')).registerGenerate,
   },
   {
     name: 'chat',
     about: 'Chat with a model in the terminal',
-    sends: true,
     load: async () => (await import('./commands/chat.ts')).registerChat,
   },
   {
     name: 'response',
     about: 'Check, wait for and cancel background responses',
-    sends: true,
     examples: [
       ['modelgate respond --background -m MODEL "Plan a year"'],
       ['modelgate response wait --last'],
@@ -72,7 +66,6 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'image',
     about: 'Create and edit images',
-    sends: true,
     examples: [
       ['modelgate image create --sandbox -o boat.png "A paper boat"'],
       ['modelgate image create -m MODEL -n 3 -o "hero-{index}.{ext}" "Hills at dusk"'],
@@ -94,7 +87,6 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'video',
     about: 'Generate videos: start jobs, wait for them, save the results',
-    sends: true,
     examples: [
       ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
       ['modelgate video remix -m MODEL --last "Make it night"'],
@@ -132,19 +124,16 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'wait',
     about: 'Wait for and fetch results: videos, responses, images',
-    sends: true,
     load: async () => (await import('./commands/wait.ts')).registerWait,
   },
   {
     name: 'jobs',
     about: 'List the jobs started on this machine, and results not fetched yet',
-    sends: true,
     load: async () => (await import('./commands/jobs.ts')).registerJobs,
   },
   {
     name: 'run',
     about: 'Generate the assets that a manifest describes, and lock them',
-    sends: true,
     load: async () => (await import('./commands/run.ts')).registerRun,
     commands: [
       {
@@ -174,23 +163,22 @@ export const commandEntries: readonly CommandEntry[] = [
       },
       {
         name: 'merge',
-        about: 'Merge the parts of a sharded run, or resolve conflicts in the lock',
+        about: 'Merge shards, or resolve conflicts in the lock',
         load: async () => (await import('./commands/run-merge.ts')).registerRunMerge,
       },
       {
         name: 'push',
-        about: 'Put the locked outputs into a folder or bucket',
+        about: 'Put the locked outputs into a store',
         load: async () => (await import('./commands/run-push.ts')).registerRunPush,
       },
       {
         name: 'pull',
-        about: 'Restore the locked outputs from a folder, bucket or web server',
+        about: 'Restore the locked outputs from a store',
         load: async () => (await import('./commands/run-pull.ts')).registerRunPull,
       },
       {
         name: 'worker',
         about: 'Process the requests that runs have put into a queue',
-        sends: true,
         load: async () => (await import('./commands/run-worker.ts')).registerRunWorker,
       },
       {
@@ -203,25 +191,21 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'sandbox',
     about: 'Run a local gateway that obeys the same contract',
-    sends: true,
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
   },
   {
     name: 'inspect',
     about: 'Show what a file is, its content credentials, and the call that made it',
-    sends: true,
     load: async () => (await import('./commands/inspect.ts')).registerInspect,
   },
   {
     name: 'usage',
     about: 'Add up what was created, and its estimated cost',
-    sends: true,
     load: async () => (await import('./commands/usage.ts')).registerUsage,
   },
   {
     name: 'init',
     about: 'Set up the gateway, the key and the models',
-    sends: true,
     load: async ({ run }) => {
       const { registerInit } = await import('./commands/init.ts')
       return (command, context) => registerInit(command, context, run)
@@ -230,7 +214,6 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'log',
     about: 'Show the log of calls: prompts, answers, files, usage',
-    sends: true,
     load: async () => (await import('./commands/log.ts')).registerLog,
     commands: [
       {
@@ -248,13 +231,11 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'models',
     about: 'List the models of the gateway, and their limits',
-    sends: true,
     load: async () => (await import('./commands/models.ts')).registerModels,
   },
   {
     name: 'auth',
     about: 'Store, show and remove the API key',
-    sends: true,
     examples: [
       ['modelgate auth login'],
       ['modelgate auth status --check'],
@@ -281,7 +262,6 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'config',
     about: 'Show and change the settings',
-    sends: true,
     examples: [['modelgate config list'], ['modelgate config set base_url https://gateway.example']],
     commands: [
       {
@@ -319,7 +299,6 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'doctor',
     about: 'Diagnose the setup, and say how to fix it',
-    sends: true,
     load: async () => (await import('./commands/doctor.ts')).registerDoctor,
   },
   {
@@ -338,7 +317,6 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'help',
     about: 'Show help for a command or a topic; with --json, as data',
-    sends: true,
     load: async ({ load }) => {
       const { registerHelp } = await import('./commands/help.ts')
       return (command, context) => registerHelp(command, context, load)

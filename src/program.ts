@@ -1,17 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import {
-  addCommonOptions,
+  addProgramOptions,
   commandLineOf,
-  refuseCommonOptions,
+  refuseMisplaced,
   rememberCommandLine,
 } from './commands/shared/options/common-options.ts'
-import {
-  addExamples,
-  type Example,
-  helpLayout,
-  ownOptionsLayout,
-} from './commands/shared/help/help-layout.ts'
+import { addExamples, type Example, helpLayout } from './commands/shared/help/help-layout.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
 
@@ -37,8 +32,12 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
-    const { calledCommand, parserError } = await import('./commands/shared/help/parser-error.ts')
-    if (error.code !== 'commander.help') throw parserError(error, program, argv)
+    const { calledCommand, misplaced, parserError } = await import('./commands/shared/help/parser-error.ts')
+    if (error.code !== 'commander.help') {
+      for (const command of program.commands)
+        if (argv.includes(command.name())) await loadCommand(command, context)
+      throw misplaced(program, argv) ?? parserError(error, program, argv)
+    }
     // The program or a group of commands was called without a command.
     const group = calledCommand(program, argv)
     if (group !== program) return group.outputHelp()
@@ -68,21 +67,23 @@ export function createProgram(context: Context): Command {
     .helpOption('-h, --help', 'show help; with --all, every option')
     .helpCommand(false)
     .showSuggestionAfterError()
+    .enablePositionalOptions()
   addExamples(program, examples)
-  addCommonOptions(program)
+  addProgramOptions(program)
   addCommands(program, context, commandEntries)
-  program.hook('preAction', (_, command) => unmarkDashedText(command))
+  program.hook('preAction', (_, command) => {
+    refuseMisplaced(command)
+    unmarkDashedText(command)
+  })
   return program
 }
 
 /** Adds commands to the program or a group. The module of a command is loaded when it is called. */
 function addCommands(parent: Command, context: Context, entries: readonly CommandEntry[]): void {
-  for (const { name, about, sends, examples: own, commands } of entries) {
+  for (const { name, about, examples: own, commands } of entries) {
     const command = parent.command(name).description(about)
     if (commands !== undefined) addCommands(command, context, commands)
     if (own !== undefined) addExamples(command, own)
-    if (sends || parent.parent !== null) continue
-    command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(command))
   }
   parent.hook('preSubcommand', ({ args }, command) =>
     // The parser handles `video help wait` without calling another hook.
@@ -101,7 +102,11 @@ export async function loadCommand(
   for (const child of command.commands) await loadCommand(child, context, below)
 }
 
+const loaded = new WeakSet<Command>()
+
 async function loadOwn(command: Command, context: Context, entries: readonly CommandEntry[]): Promise<void> {
+  if (loaded.has(command)) return
+  loaded.add(command)
   const tools = { load: (other: Command) => loadCommand(other, context), run: runProgram }
   const register = await entries.find(({ name }) => name === command.name())?.load?.(tools)
   register?.(command, context)

@@ -8,7 +8,7 @@ import { readInputFile, type SilenceStep } from '../files/input-file.ts'
 import { maxKeyBytes } from '../limits.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
 import { checkKeyAt } from './shared/gateway/check-gateway.ts'
-import { type CommonOptions, explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { homePath, tell } from './shared/call/print-document.ts'
 import { askSecret, canAsk } from './shared/input/questions.ts'
@@ -32,12 +32,8 @@ interface LoginOptions extends CommonOptions {
 /** `modelgate auth login`: stores the key of a profile in the private credentials file. */
 export function registerAuthLogin(command: Command, context: Context): void {
   addExamples(command, loginExamples)
-  explainCommon(command, meanings)
   command.option('--no-check', 'do not check the key with the gateway')
-  takeOptions(
-    command,
-    new Set('profile apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' ')),
-  )
+  addShared(command, 'profile apiKeyFile caFile header allowHttp connectTimeout timeout messages', meanings)
   command.action(async (_: unknown, self: Command) => logIn(context, self.optsWithGlobals<LoginOptions>()))
 }
 
@@ -68,7 +64,7 @@ async function newKey(
   options: LoginOptions,
   settings: Settings,
 ): Promise<{ readonly key: string; readonly verdict?: string | undefined; readonly isChecked: boolean }> {
-  const { apiKeyFile: path, input, stdin } = options
+  const { apiKeyFile: path, noInput, stdin } = options
   const { kind } = context.stdin
   if (path !== undefined && path !== '-') {
     const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
@@ -83,7 +79,7 @@ async function newKey(
     const bytes = await readStandardInputBytes(context, 'auth login', silence(context))
     return { key: keyIn(bytes, 'standard input'), isChecked: false }
   }
-  if (path === undefined && canAsk(context, !input)) {
+  if (path === undefined && canAsk(context, noInput)) {
     const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
     // Told when the question is over: it would be printed into its line.
     let verdict: string | undefined

@@ -3,7 +3,7 @@ import { removeKey, storedProfiles } from '../config/credentials.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
-import { type CommonOptions, explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { homePath, tell } from './shared/call/print-document.ts'
 
@@ -20,9 +20,8 @@ interface LogoutOptions extends CommonOptions {
 /** `modelgate auth logout`: removes what `auth login` has stored, and nothing else. */
 export function registerAuthLogout(command: Command, context: Context): void {
   addExamples(command, logoutExamples)
-  explainCommon(command, { profile: 'profile whose key is removed (default)' })
   command.addOption(new Option('--all', 'of every profile'))
-  takeOptions(command, new Set(['profile']))
+  addShared(command, 'profile messages', { profile: 'profile whose key is removed (default)' })
   command.action(async (_: unknown, self: Command) => logOut(context, self.optsWithGlobals<LogoutOptions>()))
 }
 

@@ -11,7 +11,7 @@ import { outputVersion } from '../events/output-schema.ts'
 import { createGate } from '../output/gate.ts'
 import { keyReport } from '../output/key-report.ts'
 import { checkKeyAt } from './shared/gateway/check-gateway.ts'
-import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { homePath, printDocument } from './shared/call/print-document.ts'
@@ -31,9 +31,9 @@ interface StatusOptions extends CommonOptions {
 export function registerAuthStatus(command: Command, context: Context): void {
   addExamples(command, statusExamples)
   command.addOption(new Option('--check', 'check the keys with the gateway, at no cost'))
-  takeOptions(
+  addShared(
     command,
-    new Set('json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' ')),
+    'json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages',
   )
   command.action(async (_: unknown, self: Command) =>
     showStatus(context, self.optsWithGlobals<StatusOptions>()),

@@ -2,15 +2,10 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
-import { refuseOptions, suggestWords } from './shared/options/common-options.ts'
+import { addShared, suggestWords } from './shared/options/common-options.ts'
 import { continueOption, conversationFileOption } from './shared/text/conversation.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { renderOption } from './shared/text/text-command.ts'
-
-/** The common options that mean nothing here: a chat has many requests, and shows all of them. */
-const refused: ReadonlySet<string> = new Set(
-  'output force githubOutput json jsonl raw dryRun curl stdin stdinTimeout'.split(' '),
-)
 
 const chatExamples: readonly Example[] = [
   ['modelgate chat --sandbox', 'try it, nothing configured'],
@@ -22,7 +17,7 @@ const chatExamples: readonly Example[] = [
 /** `modelgate chat`: a conversation on a terminal. */
 export function registerChat(command: Command, context: Context): void {
   addExamples(command, chatExamples)
-  refuseOptions(command, refused)
+  addShared(command, 'model body set validate usage strict money gateway quiet debug noInput')
   command
     .argument('[prompt...]', 'the first message')
     .addOption(
@@ -45,9 +40,9 @@ export function registerChat(command: Command, context: Context): void {
 }
 
 /** @throws UsageError where nobody could type, so that nothing hangs */
-function requireTerminal({ stdin, stderr }: Context, { input }: ChatOptions): void {
-  if (input && stdin.kind === 'terminal' && stdin.stream !== undefined && stderr.isTerminal) return
-  const missing = !input
+function requireTerminal({ stdin, stderr }: Context, { noInput }: ChatOptions): void {
+  if (!noInput && stdin.kind === 'terminal' && stdin.stream !== undefined && stderr.isTerminal) return
+  const missing = noInput
     ? '--no-input forbids it'
     : stdin.kind === 'terminal'
       ? 'standard error is not one'

@@ -6,6 +6,7 @@ import { powershellCompletion } from './completion/powershell.ts'
 import { readTree, type CommandNode } from './completion/tree.ts'
 import { zshCompletion } from './completion/zsh.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addShared } from './shared/options/common-options.ts'
 import type { LoadCommand } from './shared/options/command-tools.ts'
 
 /** A script for each shell: static, so that no TAB starts a process. */
@@ -36,6 +37,7 @@ const examples: readonly Example[] = [
 export function registerCompletion(command: Command, context: Context, load: LoadCommand): void {
   const shell = command.createArgument('<shell>', 'the shell to complete in')
   addExamples(command, examples)
+  addShared(command, 'messages')
   command
     .addArgument(shell.choices(Object.keys(completionScripts)))
     .addHelpText('after', powershell)

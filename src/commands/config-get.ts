@@ -9,7 +9,7 @@ import { ConfigError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SettingsDocument } from '../events/setting.ts'
 import { isObject } from '../json.ts'
-import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { settingArgument } from './shared/options/setting-argument.ts'
 import { printDocument } from './shared/call/print-document.ts'
@@ -24,7 +24,7 @@ const getExamples: readonly Example[] = [
 export function registerConfigGet(command: Command, context: Context): void {
   addExamples(command, getExamples)
   command.addArgument(settingArgument(command))
-  takeOptions(command, new Set(['json', 'profile']))
+  addShared(command, 'json profile messages')
   command.action(async (name: string, _: unknown, self: Command) =>
     getSetting(context, self.optsWithGlobals<CommonOptions>(), name),
   )

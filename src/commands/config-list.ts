@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { SettingsDocument } from '../events/setting.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { settingList } from '../output/setting-list.ts'
-import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { homePath, printDocument, tell } from './shared/call/print-document.ts'
 
@@ -19,7 +19,7 @@ const listExamples: readonly Example[] = [
 export function registerConfigList(command: Command, context: Context): void {
   addExamples(command, listExamples)
   command.addOption(new Option('-a, --all', 'include settings at their default'))
-  takeOptions(command, new Set(['json', 'profile']))
+  addShared(command, 'json profile messages')
   command.action(async (_: unknown, self: Command) =>
     listSettings(context, self.optsWithGlobals<CommonOptions & { readonly all?: true }>()),
   )

@@ -9,7 +9,7 @@ import { outputVersion } from '../events/output-schema.ts'
 import type { PlacesDocument } from '../events/setting.ts'
 import { logFolder } from '../files/log/log-file.ts'
 import { gap, padded } from '../output/table-cells.ts'
-import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { homePath, printDocument, printLine } from './shared/call/print-document.ts'
 
@@ -26,7 +26,7 @@ export function registerConfigPath(command: Command, context: Context): void {
   addExamples(command, pathExamples)
   const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
   command.addArgument(name)
-  takeOptions(command, new Set(['json']))
+  addShared(command, 'json messages')
   command.action(async (chosen: string | undefined, _: unknown, self: Command) =>
     showPlaces(context, self.optsWithGlobals<CommonOptions>(), chosen),
   )

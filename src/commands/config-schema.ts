@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { configSchema } from '../config/file-schema.ts'
 import type { Context } from '../context.ts'
-import { takeOptions } from './shared/options/common-options.ts'
+import { addShared } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { printLine } from './shared/call/print-document.ts'
 
@@ -14,7 +14,7 @@ const schemaExamples: readonly Example[] = [
 export function registerConfigSchema(command: Command, context: Context): void {
   addExamples(command, schemaExamples)
   command.addOption(new Option('--project', 'of a project file, which has fewer settings'))
-  takeOptions(command, new Set())
+  addShared(command, 'messages')
   command.action(async ({ project }: { readonly project?: true }) => {
     const schema = await configSchema(project ? 'project' : 'user')
     await printLine(context, JSON.stringify(schema, undefined, 2))

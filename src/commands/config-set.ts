@@ -11,7 +11,7 @@ import { pathToWrite } from '../config/layers.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { objectOf } from '../json.ts'
-import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { settingArgument } from './shared/options/setting-argument.ts'
 import { homePath, tell } from './shared/call/print-document.ts'
@@ -34,7 +34,7 @@ export function registerConfigSet(command: Command, context: Context): void {
       'a word, a number, true or false; lists with commas or spaces; mappings as YAML or JSON',
     )
     .argument('[more...]', 'more names and values')
-  takeOptions(command, new Set(['profile']))
+  addShared(command, 'profile messages')
   command.action(async (name: string, value: string, more: readonly string[], _: unknown, self: Command) =>
     setAll(context, self.optsWithGlobals<CommonOptions>(), [name, value, ...more]),
   )
@@ -71,7 +71,7 @@ const unsetExamples: readonly Example[] = [
 export function registerConfigUnset(command: Command, context: Context): void {
   addExamples(command, unsetExamples)
   command.addArgument(settingArgument(command))
-  takeOptions(command, new Set(['profile']))
+  addShared(command, 'profile messages')
   command.action(async (name: string, _: unknown, self: Command) => {
     const { profile, quiet } = self.optsWithGlobals<CommonOptions>()
     const other = await otherKeys(context, name)

@@ -20,7 +20,7 @@ import {
 import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-checks.ts'
 import { checkLine, summaryLine } from '../output/check-line.ts'
 import { checkState } from './doctor/state-check.ts'
-import { type CommonOptions, explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
 import { homePath, printReport, tell } from './shared/call/print-document.ts'
@@ -31,10 +31,8 @@ const doctorExamples: readonly Example[] = [
   ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
 ]
 
-/** The common options that apply. */
-const taken = new Set(
-  'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout'.split(' '),
-)
+const taken =
+  'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages'
 
 const meanings = {
   timeout: 'limit for each request to the gateway (10)',
@@ -47,8 +45,7 @@ const requestSeconds = 10
 /** `modelgate doctor`: looks at everything that a call depends on. Costs nothing, and never fails to end. */
 export function registerDoctor(command: Command, context: Context): void {
   addExamples(command, doctorExamples)
-  explainCommon(command, meanings)
-  takeOptions(command, taken)
+  addShared(command, taken, meanings)
   command.action(async (_: unknown, self: Command) => examine(context, self.optsWithGlobals<CommonOptions>()))
 }
 

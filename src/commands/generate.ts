@@ -11,7 +11,13 @@ import type { PreparedRequest, Session } from '../operations/conversation/conver
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/request/build-request.ts'
-import { collect, explainCommon, strictMeanings, suggestWords } from './shared/options/common-options.ts'
+import {
+  addShared,
+  allShared,
+  collect,
+  strictMeanings,
+  suggestWords,
+} from './shared/options/common-options.ts'
 import {
   addContractFlags,
   conflictingFlags,
@@ -77,7 +83,7 @@ export const generateExamples: readonly Example[] = [
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
   addExamples(command, generateExamples)
-  explainCommon(command, strictMeanings.text)
+  addShared(command, allShared, strictMeanings.text)
   command
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .addOption(inputOption(system))

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
 import { formatTopic, topics } from './help/topics.ts'
 import type { LoadCommand } from './shared/options/command-tools.ts'
-import { suggestWords, takeOptions } from './shared/options/common-options.ts'
+import { addShared, suggestWords } from './shared/options/common-options.ts'
 import { addExamples, allFlag, type Example } from './shared/help/help-layout.ts'
 import { docsPlace } from '../files/program-files.ts'
 import { writeHelp } from '../output/help-page.ts'
@@ -24,7 +24,7 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   command.addArgument(suggestWords(topic, names))
   command.argument('[command]', 'a command of that command')
   command.addOption(new Option(allFlag, 'every example and every option'))
-  takeOptions(command, new Set(['json']))
+  addShared(command, 'json messages')
   command.action(async (name?: string, ownName?: string) => {
     const { json, all } = command.optsWithGlobals<{ json?: true; all?: true }>()
     const topicOfName = name !== undefined && Object.hasOwn(topics, name) ? topics[name] : undefined

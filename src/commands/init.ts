@@ -16,7 +16,7 @@ import { createSay, createWait, type InitOptions, type Session } from './init/se
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
 import { testCall, type TestCall } from './init/test-call.ts'
 import type { RunCommand } from './shared/options/command-tools.ts'
-import { explainCommon, takeOptions } from './shared/options/common-options.ts'
+import { addShared } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { writeHelp } from '../output/help-page.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
@@ -34,10 +34,7 @@ const examples: readonly Example[] = [
   ['modelgate init --profile work', 'one gateway among several'],
 ]
 
-/** The common options that apply. */
-const taken = new Set(
-  'profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout json dryRun'.split(' '),
-)
+const taken = 'profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout json dryRun messages'
 
 const meanings = {
   baseUrl: 'address of the gateway; it is contacted right away',
@@ -55,7 +52,6 @@ const meanings = {
  */
 export function registerInit(command: Command, context: Context, run: RunCommand): void {
   addExamples(command, examples)
-  explainCommon(command, meanings)
   command
     .option('--text-model <id>', 'default model for text; "-" for none')
     .option('--image-model <id>', 'default model for images; "-" for none')
@@ -66,7 +62,7 @@ export function registerInit(command: Command, context: Context, run: RunCommand
     .option('--no-completion', 'do not offer that')
     .option('--no-check', 'do not check that the gateway answers and accepts the key')
     .option('-y, --yes', 'ask nothing: keep every setting that has no flag')
-  takeOptions(command, taken)
+  addShared(command, taken, meanings)
   command.action(async (_: unknown, self: Command) => {
     await setUp(context, self.optsWithGlobals<InitOptions>(), run)
   })
@@ -75,7 +71,7 @@ export function registerInit(command: Command, context: Context, run: RunCommand
 async function setUp(context: Context, options: InitOptions, run: RunCommand): Promise<void> {
   const gate = createGate(context)
   const settings = await ownSettings(context, options)
-  const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, !options.input)
+  const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, options.noInput)
   const isSilent = !asks && settings.quiet.value
   const screen = createScreen(context, gate, !asks)
   const say = isSilent ? async () => {} : createSay(context, screen)

@@ -8,7 +8,7 @@ import { inspectFiles } from '../operations/inspect-files.ts'
 import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { inspectionReport } from '../output/inspection-report.ts'
-import { type CommonOptions, takeOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { printReport } from './shared/call/print-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { reportOutcome } from './shared/call/run-operation.ts'
@@ -24,7 +24,7 @@ const inspectExamples: readonly Example[] = [
 export function registerInspect(command: Command, context: Context): void {
   addExamples(command, inspectExamples)
   command.argument('<file...>', 'images, videos or other files; - is standard input')
-  takeOptions(command, new Set(['json', 'jsonl']))
+  addShared(command, 'json jsonl messages')
   command.action(async (paths: readonly string[], _: unknown, self: Command) =>
     inspect(context, self.optsWithGlobals<CommonOptions>(), paths),
   )

@@ -6,7 +6,7 @@ import { outputVersion } from '../events/output-schema.ts'
 import { clearLog, endedAt, logFolder } from '../files/log/log-file.ts'
 import { createOutput } from '../output/create-output.ts'
 import { ownLog } from './log.ts'
-import { explainCommon, takeOptions, type CommonOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 import { parseSince } from './shared/options/since.ts'
@@ -24,8 +24,7 @@ const logClearExamples: readonly Example[] = [
 export function registerLogClear(command: Command, context: Context): void {
   addExamples(command, logClearExamples)
   command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
-  takeOptions(command, new Set(['json', 'jsonl', 'force']))
-  explainCommon(command, { force: 'do not ask' })
+  addShared(command, 'json jsonl force messages', { force: 'do not ask' })
   command.action(async (_: unknown, self: Command) => clear(context, self.optsWithGlobals<ClearOptions>()))
 }
 
@@ -59,8 +58,8 @@ function countBefore(context: Context, time: number): number {
   return count
 }
 
-async function isConfirmed(context: Context, { input }: ClearOptions, question: string): Promise<boolean> {
-  if (canAsk(context, !input)) return await askYesNo(context, question, false)
+async function isConfirmed(context: Context, { noInput }: ClearOptions, question: string): Promise<boolean> {
+  if (canAsk(context, noInput)) return await askYesNo(context, question, false)
   throw new UsageError(
     'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.',
     {

@@ -7,7 +7,7 @@ import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { ownLog, unreadableLines } from './log.ts'
 import { printReport } from './shared/call/print-document.ts'
-import { takeOptions, type CommonOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 
 const logShowExamples: readonly Example[] = [
@@ -20,7 +20,7 @@ const logShowExamples: readonly Example[] = [
 export function registerLogShow(command: Command, context: Context): void {
   addExamples(command, logShowExamples)
   command.argument('[number]', 'number of the call, 1 being the newest, or its id', '1')
-  takeOptions(command, new Set(['json', 'jsonl']))
+  addShared(command, 'json jsonl messages')
   command.action(async (name: string, _: unknown, self: Command) =>
     showCall(context, self.optsWithGlobals<CommonOptions>(), name),
   )

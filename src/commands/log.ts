@@ -10,12 +10,7 @@ import { listCalls } from '../operations/read-log.ts'
 import { createGate } from '../output/gate.ts'
 import { logTable } from '../output/log-table.ts'
 import { createProblemList } from '../problems.ts'
-import {
-  explainCommon,
-  suggestWords,
-  takeOptions,
-  type CommonOptions,
-} from './shared/options/common-options.ts'
+import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { printReport } from './shared/call/print-document.ts'
@@ -53,8 +48,7 @@ export function registerLog(command: Command, context: Context): void {
   ]
   addExamples(command, logExamples)
   for (const option of own) command.addOption(option)
-  takeOptions(command, new Set(['json', 'jsonl', 'model']))
-  explainCommon(command, { model: 'only calls of this model' })
+  addShared(command, 'json jsonl model messages', { model: 'only calls of this model' })
   command.action(async (_: unknown, self: Command) => {
     if (self.args.length > 0) throw noArgument(self.args[0]!)
     await showLog(context, self.optsWithGlobals<LogOptions>())

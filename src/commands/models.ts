@@ -10,7 +10,7 @@ import { createGate, type Gate } from '../output/gate.ts'
 import type { Output } from '../output/output.ts'
 import { modelReport, modelTable } from '../output/model-table.ts'
 import { createProblemList } from '../problems.ts'
-import { type CommonOptions, refuseOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { openOutput, runOperation } from './shared/call/run-operation.ts'
@@ -18,11 +18,6 @@ import { openOutput, runOperation } from './shared/call/run-operation.ts'
 interface ModelsOptions extends CommonOptions {
   known?: true
 }
-
-/** The common options that do not apply to this command. */
-const refused: ReadonlySet<string> = new Set(
-  'model output force githubOutput usage maxCreates maxCost strict body set validate stdinTimeout'.split(' '),
-)
 
 const modelsExamples: readonly Example[] = [
   ['modelgate models', 'what the gateway lists'],
@@ -37,7 +32,7 @@ export function registerModels(command: Command, context: Context): void {
   command
     .argument('[id]', 'a model: show everything known about it')
     .addOption(new Option('--known', 'show the built-in table, without contacting a gateway'))
-  refuseOptions(command, refused)
+  addShared(command, 'json jsonl raw dryRun curl gateway messages')
   command.action(async (id: string | undefined, _: unknown, self: Command) =>
     showModels(context, self.optsWithGlobals<ModelsOptions>(), id),
   )

@@ -9,7 +9,13 @@ import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest, schemaFormat } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/request/build-request.ts'
-import { collect, explainCommon, strictMeanings, suggestWords } from './shared/options/common-options.ts'
+import {
+  addShared,
+  allShared,
+  collect,
+  strictMeanings,
+  suggestWords,
+} from './shared/options/common-options.ts'
 import {
   addContractFlags,
   conflictingFlags,
@@ -83,7 +89,7 @@ export const respondExamples: readonly Example[] = [
 /** `modelgate respond`: text, response-object style, streamed by default (specification, endpoint 2). */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
   addExamples(command, respondExamples)
-  explainCommon(command, strictMeanings.text)
+  addShared(command, allShared, strictMeanings.text)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-s, --system <text>', 'system instruction as text, or @file (the field instructions)')

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseOptions } from './shared/options/common-options.ts'
+import { addShared } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption, pollOption } from './shared/jobs/named-job.ts'
-import { followUp, refusedByResponses, type ResponseOptions } from './shared/text/response-command.ts'
+import { followUp, optionsOfResponses, type ResponseOptions } from './shared/text/response-command.ts'
 
 const responseStatusExamples: readonly Example[] = [
   ['modelgate response status resp_123'],
@@ -14,8 +14,7 @@ const responseStatusExamples: readonly Example[] = [
 /** `modelgate response status`: looks up a background response, once. */
 export function registerResponseStatus(command: Command, context: Context): void {
   addExamples(command, responseStatusExamples)
-  refuseOptions(command, new Set(refusedByResponses))
-  explainCommon(command, {
+  addShared(command, `${optionsOfResponses} output force usage strict`, {
     strict: 'with --exit-status or --wait, treat an answer truncated by the token limit as a failure',
     output: 'with --wait, write the answer to a file',
     force: 'with --wait, overwrite an existing file',

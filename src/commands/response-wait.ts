@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { addShared, strictMeanings } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption, pollOption } from './shared/jobs/named-job.ts'
 import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
 import {
   addAnswerOptions,
   followUp,
-  refusedByResponses,
+  optionsOfResponses,
   type ResponseOptions,
 } from './shared/text/response-command.ts'
 
@@ -21,8 +21,7 @@ const responseWaitExamples: readonly Example[] = [
 /** `modelgate response wait`: waits for a background response, and prints its answer. */
 export function registerResponseWait(command: Command, context: Context): void {
   addExamples(command, responseWaitExamples)
-  refuseOptions(command, new Set(refusedByResponses))
-  explainCommon(command, strictMeanings.text)
+  addShared(command, `${optionsOfResponses} output force usage strict`, strictMeanings.text)
   command
     .argument('[id]', 'response id, or the beginning of one')
     .action(async (given: string | undefined, _: unknown, self: Command) => {

@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { openTextFile } from '../files/text-file.ts'
 import { manifestName } from '../pipeline/project.ts'
-import { fileOption, refuseOptionsOfRun } from './run/manifest-command.ts'
+import { fileOption } from './run/manifest-command.ts'
 import { printLine, tell } from './shared/call/print-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { takeOptions } from './shared/options/common-options.ts'
+import { addShared } from './shared/options/common-options.ts'
 
 const runInitExamples: readonly Example[] = [
   ['modelgate run init', 'write modelgate.yaml'],
@@ -51,8 +51,7 @@ jobs:
 export function registerRunInit(command: Command, context: Context): void {
   addExamples(command, runInitExamples)
   command.addOption(fileOption(`the file to write (default: ${manifestName} in this folder)`))
-  takeOptions(command, new Set(['force']))
-  command.hook('preAction', () => refuseOptionsOfRun(command))
+  addShared(command, 'force messages')
   command.action(async (_: unknown, self: Command) =>
     writeManifest(context, self.optsWithGlobals<InitOptions>()),
   )

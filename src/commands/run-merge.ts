@@ -25,7 +25,7 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
   command
     .argument('[folder...]', 'the folders of the parts, such as .modelgate/parts/2-of-5')
     .option('--resolve', 'resolve the conflict markers in the lock, and keep what is up to date')
-  takeManifest(command, ['jsonl', 'githubOutput'])
+  takeManifest(command, 'jsonl githubOutput')
   command.action(async (folders: string[], _: unknown, self: Command) => {
     const options = self.optsWithGlobals<MergeOptions>()
     checkFolders(folders, options)

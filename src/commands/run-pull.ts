@@ -8,7 +8,6 @@ import { storeNetwork } from './run/shared-places.ts'
 import { showRun } from './run/show-run.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { explainCommon } from './shared/options/common-options.ts'
 
 interface PullOptions extends ManifestOptions {
   from: string
@@ -23,8 +22,9 @@ const runPullExamples: readonly Example[] = [
 export function registerRunPull(command: Command, context: Context, pull = pullOutputs): void {
   addExamples(command, runPullExamples)
   command.requiredOption('--from <place>', 'a folder, s3://bucket/prefix, or the address of a web server')
-  takeManifest(command, ['jsonl', 'githubOutput', 'caFile', 'allowHttp'])
-  explainCommon(command, { allowHttp: 'allow an http:// address of an S3 server on another host' })
+  takeManifest(command, 'jsonl githubOutput caFile allowHttp', {
+    allowHttp: 'allow an http:// address of an S3 server on another host',
+  })
   command.action(async (_: unknown, self: Command) => {
     const options = self.optsWithGlobals<PullOptions>()
     const settings = await readSettings(context, options)

@@ -12,7 +12,6 @@ import { storeNetwork } from './run/shared-places.ts'
 import { pathLines, showDocument } from './run/show-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { explainCommon } from './shared/options/common-options.ts'
 
 interface PushOptions extends ManifestOptions {
   to: string
@@ -27,8 +26,9 @@ const runPushExamples: readonly Example[] = [
 export function registerRunPush(command: Command, context: Context, push = pushOutputs): void {
   addExamples(command, runPushExamples)
   command.requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
-  takeManifest(command, ['caFile', 'allowHttp'])
-  explainCommon(command, { allowHttp: 'allow an http:// address of an S3 server on another host' })
+  takeManifest(command, 'caFile allowHttp', {
+    allowHttp: 'allow an http:// address of an S3 server on another host',
+  })
   command.action(async (_: unknown, self: Command) => {
     const options = self.optsWithGlobals<PushOptions>()
     const settings = await readSettings(context, options)

@@ -6,7 +6,7 @@ import { writeReports } from '../pipeline/report/write-report.ts'
 import { createProblemList } from '../problems.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { pathLines, showDocument } from './run/show-document.ts'
-import { explainCommon } from './shared/options/common-options.ts'
+
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 
@@ -39,8 +39,9 @@ export function registerRunReport(command: Command, context: Context, write = wr
     '--since <commit>',
     'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date',
   )
-  takeManifest(command, ['output', 'force'])
-  explainCommon(command, { output: 'the file; for several formats a folder, such as reports/ (report.html)' })
+  takeManifest(command, 'output force', {
+    output: 'the file; for several formats a folder, such as reports/ (report.html)',
+  })
   command.action(async (jobs: string[], _: unknown, self: Command) =>
     showReports(context, self.optsWithGlobals<ReportFlags>(), jobs, write),
   )

@@ -15,20 +15,14 @@ import { workerRenderer } from '../output/worker-output.ts'
 import { lanes } from '../pipeline/manifest/manifest.ts'
 import type { WorkerOptions } from '../pipeline/queue/worker/worker-call.ts'
 import { createProblemList } from '../problems.ts'
-import { refuseOptionsOfRun } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
 import { defaultGrace } from './run/run-flags.ts'
 import { readWorkerFlags, type WorkerFlags } from './run/worker-flags.ts'
 import { openOutput, reportOutcome } from './shared/call/run-operation.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { explainCommon, refuseOptions } from './shared/options/common-options.ts'
+import { addShared } from './shared/options/common-options.ts'
 import { readLimits } from './shared/options/read-limits.ts'
-
-/** The common options that mean nothing where runs have the requests. */
-const refused: ReadonlySet<string> = new Set(
-  'model output raw dryRun curl body set validate usage strict stdinTimeout force githubOutput'.split(' '),
-)
 
 const examples: readonly Example[] = [
   ['modelgate run worker --queue redis://queue --store /srv/shared', 'until Ctrl-C'],
@@ -55,25 +49,12 @@ export function registerRunWorker(command: Command, context: Context): void {
     new Option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`),
   ]
   for (const option of own) command.addOption(option.helpGroup('Worker:'))
-  refuseOptions(command, refused)
-  explainCommon(command, {
+  addShared(command, 'json jsonl money gateway messages', {
     maxCreates: 'stop after this many results (exit 15); other workers do the rest',
     maxCost: 'end at this estimated cost of all calls of this machine since midnight',
     timeout: 'limit for one request (none)',
   })
-  hideOptionsOfRun(command)
-  command.hook('preAction', () => refuseOptionsOfRun(command))
   command.action(async (_: unknown, self: Command) => workOn(context, self.optsWithGlobals<WorkerFlags>()))
-}
-
-/** In the help, as they do not apply. */
-function hideOptionsOfRun(command: Command): void {
-  const { visibleGlobalOptions, ...help } = command.configureHelp()
-  command.configureHelp({
-    ...help,
-    visibleGlobalOptions: (shown) =>
-      visibleGlobalOptions!(shown).filter((option) => !command.parent!.options.includes(option)),
-  })
 }
 
 /** @throws AlreadyReported for a failure; UsageError before anything is done */

@@ -11,18 +11,13 @@ import { fileOption } from './run/manifest-command.ts'
 import type { RunQueue } from './run/run-queue.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
 import { showRun } from './run/show-run.ts'
-import { collect, explainCommon, refuseOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addShared, collect } from './shared/options/common-options.ts'
+import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import { openGateway, readSettings, type OpenGateway } from './shared/gateway/open-gateway.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 
 /** On a terminal more creations than this are confirmed. */
 const maxUnconfirmed = 20
-
-/** The common options that mean nothing where the manifest has the requests. */
-const refused: ReadonlySet<string> = new Set(
-  'model output raw dryRun curl body set validate usage strict stdinTimeout'.split(' '),
-)
 
 const runExamples: readonly Example[] = [
   ['modelgate run --sandbox', 'try a manifest, nothing configured'],
@@ -65,14 +60,14 @@ export function registerRun(command: Command, context: Context, run = runManifes
   ]
   const own = [fileOption(), ...look, ...make, ...queue]
   for (const option of own) command.addOption(option.helpGroup('Run:'))
-  refuseOptions(command, refused)
-  explainCommon(command, {
+  addShared(command, 'json jsonl force githubOutput money gateway messages', {
     force: 'move files that differ from the lock aside, and continue',
     maxCreates: 'create at most this many results in the run, restarts included',
     maxCost: 'stop the run at this estimated cost',
     timeout: 'limit for the whole run (none)',
     githubOutput: 'set this output of a GitHub Actions step to the paths',
   })
+  showFirst(command, 'file plan check frozen generate regenerate yes shard queue store')
   command.action(async (jobs: string[], _: unknown, self: Command) =>
     runJobs(context, self.optsWithGlobals<RunFlags>(), jobs, run),
   )
@@ -90,8 +85,8 @@ async function runJobs(
   const options = await check(() => readRunFlags(context, flags, jobs, settings?.timeout.value))
   const queue = await check(() => queueOf(context, flags, settings, options))
   throwIfAny()
-  const { yes, input, sandbox } = flags
-  const isAttended = canAsk(context, !input)
+  const { yes, noInput, sandbox } = flags
+  const isAttended = canAsk(context, noInput)
   const mayAsk = !yes && !sandbox && isAttended
   // Without a terminal nobody is asked: there the budget protects.
   const confirm = async ({ creates, elements, sources, estimate }: Confirmation) => {

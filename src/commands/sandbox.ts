@@ -4,7 +4,7 @@ import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
 import type { Gate } from '../output/gate.ts'
-import { explainCommon, suggestWords, takeOptions } from './shared/options/common-options.ts'
+import { addShared, suggestWords } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import {
   checkStart,
@@ -53,17 +53,8 @@ const examples: readonly Example[] = [
 /** Characters of a printed line. */
 const maxLineLength = 2000
 
-/** The common options that apply, most of them to the gateway that is recorded. */
-const taken = new Set([
-  'apiKeyFile',
-  'profile',
-  'caFile',
-  'header',
-  'allowHttp',
-  'connectTimeout',
-  'strict',
-  'quiet',
-])
+/** Shared options, most of them for the gateway that is recorded. */
+const taken = 'apiKeyFile profile caFile header allowHttp connectTimeout strict quiet debug'
 const meanings = {
   apiKeyFile: 'with --record: file that holds the key',
   profile: 'with --record: named profile of the configuration',
@@ -86,8 +77,7 @@ A fault file lists rules (YAML or JSON):
 /** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {
   addExamples(command, examples)
-  takeOptions(command, taken)
-  explainCommon(command, meanings)
+  addShared(command, taken, meanings)
   command
     .option('--port <number>', 'port on 127.0.0.1 (any free one)')
     .option('--faults <file>', 'fault rules: a YAML or JSON file')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addShared } from './shared/options/common-options.ts'
 import type { Context } from '../context.ts'
 import type { OutputSchemaName } from '../events/documents.ts'
 
@@ -46,6 +47,7 @@ export function registerSchema(command: Command, context: Context): void {
     )
     .choices([...schemaNames, manifestName])
     .default('output')
+  addShared(command, 'messages')
   command.addArgument(name).action((chosen: SchemaName) => printSchema(context, chosen))
 }
 

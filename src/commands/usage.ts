@@ -10,7 +10,7 @@ import { localDay } from '../local-time.ts'
 import { usageReport } from '../operations/usage-report.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { createProblemList } from '../problems.ts'
-import { suggestWords, takeOptions, type CommonOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
 import { wrap } from '../output/line-breaks.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { printDocument, tell } from './shared/call/print-document.ts'
@@ -30,7 +30,7 @@ const usageExamples: readonly Example[] = [
 /** `modelgate usage`: what the calls of the log add up to, and what they cost by the user's prices. */
 export function registerUsage(command: Command, context: Context): void {
   addExamples(command, usageExamples)
-  takeOptions(command, new Set(['json', 'profile']))
+  addShared(command, 'json profile messages')
   command.option('--since <when>', 'only calls since: 2026-11-22, today, 24h, 7d')
   const by = new Option('--by <what>', `a row for each ${usageGroupings.join(', ')}`).default('model')
   command.addOption(suggestWords(by, usageGroupings))

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { addShared, strictMeanings } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import { waitOptions, type VideoOptions } from './shared/media/video-command.ts'
-import { lookUpJob, refusedByLookUps } from './shared/media/video-look-up.ts'
+import { lookUpJob, optionsOfLookUps } from './shared/media/video-look-up.ts'
 
 const videoStatusExamples: readonly Example[] = [
   ['modelgate video status video_123'],
@@ -16,8 +16,7 @@ const videoStatusExamples: readonly Example[] = [
 /** `modelgate video status`: looks up a job (specification, endpoint 5; operations: wire notes, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, videoStatusExamples)
-  refuseOptions(command, refusedByLookUps)
-  explainCommon(command, strictMeanings.videosIfWaiting)
+  addShared(command, optionsOfLookUps, strictMeanings.videosIfWaiting)
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')
     .action((id: string | undefined, _: unknown, self: Command) =>

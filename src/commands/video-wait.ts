@@ -11,7 +11,7 @@ import { findSavedVideos } from '../operations/save-videos.ts'
 import type { WaitPlan } from '../operations/wait-for-video.ts'
 import { waitForVideos, type AwaitedJob } from '../operations/wait-for-videos.ts'
 import { createGate, type Gate } from '../output/gate.ts'
-import { explainCommon, isDryRun, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { addShared, isDryRun, strictMeanings } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import { createProblemList } from '../problems.ts'
@@ -24,7 +24,7 @@ import {
   waitOptions,
   type VideoOptions,
 } from './shared/media/video-command.ts'
-import { lookUpJob, planWait, refusedByLookUps } from './shared/media/video-look-up.ts'
+import { lookUpJob, planWait, optionsOfLookUps } from './shared/media/video-look-up.ts'
 
 interface WaitOptions extends VideoOptions {
   all?: true
@@ -40,8 +40,7 @@ const videoWaitExamples: readonly Example[] = [
 /** `modelgate video wait`: for one job an alias for `video status --wait`; several are waited for at once. */
 export function registerVideoWait(command: Command, context: Context): void {
   addExamples(command, videoWaitExamples)
-  refuseOptions(command, refusedByLookUps)
-  explainCommon(command, strictMeanings.videos)
+  addShared(command, optionsOfLookUps, strictMeanings.videos)
   command
     .argument('[id...]', 'video ids or operation names, or the beginnings of them')
     .action(async (ids: string[], _: unknown, self: Command) => {

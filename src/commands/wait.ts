@@ -12,8 +12,8 @@ import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import { fetchRecordedImages } from './shared/media/recorded-images.ts'
 import { waitOptions, type VideoOptions } from './shared/media/video-command.ts'
-import { lookUpJob, refusedByLookUps } from './shared/media/video-look-up.ts'
-import { explainCommon, refuseOptions, strictMeanings } from './shared/options/common-options.ts'
+import { lookUpJob, optionsOfLookUps } from './shared/media/video-look-up.ts'
+import { addShared, strictMeanings } from './shared/options/common-options.ts'
 import { addAnswerOptions, followUp, type ResponseOptions } from './shared/text/response-command.ts'
 import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
 import { sharedName, waitForJobs } from './video-wait.ts'
@@ -29,8 +29,7 @@ const waitExamples: readonly Example[] = [
 /** `modelgate wait`: takes what is not here yet: videos, background responses, images at an address. */
 export function registerWait(command: Command, context: Context): void {
   addExamples(command, waitExamples)
-  refuseOptions(command, refusedByLookUps)
-  explainCommon(command, strictMeanings.videos)
+  addShared(command, optionsOfLookUps, strictMeanings.videos)
   command
     .argument('[id...]', 'ids, or the beginnings of them')
     .action(async (given: string[], _: unknown, self: Command) => {

@@ -1,10 +1,8 @@
-import { Command } from 'commander'
 import { beforeEach, expect, test } from 'vitest'
 import { flagName, type Endpoint, type Field } from '../../src/contract/field.ts'
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../src/contract/images.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
-import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import { flagsOf } from '../../src/contract/field-flags.ts'
 import { sampleFor } from '../support/contract-samples.ts'
 import { pngBytes } from '../support/image-bytes.ts'
@@ -216,15 +214,4 @@ test.each(named(limits))('%s is held to its number of entries', async (_, one) =
       `${one.flag} must have ${words} ${limit} ${limit === 1 ? 'entry' : 'entries'}, not ${count}.`,
     ])
   }
-})
-
-test.each(endpoints)('no flag of a field of %s is an option of every command', (command) => {
-  const program = new Command()
-  addCommonOptions(program)
-  const common = new Set(program.options.map(({ long }) => long))
-  const own = cases.filter((one) => one.command === command).map(({ flag }) => flag)
-  expect(own.filter((flag) => common.has(flag) || common.has(flag.replace('--', '--no-')))).toEqual(
-    // Both are kept apart by where commander puts them: one belongs to the program, one to the command.
-    command === 'respond' ? ['--input'] : [],
-  )
 })

@@ -152,9 +152,9 @@ test.skipIf(!canPaste).each<[string, string]>([
 ])('the curl line, pasted into bash, sends the same request: %s (needs bash and curl)', async (_, prompt) => {
   const server = await localServer([json({ ok: true })])
   const local = { ...env, MODELGATE_BASE_URL: server.url }
-  const argv = ['generate', '--no-stdin', '--', prompt]
-  const shown = await runMain(['--dry-run', ...argv], { env: local })
-  const { out } = await runMain(['--curl', ...argv], { env: local })
+  const argv = ['--no-stdin', '--', prompt]
+  const shown = await runMain(['generate', '--dry-run', ...argv], { env: local })
+  const { out } = await runMain(['generate', '--curl', ...argv], { env: local })
   await paste(out, { MODELGATE_API_KEY: key })
   const [request] = server.requests
   const expected = JSON.parse(shown.out) as { headers: Record<string, string>; body: unknown; url: string }

@@ -90,7 +90,7 @@ describe('help --json', () => {
       value: { type: 'path or url' },
     })
     expect(optionCalled('', '--json').conflicts).toEqual(['--jsonl', '--raw'])
-    expect(optionCalled('', '--max-retries')).toMatchObject({
+    expect(optionCalled('respond', '--max-retries')).toMatchObject({
       default: '2',
       settings: [{ name: 'max_retries', environment: 'MODELGATE_MAX_RETRIES' }],
     })

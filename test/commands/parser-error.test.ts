@@ -36,7 +36,7 @@ test.each(['--api-key', '--apikey', '--key', '--token', '--auth-token'])(
 
 test('the hint names the help of what was called, not of a later word', async () => {
   expect((await runMain(['sch', 'models'])).err).toContain('hint: See modelgate --help.')
-  expect((await runMain(['-m', 'x', 'video', 'wiat', 'list'])).err).toContain(
+  expect((await runMain(['--profile', 'x', 'video', 'wiat', 'list'])).err).toContain(
     'hint: See modelgate video --help.',
   )
 })

@@ -1,39 +1,36 @@
 import { expect, test } from 'vitest'
-import { commandEntries } from '../../src/command-entries.ts'
+import { commandEntries, type CommandEntry } from '../../src/command-entries.ts'
 import { runMain } from '../support/run-main.ts'
 
-const quietOnes = commandEntries.filter(({ sends }) => sends === undefined).map(({ name }) => name)
-const wordsAfter: Readonly<Record<string, readonly string[]>> = { completion: ['bash'] }
-
-test('the sandbox says of each option of requests that it means nothing there', async () => {
-  const { code, out, err } = await runMain(['sandbox', '--json', '--dry-run', '-m', 'm', '--seed', '2'])
-  expect([code, out]).toEqual([2, ''])
-  const { error } = JSON.parse(err) as { error: { message: string; hint: string; billed: string } }
-  expect(error.message.split('\n')).toEqual([
-    '--model does not apply to sandbox.',
-    '--json does not apply to sandbox.',
-    '--dry-run does not apply to sandbox.',
-  ])
-  expect([error.hint, error.billed]).toEqual(['See modelgate sandbox --help.', 'no'])
+test.each<[call: string, message: string, next?: string[]]>([
+  [
+    '--timeout 3 respond --json hi',
+    '--timeout belongs behind the command.',
+    ['modelgate', 'respond', '--timeout', '3', '--json', 'hi'],
+  ],
+  [
+    '--json --model=m image create boat',
+    '--model belongs behind the command.',
+    ['modelgate', 'image', 'create', '--json', '--model=m', 'boat'],
+  ],
+  ['--header Authorization:k respond --json hi', '--header belongs behind the command.'],
+  ['sandbox --json', "unknown option '--json'"],
+  ['--json sandbox', '--json does not apply to sandbox.'],
+  ['--json run --queue redis://a adopt hero', '--queue does not apply to run adopt.'],
+  ['models --max-creates 3 --json', "unknown option '--max-creates'"],
+])('%s', async (call, message, next = undefined) => {
+  const { code, out, err } = await runMain(call.split(' '))
+  const { error } = JSON.parse(err) as { error: { message: string; next: string[] | null } }
+  expect([code, out, error.message, error.next]).toEqual([2, '', message, next ?? null])
 })
 
-test.each(quietOnes)('%s refuses options of requests, before and after its name', async (name) => {
-  const words = [name, ...(wordsAfter[name] ?? [])]
-  for (const argv of [
-    [...words, '--retry', 'safe'],
-    ['--retry', 'safe', ...words],
-  ]) {
-    const { code, out, err } = await runMain(argv)
-    expect([code, out]).toEqual([2, ''])
-    expect(err).toContain(`modelgate: --retry does not apply to ${name}, which sends no request.\n`)
-  }
-})
+/** The words of every command, without groups. */
+const callsOf = (entries: readonly CommandEntry[], before: readonly string[] = []): string[] =>
+  entries.flatMap(({ name, commands }) =>
+    commands === undefined ? [[...before, name].join(' ')] : callsOf(commands, [...before, name]),
+  )
 
-test.each(quietOnes.filter((name) => name !== 'sandbox'))(
-  '%s takes options that do no harm',
-  async (name) => {
-    const words = [name, ...(wordsAfter[name] ?? [])]
-    const harmless = ['--quiet', '--debug', '--no-input', '--no-stdin']
-    expect(await runMain([...words, ...harmless])).toEqual(await runMain(words))
-  },
-)
+test.each(callsOf(commandEntries))('%s knows what to be quiet about, and whom not to ask', async (call) => {
+  const { out } = await runMain([...call.split(' '), '--help', '--all'])
+  for (const flag of ['--quiet', '--debug']) expect(out).toContain(flag)
+})

@@ -200,10 +200,10 @@ test('the model is the same in the body and for the reports', async () => {
 })
 
 test.each([
-  ['before the command', ['--json', '--timeout', '5', 'respond', 'hi']],
-  ['on both sides', ['--timeout', '5', 'respond', '--json', 'hi']],
+  ['before the prompt', ['respond', '--json', '--timeout', '5', 'hi']],
+  ['on both sides', ['respond', '--timeout', '5', 'hi', '--json']],
   ['after it', ['respond', 'hi', '--json', '--timeout', '5']],
-])('common options may stand %s', async (_, argv) => {
+])('options may stand %s', async (_, argv) => {
   const { options, settings, request } = await wholeCall(argv)
   expect(options.json).toBe(true)
   expect(settings.timeout.value).toBe(5)

@@ -269,8 +269,8 @@ test('a video has the seconds of the file that a later wait has saved, once', as
 test.each([
   [['--by', 'week'], '--by must be one of model, command, day, not "week".'],
   [['--since', 'soon'], '--since must be a date or time'],
-  [['--max-cost', '1'], '--max-cost does not apply to usage'],
-  [['--usage'], '--usage does not apply to usage'],
+  [['--max-cost', '1'], "unknown option '--max-cost'"],
+  [['--usage'], "unknown option '--usage'"],
 ])('%j is refused', async (argv, message) => {
   const { run } = await machine([])
   expect(await run(argv)).toMatchObject({ code: 2, err: expect.stringContaining(message) })

@@ -3,7 +3,6 @@ import { registerImageCreate } from '../../src/commands/image-create.ts'
 import { registerImageEdit } from '../../src/commands/image-edit.ts'
 import type { ImageOptions } from '../../src/commands/shared/media/image-command.ts'
 import type { ImageRequest } from '../../src/operations/image-request.ts'
-import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import type { Settings } from '../../src/config/settings.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
@@ -41,7 +40,7 @@ export async function imageCall(argv: readonly string[], overrides: TestOverride
     calls.push({ request, options, settings })
   }
   const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
-  addCommonOptions(program)
+  program.enablePositionalOptions()
   registerImageCreate(program.command('create'), context, send)
   registerImageEdit(program.command('edit'), context, send)
   await program.parseAsync([...argv], { from: 'user' })

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { registerRun } from '../../src/commands/run.ts'
 import { registerRunAdopt } from '../../src/commands/run-adopt.ts'
 import { registerRunClean } from '../../src/commands/run-clean.ts'
@@ -8,7 +8,6 @@ import { registerRunPull } from '../../src/commands/run-pull.ts'
 import { registerRunPush } from '../../src/commands/run-push.ts'
 import { registerRunRestore } from '../../src/commands/run-restore.ts'
 import { registerRunReport } from '../../src/commands/run-report.ts'
-import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import { AlreadyReported, asModelgateError } from '../../src/errors.ts'
 import type { RunDocument } from '../../src/events/run-document.ts'
 import type { Outcome } from '../../src/operations/operation.ts'
@@ -59,7 +58,7 @@ export async function runCall(
       return document
     }
   const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
-  addCommonOptions(program)
+  program.enablePositionalOptions()
   const run = program.command('run')
   registerRun(run, context, async (call, options) => {
     asked.push({ what: 'run', call, options })
@@ -86,7 +85,10 @@ export async function runCall(
     await program.parseAsync(['run', ...argv], { from: 'user' })
   } catch (error) {
     if (error instanceof AlreadyReported) code = error.exitCode
-    else {
+    else if (error instanceof CommanderError) {
+      context.stderr.write(`${error.message.replace('error: ', '')}\n`)
+      code = 2
+    } else {
       const known = asModelgateError(error, true)
       context.stderr.write(`${known.message}\n`)
       code = known.exitCode

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Settings } from '../../src/config/settings.ts'
 import { registerGenerate } from '../../src/commands/generate.ts'
 import { registerRespond } from '../../src/commands/respond.ts'
-import { addCommonOptions, type CommonOptions } from '../../src/commands/shared/options/common-options.ts'
+import type { CommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import type { TextRequest } from '../../src/operations/generate-text.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
@@ -36,7 +36,7 @@ export async function wholeCall(argv: readonly string[], overrides: TestOverride
     calls.push({ request, options, settings })
   }
   const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
-  addCommonOptions(program)
+  program.enablePositionalOptions()
   registerGenerate(program.command('generate'), context, send)
   registerRespond(program.command('respond'), context, send)
   await program.parseAsync([...argv], { from: 'user' })

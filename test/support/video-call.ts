@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { addCommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import type { VideoOptions, VideoStart } from '../../src/commands/shared/media/video-command.ts'
 import { registerVideoGenerate } from '../../src/commands/video-generate.ts'
 import { registerVideoRemix } from '../../src/commands/video-remix.ts'
@@ -38,7 +37,7 @@ export async function videoCall(argv: readonly string[], overrides: TestOverride
     calls.push({ request, options, source })
   }
   const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
-  addCommonOptions(program)
+  program.enablePositionalOptions()
   registerVideoGenerate(program.command('generate'), context, send)
   registerVideoRemix(program.command('remix'), context, send)
   await program.parseAsync([...argv], { from: 'user' })

@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
-import { collect, programOf } from '../shared/options/common-options.ts'
+import { collect } from '../shared/options/common-options.ts'
 import type { LiveKind } from './live-values.ts'
 
 export interface Value {
@@ -70,18 +70,14 @@ const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable
  */
 export function readTree(command: Command, path = ''): CommandNode {
   const argument = readArguments(command.registeredArguments, liveArguments[path])
-  const common = commonOf(command)
-  const takesCommon = command.parent === null || common.length === visibleCount(programOf(command))
+  const takesCommon = command.parent === null
   // Options hidden from the help are not offered either.
   const own = command.options.filter(({ hidden }) => !hidden)
   return {
     path,
     about: command.description(),
     children: command.commands.map((child) => readTree(child, `${path} ${child.name()}`.trim())),
-    flags: [
-      ...[...own, ...(takesCommon ? [] : common)].map(readFlag),
-      ...(path === '' || !takesCommon ? [helpFlag] : []),
-    ],
+    flags: [...own.map(readFlag), helpFlag],
     takesCommon,
     ...(argument === undefined ? {} : { argument }),
   }
@@ -90,17 +86,6 @@ export function readTree(command: Command, path = ''): CommandNode {
 /** The program and every command below it, in the order of the help. */
 export function allNodes(root: CommandNode): CommandNode[] {
   return [root, ...root.children.flatMap(allNodes)]
-}
-
-const visibleCount = ({ options }: Command) => options.filter(({ hidden }) => !hidden).length
-
-/** The program's options that a command takes; those of a group are the ones that any command of it takes. */
-function commonOf(command: Command): readonly Option[] {
-  if (command.parent === null) return []
-  const own = command.createHelp().visibleGlobalOptions(command)
-  if (command.commands.length === 0) return own
-  const below = new Set(command.commands.flatMap(commonOf))
-  return own.filter((option) => below.has(option))
 }
 
 function readFlag(option: Option): Flag {

@@ -9,7 +9,7 @@ import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../ev
 import { outputVersion } from '../../events/output-schema.ts'
 import { limitOf } from '../../operations/list-models.ts'
 import { groupCommands } from '../shared/help/command-groups.ts'
-import { collect } from '../shared/options/common-options.ts'
+import { collect, isShared } from '../shared/options/common-options.ts'
 import { contractFlagsOf, type ContractFlag } from '../shared/request/contract-flags.ts'
 import { examplesOf } from '../shared/help/help-layout.ts'
 import { environmentRows, terminalVariables, topics } from './topics.ts'
@@ -51,14 +51,7 @@ function withDescendants(command: Command): Command[] {
 function describeCommand(program: Command, command: Command): HelpCommand {
   const name = nameOf(command)
   const help = command.createHelp()
-  const common = command === program ? [] : help.visibleGlobalOptions(command).filter(isListed)
-  // A command may say what a common option means to it.
-  const special = common.filter((option) => help.optionDescription(option) !== option.description)
-  const own = help.visibleOptions(command).filter(isListed)
-  const describe = (option: Option) => ({
-    ...describeOption(name, command, option),
-    about: help.optionDescription(option),
-  })
+  const options = help.visibleOptions(command).filter(isListed)
   const group = groupCommands(program.commands).find(({ commands }) => commands.includes(command))
   return {
     name,
@@ -67,11 +60,12 @@ function describeCommand(program: Command, command: Command): HelpCommand {
     group: group?.heading ?? null,
     commands: command.commands.map((child) => child.name()),
     arguments: command.registeredArguments.map(describeArgument),
-    options: [
-      ...own.map((option) => ({ ...describe(option), common: false })),
-      ...special.map((option) => ({ ...describe(option), common: true })),
-    ],
-    common_options: common.map(flagOf),
+    options: options.map((option) => ({
+      ...describeOption(name, command, option),
+      about: option.description,
+      common: isShared(option),
+    })),
+    common_options: options.filter(isShared).map(flagOf),
     examples: examplesOf(command).map(([line, about]) => ({ line, about: about ?? null })),
   }
 }

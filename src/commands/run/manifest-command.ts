@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { ManifestCall } from '../../pipeline/run/project.ts'
-import { takeOptions, type CommonOptions } from '../shared/options/common-options.ts'
+import { addShared, type CommonOptions } from '../shared/options/common-options.ts'
 import { isCiSet } from '../shared/input/questions.ts'
 
 export interface ManifestOptions extends CommonOptions {
@@ -19,28 +19,15 @@ export const fileOption = (
 
 /**
  * Makes a command work on a manifest, as one below `run`.
- * @param taken the common options that apply to it, besides those of every such command
+ * @param more shared options that it has besides those of every such command, and what they mean for it
  */
-export function takeManifest(command: Command, taken: readonly string[] = []): void {
+export function takeManifest(
+  command: Command,
+  more = '',
+  meanings: Readonly<Record<string, string>> = {},
+): void {
   command.addOption(fileOption())
-  takeOptions(command, new Set(['json', 'sandbox', 'profile', ...taken]))
-  command.hook('preAction', () => refuseOptionsOfRun(command))
-}
-
-/** The parser takes the options of `run` anywhere behind it. @throws UsageError for those that mean nothing here */
-export function refuseOptionsOfRun(command: Command): void {
-  const { parent } = command
-  const own = new Set(command.options.map((option) => option.attributeName()))
-  const given = parent!.options.filter((option) => {
-    const name = option.attributeName()
-    return parent!.getOptionValueSource(name) === 'cli' && !own.has(name)
-  })
-  if (given.length === 0) return
-  const name = `${parent!.name()} ${command.name()}`
-  throw new UsageError(
-    given.map(({ long }) => `${long} does not apply to ${name}.`),
-    { code: 'unknown_option', hint: `See modelgate ${name} --help.` },
-  )
+  addShared(command, `json sandbox profile messages ${more}`.trimEnd(), meanings)
 }
 
 /** A number in a list. @param what it is the number of, for the message @throws UsageError */

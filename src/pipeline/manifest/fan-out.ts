@@ -16,6 +16,9 @@ export interface WaitingRows extends FanOut {
   readonly problem: string | null
 }
 
+/** The rows of a job; null without `each`. */
+export type JobRows = readonly Row[] | WaitingRows | null
+
 /**
  * A model has written them, and each becomes a part of the name of a file on any system.
  *

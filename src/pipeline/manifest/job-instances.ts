@@ -12,7 +12,8 @@ import {
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { JobRows, Row } from './rows.ts'
+import type { JobRows } from './fan-out.ts'
+import type { Row } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 

@@ -8,7 +8,7 @@ import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
-import { fanOutOf } from './fan-out.ts'
+import { fanOutOf, readElements, type JobRows } from './fan-out.ts'
 import { createInputFiles, readText, type InputFiles } from './input-files.ts'
 import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
@@ -124,7 +124,9 @@ async function parseSource(
       return fanOut === undefined ? [] : [[job.name, fanOut] as const]
     }),
   )
-  const rows = await readRows(jobs, mistakes, files, variables, { fanOuts, texts })
+  const others = jobs.filter(({ name }) => !fanOuts.has(name))
+  const rows = new Map<string, JobRows>(await readRows(others, mistakes, files, variables))
+  for (const fanOut of fanOuts.values()) rows.set(fanOut.job, readElements(mistakes, fanOut, texts))
   const idsOf = (name: string) => {
     const own = rows.get(name) ?? null
     return own === null || 'problem' in own ? null : own.map(({ id }) => id)

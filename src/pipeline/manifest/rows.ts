@@ -4,10 +4,8 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { parseJson } from '../../files/parse-json.ts'
 import { dangerousNames, isObject, type JsonObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import { readElements, type WaitingRows } from './fan-out.ts'
 import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
-import type { FanOut } from './manifest.ts'
 import { createLocator, type Mistakes, type TextPosition } from './mistakes.ts'
 import { substitute, type Column, type Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
@@ -44,28 +42,20 @@ const tooMany = `There are more than ${maxInstances} rows.`
 /** Files with a JSON object a line. */
 const jsonLines = new Set(['.jsonl', '.ndjson'])
 
-/** The rows of a job; null without `each`. */
-export type JobRows = readonly Row[] | WaitingRows | null
-
 /**
- * The rows of all jobs, by their names. Each file is read once. Mistakes are reported; a row with one is left out.
+ * The rows of jobs, by their names; null for a job without `each`. Each file is read once. Mistakes are reported; a row with one is left out.
  * @param variables what the path of a file may use
- * @param fanOuts by their jobs
- * @param texts of fan-outs, by the instances that made them
  */
 export async function readRows(
   jobs: readonly JobDefinition[],
   mistakes: Mistakes,
   files: InputFiles,
   variables: Omit<Scope, 'columns'>,
-  { fanOuts, texts }: { fanOuts: ReadonlyMap<string, FanOut>; texts: ReadonlyMap<string, string> },
-): Promise<ReadonlyMap<string, JobRows>> {
+): Promise<ReadonlyMap<string, readonly Row[] | null>> {
   const known = new Map<string, readonly Row[]>()
-  const found = new Map<string, JobRows>()
-  const readEach = async ({ name, node, own }: JobDefinition): Promise<JobRows> => {
+  const found = new Map<string, readonly Row[] | null>()
+  const readEach = async ({ node, own }: JobDefinition): Promise<readonly Row[] | null> => {
     const written = memberOf(node, 'each')?.node
-    const fanOut = fanOuts.get(name)
-    if (fanOut !== undefined) return readElements(mistakes, fanOut, texts)
     if (written === undefined) return null
     const { each } = own
     if (Array.isArray(each)) {
@@ -85,7 +75,7 @@ export async function readRows(
   for (const job of jobs) {
     const rows = await readEach(job)
     const before = count
-    count += Array.isArray(rows) ? rows.length : 1
+    count += rows?.length ?? 1
     if (count > maxInstances && before <= maxInstances) {
       mistakes.report(job.at, `With this job there are more than ${maxInstances} instances.`)
     }

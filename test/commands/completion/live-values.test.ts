@@ -220,10 +220,7 @@ test('the scripts ask where an id, a model, a profile or a number is expected', 
   const live = flags.flatMap(({ names, value }) =>
     value?.live === undefined ? [] : [[names.at(-1), value.live]],
   )
-  expect(live).toEqual([
-    ['--model', 'models'],
-    ['--profile', 'profiles'],
-  ])
+  expect(live).toEqual([['--profile', 'profiles']])
 })
 
 describe('the jobs of a manifest', () => {

@@ -108,9 +108,9 @@ test.each<[string, string[], Record<string, string>?]>([
     ],
   ],
   ['', ['No store was given: pass --store, or set MODELGATE_STORE.'], queueInEnv],
-  ['--dry-run', ['--dry-run does not apply to run.']],
-  ['-m gpt-image-2', ['--model does not apply to run.']],
-  ['-o a.png', ['--output does not apply to run.']],
+  ['--dry-run', ["unknown option '--dry-run'", '(Did you mean --new-run?)']],
+  ['-m gpt-image-2', ["unknown option '-m'"]],
+  ['-o a.png', ["unknown option '-o'"]],
 ])('run %s is refused, and nothing is run', async (words, problems, env = {}) => {
   const { code, err, asked } = await runCall(words.split(' ').filter(Boolean), { env })
   expect([code, asked]).toEqual([2, []])

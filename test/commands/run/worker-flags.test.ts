@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { readWorkerFlags, type WorkerFlags } from '../../../src/commands/run/worker-flags.ts'
 import { asModelgateError } from '../../../src/errors.ts'
 
-const read = async (flags: Partial<WorkerFlags>) =>
-  readWorkerFlags({ validate: true, input: true, stdin: true, ...flags })
+const read = async (flags: Partial<WorkerFlags>) => readWorkerFlags({ validate: true, stdin: true, ...flags })
 const refusal = (flags: Partial<WorkerFlags>) =>
   read(flags).then(
     () => 'taken',

@@ -103,7 +103,7 @@ test.each<[string[], string]>([
     ['log', 'clear'],
     'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.\n  hint: Add --force.',
   ],
-  [['log', '--dry-run'], '--dry-run does not apply to log.\n'],
+  [['log', '--dry-run'], "unknown option '--dry-run'"],
 ])('%j is refused', async (words, message) => {
   const { run } = await place([{}])
   const { code, err } = await run(...words)

@@ -131,7 +131,7 @@ test.for([
   [['--replay', 'calls', '--pace', 'real', '--latency', '5'], /cannot be used together/],
   [['--replay', 'calls', '--max-age', 'old'], /--max-age must be a number of days/],
   [['--replay', 'calls', '--api-key-file', 'k'], /--api-key-file only means something with --record/],
-  [['--json'], /--json does not apply to sandbox/],
+  [['--json'], /unknown option '--json'/],
 ] as const)('%j is refused', async ([flags, message]) => {
   const { code, err, out } = await runMain(['sandbox', ...flags], { cwd: temporaryFolder() })
   expect([code, out]).toEqual([2, ''])

@@ -1,7 +1,7 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { groupCommands } from './command-groups.ts'
 import { formatPage, type Example, type HelpPage, type HelpRow } from '../../../output/help-page.ts'
-import { programOf } from '../options/common-options.ts'
+import { isHarmless, isShared } from '../options/common-options.ts'
 
 export type { Example }
 
@@ -10,7 +10,6 @@ const shownExamples = 3
 
 /** Every `--help`. Commander takes the colours out where there are none. */
 export const helpLayout: HelpConfiguration = {
-  showGlobalOptions: true,
   // Allowed values are listed in the description where that helps.
   optionDescription: ({ description }) => description,
   // By itself, commander lists its own `help` among the commands of a group.
@@ -20,9 +19,6 @@ export const helpLayout: HelpConfiguration = {
     return formatPage(commandPage(command, help), help.helpWidth ?? 80)
   },
 }
-
-/** The same for a command that sends nothing, without the common options that do not apply to it. */
-export const ownOptionsLayout: HelpConfiguration = { ...helpLayout, showGlobalOptions: false }
 
 /** Beside `--help`: all examples, and all options. */
 export const allFlag = '--all'
@@ -81,28 +77,27 @@ export function showFirst(command: Command, names: string): void {
 
 const noOptions = { shown: [], hidden: false } as const
 
+/** With fewer of the shared options than that, all are shown, but for those that are harmless everywhere. */
+const few = 16
+
 /** The options that a help shows, and whether others are hidden. */
 function optionsOf(command: Command, help: Help, showsAll: boolean) {
-  const own = help.visibleOptions(command)
-  // The version is that of the program.
-  const common = help.visibleGlobalOptions(command).filter(({ long }) => long !== '--version')
+  const [common, own] = split(help.visibleOptions(command), isShared)
   const first = firstByCommand.get(command)
   const placeOf = ({ long }: Option) => first?.indexOf(long?.slice(2) ?? '') ?? 0
-  const isUsual = (option: Option) =>
-    isCommon(command, option) ? headingOf(option) === usualHeading : isLast(option) || placeOf(option) !== -1
-  // Where only some of the common options apply, those are few.
-  const all = showsAll || help.showGlobalOptions === false
-  const [later, sooner] = [
-    own.filter((option) => placeOf(option) === -1),
-    own.filter((option) => placeOf(option) !== -1),
-  ]
+  const isUsual = (option: Option) => {
+    if (!isShared(option)) return isFew || isLast(option) || placeOf(option) !== -1
+    return headingOf(option) === usualHeading || (isFew && !isHarmless(option))
+  }
+  const isFew = common.length < few
+  const [later, sooner] = split(own, (option) => placeOf(option) === -1)
   const ordered = [...common, ...sooner.toSorted((one, other) => placeOf(one) - placeOf(other)), ...later]
-  const shown = ordered.filter((option) => all || isUsual(option))
-  return { shown, hidden: shown.length < common.length + own.length }
+  const shown = ordered.filter((option) => showsAll || isUsual(option))
+  return { shown, hidden: shown.length < ordered.length }
 }
 
-function isCommon(command: Command, option: Option): boolean {
-  return programOf(command).options.includes(option)
+function split<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
 /** The words that call a command. */
@@ -121,7 +116,7 @@ function commandBlocks(command: Command, help: Help): [heading: string, rows: He
 /** The options grouped by heading; those without one come first, including the program's. */
 function groups(command: Command, shown: readonly Option[]): Map<string, Option[]> {
   const [last, all] = [shown.filter(isLast), shown.filter((option) => !isLast(option))]
-  const own = command.options.flatMap(({ helpGroupHeading }) => helpGroupHeading ?? [])
+  const own = command.options.flatMap((option) => (isShared(option) ? [] : headingOf(option)))
   const headings = [usualHeading, ...own, ...all.map(headingOf)]
   return new Map(
     headings.map((heading) => [heading, [...all, ...last].filter((option) => headingOf(option) === heading)]),

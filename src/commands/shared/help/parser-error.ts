@@ -1,5 +1,6 @@
 import type { Command, CommanderError } from 'commander'
 import { UsageError } from '../../../errors.ts'
+import { nextCommand } from '../../../files/next-command.ts'
 import { nearestName } from '../../../nearest-name.ts'
 import { pathOf } from './help-layout.ts'
 
@@ -67,6 +68,32 @@ export function parserError(error: CommanderError, program: Command, argv: reado
     hint: gone ?? hintFor(error, command),
     next: correctedCall(message, program, argv),
   })
+}
+
+/** Options before the name of a command that has them, which is loaded; undefined unless they are what is wrong. */
+export function misplaced(program: Command, argv: readonly string[]): UsageError | undefined {
+  const command = calledCommand(program, argv)
+  const at = argv.findIndex((word) => program.commands.some((child) => child.name() === word))
+  const before = argv.slice(0, at)
+  const wrong = before.find((word) => word.startsWith('-') && optionOf(program, word) === undefined)
+  if (command === program || at < 1 || wrong === undefined || optionOf(command, wrong) === undefined) {
+    return undefined
+  }
+  const path = pathOf(command).split(' ').slice(1)
+  const next = [program.name(), ...path, ...before, ...argv.slice(at + path.length)]
+  const name = wrong.replace(/=[^]*$/, '')
+  // The value of one may be a key.
+  const isShown = !before.some((word) => /^--?(?:H|header|body|set)\b/.test(word))
+  return new UsageError(`${name} belongs behind the command.`, {
+    code: 'unknown_option',
+    hint: isShown ? nextCommand(next).toString() : `See ${pathOf(command)} --help.`,
+    ...(isShown ? { next } : {}),
+  })
+}
+
+function optionOf({ options }: Command, word: string) {
+  const name = word.replace(/=[^]*$/, '')
+  return options.find(({ short, long }) => short === name || long === name)
 }
 
 /**

@@ -6,7 +6,7 @@ import { Interrupted } from '../../../errors.ts'
  * Whether the user may be asked for a missing value: there is a terminal, and neither `--no-input` nor a CI runner
  * forbids it. Only the variable `CI` itself counts, not every `CI_…`.
  */
-export function canAsk(context: Context, noInput: boolean): boolean {
+export function canAsk(context: Context, noInput = false): boolean {
   return !noInput && !isCiSet(context.env) && context.stdin.kind === 'terminal' && context.stderr.isTerminal
 }
 

@@ -12,7 +12,7 @@ import { jobsToRefresh, refreshJobs } from '../../../operations/jobs.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { roundedDuration } from '../../../quantities.ts'
 import { jobTable } from '../../../output/job-table.ts'
-import { refuseOptions, suggestWords, type CommonOptions } from '../options/common-options.ts'
+import { addShared, type CommonOptions, suggestWords } from '../options/common-options.ts'
 import { openGateway, readSettings } from '../gateway/open-gateway.ts'
 import { printReport } from '../call/print-document.ts'
 import { openOutput } from '../call/run-operation.ts'
@@ -44,13 +44,6 @@ interface ListPlan {
   readonly listings: readonly JobListing[]
 }
 
-/** The common options that do not apply to a list. */
-const refused: ReadonlySet<string> = new Set(
-  'model output force githubOutput raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(
-    ' ',
-  ),
-)
-
 /** Makes a command list the jobs that are recorded on this machine. */
 export function registerJobList(command: Command, context: Context, plan: ListPlan): void {
   const states = [...new Set([...plan.listings.flatMap((listing) => listing.states), 'unknown'])]
@@ -60,7 +53,7 @@ export function registerJobList(command: Command, context: Context, plan: ListPl
     new Option('--refresh', 'look up every unfinished job'),
     new Option('--prune', `forget ${plan.pruned}`),
   ])
-  refuseOptions(command, refused)
+  addShared(command, 'json jsonl dryRun gateway messages')
   command.action(async (_: unknown, self: Command) =>
     listJobs(context, self.optsWithGlobals<ListOptions>(), plan, states),
   )

@@ -29,10 +29,11 @@ import { buildRequest, promptField, type CommandCall, type RequestParts } from '
 import { resumeCommand } from '../jobs/resume-command.ts'
 import {
   acceptMismatchOption,
-  explainCommon,
+  addShared,
+  allShared,
+  type CommonOptions,
   strictMeanings,
   suggestWords,
-  type CommonOptions,
 } from '../options/common-options.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from '../call/run-operation.ts'
 
@@ -51,7 +52,7 @@ export interface ImageOptions extends CommonOptions {
 export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
 
 export function addImageOptions(command: Command): void {
-  explainCommon(command, {
+  addShared(command, allShared, {
     ...strictMeanings.images,
     model: 'model to use; without one the gateway chooses',
     output: 'file, folder/ or name with {index} and {ext}; its extension selects the format',

@@ -22,9 +22,10 @@ import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.
 import { buildRequest, type CommandCall, type RequestParts } from '../request/build-request.ts'
 import {
   acceptMismatchOption,
-  explainCommon,
-  strictMeanings,
+  addShared,
+  allShared,
   type CommonOptions,
+  strictMeanings,
 } from '../options/common-options.ts'
 import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from '../jobs/named-job.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
@@ -55,7 +56,7 @@ export function waitOptions(): Option[] {
 
 /** Adds the options of the commands that start a job. */
 export function addStartOptions(command: Command): void {
-  explainCommon(command, {
+  addShared(command, allShared, {
     ...strictMeanings.videos,
     // The specification has no token counts for videos.
     usage: 'print the cost on standard error, if prices are known',

@@ -17,10 +17,8 @@ import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.
 import { throwProblems } from '../../../problems.ts'
 import { findVideo, refuseCombinations, waitPlan, type VideoOptions } from './video-command.ts'
 
-/** The common options that apply only to creating a job. */
-export const refusedByLookUps: ReadonlySet<string> = new Set(
-  'model body set validate usage maxCreates maxCost stdinTimeout'.split(' '),
-)
+/** The shared options of look-ups and waits. */
+export const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput strict gateway messages'
 
 /** Looks up a job, or waits for it and saves its videos where the command that started it intended. */
 export async function lookUpJob(

@@ -1,8 +1,8 @@
-import { type Argument, type Command, Help, Option } from 'commander'
+import { type Argument, type Command, Option } from 'commander'
 import { defaultMaxRetries, defaultSeconds } from '../../../limits.ts'
 import { UsageError } from '../../../errors.ts'
 
-/** The options that every command understands, before or after its name. Numbers are still text: they are checked with all other settings. */
+/** The options that several commands have. Numbers are still text: they are checked with all other settings. */
 export interface CommonOptions {
   model?: string
   profile?: string
@@ -26,7 +26,7 @@ export interface CommonOptions {
   body?: string
   set?: string[]
   validate: boolean
-  input: boolean
+  noInput?: true
   stdin: boolean
   stdinTimeout?: string
   timeout?: string
@@ -41,10 +41,16 @@ export interface CommonOptions {
   allowHttp?: true
 }
 
-/** Adds the common options. They are declared on the program: commander finds them anywhere in the call. */
-export function addCommonOptions(program: Command): void {
+/** An option of its own, not the opposite of another: `respond` has an `--input`. */
+function plain(option: Option): Option {
+  option.negate = false
+  return option
+}
+
+/** The options that several commands have, by the headings of their help, in its order. */
+const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
   const { firstByte } = defaultSeconds
-  const groups: Readonly<Record<string, readonly Option[]>> = {
+  return {
     'Options:': [
       new Option('-m, --model <id>', 'model to use'),
       new Option('-o, --output <file>', 'write the result to a file'),
@@ -77,7 +83,7 @@ export function addCommonOptions(program: Command): void {
         '--stdin-timeout <seconds>',
         `how long to wait for a silent pipe (${defaultSeconds.standardInput})`,
       ),
-      new Option('--no-input', 'never ask; missing input is an error'),
+      plain(new Option('--no-input', 'never ask; missing input is an error')),
     ],
     'Money:': [
       new Option('--max-creates <number>', 'create at most this many texts, images or videos'),
@@ -115,9 +121,93 @@ export function addCommonOptions(program: Command): void {
       new Option('--allow-http', 'allow an http:// base URL on another host'),
     ],
   }
-  for (const [heading, options] of Object.entries(groups)) {
-    for (const option of options) program.addOption(option.helpGroup(heading))
+}
+
+/** What a group of these options is about: commands take groups, and single options by their names. */
+const groups = {
+  request: 'model dryRun curl body set validate',
+  results: 'output json force jsonl raw githubOutput usage strict',
+  money: 'maxCreates maxCost',
+  gateway:
+    'sandbox baseUrl apiKeyFile profile retry maxRetries timeout connectTimeout firstByteTimeout idleTimeout progressTimeout header caFile allowHttp',
+  /** What is harmless everywhere: verbosity, and what is not to be asked or read. */
+  messages: 'quiet debug noInput stdin',
+} as const
+
+/** Those of a command that sends a request of any kind. */
+export const allShared = 'request results money gateway messages stdinTimeout'
+
+/** Those of the program, which may stand before the name of a command that has them. */
+const ofProgram: ReadonlySet<string> = new Set(['profile', 'json', 'quiet', 'debug'])
+
+const shared = new WeakSet<Option>()
+
+/** Whether it is one of the options that several commands have. */
+export function isShared(option: Option): boolean {
+  return shared.has(option)
+}
+
+/** Whether it is harmless everywhere, and so in the help of `--all` alone. */
+export function isHarmless(option: Option): boolean {
+  return isShared(option) && groups.messages.split(' ').includes(option.attributeName())
+}
+
+/**
+ * Adds options that several commands have.
+ * @param names of groups, and of single options as commander keeps them, with a space between them
+ * @param meanings what an option means for this command, where that is not what it usually means
+ */
+export function addShared(
+  command: Command,
+  names: string,
+  meanings: Readonly<Record<string, string>> = {},
+): void {
+  const wanted = new Set(
+    names
+      .split(' ')
+      .flatMap((name) =>
+        Object.hasOwn(groups, name) ? groups[name as keyof typeof groups].split(' ') : name,
+      ),
+  )
+  for (const [heading, options] of Object.entries(optionTable())) {
+    for (const option of options) {
+      const name = option.attributeName()
+      if (!wanted.delete(name)) continue
+      option.description = meanings[name] ?? option.description
+      shared.add(option)
+      command.addOption(option.helpGroup(heading))
+    }
   }
+  if (wanted.size > 0) throw new TypeError(`There is no option ${[...wanted].join(', ')}.`)
+}
+
+/** Adds the options that may stand before the name of a command. */
+export function addProgramOptions(program: Command): void {
+  addShared(program, [...ofProgram].join(' '))
+}
+
+/**
+ * Options before the name of a command belong to it.
+ * @throws UsageError for those that it does not have
+ */
+export function refuseMisplaced(command: Command): void {
+  const own = new Set(command.options.map((option) => option.attributeName()))
+  const given: Option[] = []
+  for (let { parent } = command; parent !== null; parent = parent.parent) {
+    const set = parent.options.filter(
+      (option) => parent!.getOptionValueSource(option.attributeName()) === 'cli',
+    )
+    given.push(...set.filter((option) => !own.has(option.attributeName())))
+  }
+  if (given.length === 0) return
+  const name = wordsOf(command)
+  throw new UsageError(
+    given.map(({ long }) => `${long} does not apply to ${name}.`),
+    {
+      code: 'unknown_option',
+      hint: `See modelgate ${name} --help.`,
+    },
+  )
 }
 
 const commandLines = new WeakMap<object, readonly string[]>()
@@ -152,77 +242,6 @@ export const strictMeanings = {
 
 export function acceptMismatchOption(): Option {
   return new Option('--accept-mismatch', 'accept a result that differs from what was asked for')
-}
-
-/**
- * Describes in a command's help what the common options mean for it.
- * @param meaning by the options' names, as commander keeps them
- */
-export function explainCommon(command: Command, meaning: Readonly<Record<string, string>>): void {
-  command.configureHelp({
-    ...command.configureHelp(),
-    optionDescription: (option) => meaning[option.attributeName()] ?? option.description,
-  })
-}
-
-/** Common options that are harmless without a request: they change verbosity or disable questions. */
-const harmless: ReadonlySet<string> = new Set(['quiet', 'debug', 'input', 'stdin'])
-
-/**
- * The common options are declared on the program, so the parser accepts them for every command. Most do not apply to a
- * command that sends no request.
- * @param command the command that was called
- * @param refused the names of the options that do not apply, as commander keeps them; by default all but the harmless
- *   ones, if the command sends no request
- * @throws UsageError that names each option that does not apply
- */
-export function refuseCommonOptions(command: Command, refused?: ReadonlySet<string>): void {
-  const program = programOf(command)
-  const inapplicable = program.options.filter((option) => {
-    const name = option.attributeName()
-    const isRefused = refused === undefined ? !harmless.has(name) : refused.has(name)
-    return isRefused && program.getOptionValueSource(name) === 'cli'
-  })
-  if (inapplicable.length === 0) return
-  const name = wordsOf(command)
-  const reason = refused === undefined ? ', which sends no request' : ''
-  const problems = inapplicable.map(({ long }) => `${long} does not apply to ${name}${reason}.`)
-  throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
-}
-
-/** Makes a command reject some of the common options and hide them in its help. */
-export function refuseOptions(command: Command, refused: ReadonlySet<string>): void {
-  showOptions(command, (name) => !refused.has(name))
-  command.hook('preAction', (_, called) => {
-    // The commands below it refuse options of their own.
-    if (called === command) refuseCommonOptions(command, refused)
-  })
-}
-
-/** The same for a command to which only a few of the common options apply, besides the harmless ones. */
-export function takeOptions(command: Command, taken: ReadonlySet<string>): void {
-  showOptions(command, (name) => taken.has(name))
-  command.configureHelp({ ...command.configureHelp(), showGlobalOptions: false })
-  const names = programOf(command).options.map((option) => option.attributeName())
-  const refused = new Set(names.filter((name) => !taken.has(name) && !harmless.has(name)))
-  command.hook('preAction', (_, called) => {
-    // The commands below it take options of their own.
-    if (called === command) refuseCommonOptions(command, refused)
-  })
-}
-
-function showOptions(command: Command, isShown: (name: string) => boolean): void {
-  const all = new Help()
-  all.showGlobalOptions = true
-  command.configureHelp({
-    ...command.configureHelp(),
-    visibleGlobalOptions: (shownCommand) =>
-      all.visibleGlobalOptions(shownCommand).filter((option) => isShown(option.attributeName())),
-  })
-}
-
-export function programOf(command: Command): Command {
-  return command.parent === null ? command : programOf(command.parent)
 }
 
 /** The words that call a command, without the program's own. */

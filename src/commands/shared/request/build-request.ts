@@ -319,7 +319,7 @@ async function chooseModel(
   if (configured !== undefined || settings === undefined) return configured
   const { sandbox, env, file } = kinds[kind]
   if (options.sandbox) return sandbox
-  if (!problems.any && canAsk(context, !options.input)) {
+  if (!problems.any && canAsk(context, options.noInput)) {
     const answer = await askText(context, 'Model:')
     if (answer.trim() !== '') return answer.trim()
   }

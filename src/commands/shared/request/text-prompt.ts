@@ -115,7 +115,7 @@ function joinedWords(words: readonly string[]): string | undefined {
 }
 
 async function askForPrompt(context: Context, options: CommonOptions): Promise<string> {
-  if (canAsk(context, !options.input)) {
+  if (canAsk(context, options.noInput)) {
     const answer = await askText(context, 'Prompt:')
     if (answer.trim() !== '') return answer
   }
@@ -152,5 +152,5 @@ export async function checkBeforeAsking(
   settings: Settings | undefined,
 ): Promise<void> {
   const needsKey = !options.sandbox && !isDryRun(options)
-  if (settings !== undefined && needsKey && canAsk(context, !options.input)) await settings.apiKey()
+  if (settings !== undefined && needsKey && canAsk(context, options.noInput)) await settings.apiKey()
 }

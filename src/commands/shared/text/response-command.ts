@@ -54,8 +54,8 @@ export function addAnswerOptions(command: Command): void {
 
 type ResponseCommand = 'response status' | 'response wait' | 'response cancel'
 
-/** The common options that apply only to creating a response. */
-export const refusedByResponses = 'model body set validate maxCreates maxCost stdinTimeout'.split(' ')
+/** The shared options of every look-up of a response. */
+export const optionsOfResponses = 'dryRun curl json jsonl raw githubOutput gateway messages'
 
 /** Looks up a background response, waits for it, or cancels it. */
 export async function followUp(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { resumeCommand } from '../../../../src/commands/shared/jobs/resume-command.ts'
 import type { VideoOptions } from '../../../../src/commands/shared/media/video-command.ts'
 
-const common = { validate: true, input: true, stdin: true } as const
+const common = { validate: true, stdin: true } as const
 
 function command(options: Partial<VideoOptions>, names: Record<string, string>, isStart: boolean) {
   const resume = resumeCommand(
