@@ -4,24 +4,28 @@ import type { AssertedOutput } from '../execute/check-asserts.ts'
 import { maxTextBytes, readText } from '../manifest/input-files.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
 import { planRun, withNeeds } from '../plan/plan-run.ts'
+import { ProjectState } from '../plan/project-state.ts'
 import { upstreamFiles, upstreamOf } from '../plan/result-files.ts'
-import type { OpenProject } from './project.ts'
 
 /**
- * The same project with the elements of its fan-outs, as far as their texts are there: locked, or made and not rejected.
- * A text that fits no more together with the others leaves its fan-out waiting.
+ * The manifest of a project with the elements of its fan-outs, as far as their texts are there: locked, or made and not
+ * rejected. A text that does not fit together with the others leaves its fan-out waiting.
+ * @param written without any elements
+ * @param files after a signal, too, what is there is read
  * @throws FileError for a file that cannot be read
  */
-export async function withElements(project: OpenProject): Promise<OpenProject> {
-  const { written, files } = project
-  const manifest = { ...written, project: project.manifest.project }
-  const base = project.manifest === written ? project : project.with({ manifest })
-  const texts = await knownTexts(base)
+export async function withElements(
+  project: ProjectState,
+  written: Manifest,
+  files: FileContext,
+): Promise<Manifest> {
+  const { project: places } = project.manifest
+  const base = { ...written, project: places }
+  const texts = await knownTexts(new ProjectState({ ...project, manifest: base }), files)
   if (texts.size === 0) return base
   const together = await written.expand(texts).catch(mistakesIn)
   const expanded = Array.isArray(together) ? await expandOneByOne(written, texts) : together
-  files.signal.throwIfAborted()
-  return project.with({ manifest: { ...expanded, project: manifest.project } })
+  return { ...expanded, project: places }
 }
 
 async function expandOneByOne(written: Manifest, texts: ReadonlyMap<string, string>): Promise<Manifest> {
@@ -37,8 +41,8 @@ async function expandOneByOne(written: Manifest, texts: ReadonlyMap<string, stri
 }
 
 /** The texts of fan-outs, by the instances that made them. */
-async function knownTexts(project: OpenProject): Promise<Map<string, string>> {
-  const { manifest, files } = project
+async function knownTexts(project: ProjectState, files: FileContext): Promise<Map<string, string>> {
+  const { manifest } = project
   const texts = new Map<string, string>()
   const sources = new Map(manifest.fanOuts.map(({ source }) => [source.instance, source]))
   if (sources.size === 0) return texts

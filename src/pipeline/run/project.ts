@@ -133,7 +133,8 @@ export async function openProject(
         await ownership?.release()
       },
     })
-    return await withElements(opened)
+    if (manifest.fanOuts.length === 0) return opened
+    return opened.with({ manifest: await withElements(opened, manifest, files) })
   } catch (error) {
     await ownership?.release()
     throw error

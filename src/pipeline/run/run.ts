@@ -161,8 +161,9 @@ function sourcesToMake({ project: { manifest }, assessments, options }: Run): Re
 /** Plans the elements of fan-outs whose texts have been made, and asks about them. @throws what `prepare` does */
 async function addElements(run: Run, known: Ends): Promise<void> {
   const { lock } = run
-  run.project = await withElements(run.project.with({ lock: new Map(lock.lock) }))
-  const { manifest } = run.project
+  const made = run.project.with({ lock: new Map(lock.lock) })
+  const manifest = await withElements(made, made.written, made.files)
+  run.project = made.with({ manifest })
   const plan = await run.planOf(run.project)
   const created = createdBy(known)
   const ended = [...known].map(([id, { assessment }]) => [id, assessment] as const)
@@ -323,7 +324,8 @@ async function beginRun(
   })
   // Of a text that is to be made again the elements are not known.
   const isAnew = opened.manifest.fanOuts.some(({ source }) => regenerate.has(source.instance))
-  const current = isAnew ? await withElements(changed) : changed
+  const { written, files } = changed
+  const current = isAnew ? changed.with({ manifest: await withElements(changed, written, files) }) : changed
   const { manifest } = current
   const lock = await lockWithUnfinished(current, context.clock.now())
   const project = current.with({ lock: new Map(lock) })
