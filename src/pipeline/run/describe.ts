@@ -212,7 +212,7 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   failed: { message: 'Failed. Fix the cause, then run it again.', commands: runThem },
   lost: {
     message:
-      'Made, but neither the file nor its bytes are here. Get the file from version control or from the machine that made it. Only if it is gone for good, make it again: that is paid for.',
+      'Made, but neither the file nor its bytes are here. Get the file from version control, from where run push has put it (run pull), or from the machine that made it. Only if it is gone for good, make it again: that is paid for.',
     commands: regenerate,
   },
   changed: {
