@@ -7,10 +7,16 @@ import { UsageError } from '../errors.ts'
 import { listOf } from '../json.ts'
 import { readContents } from '../operations/chat-history.ts'
 import { addMessage, addSafety, contentRequest, type SafetySetting } from '../operations/content-request.ts'
-import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
+import type { Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
-import { buildRequest, type CommandCall, type Draft } from './shared/request/build-request.ts'
+import {
+  checkRequest,
+  nameModel,
+  startRequest,
+  type CommandCall,
+  type Draft,
+} from './shared/request/build-request.ts'
 import {
   addShared,
   allShared,
@@ -32,17 +38,18 @@ import {
   conversationFileOption,
   type ConversationOptions,
 } from './shared/text/conversation.ts'
-import { isSet, parseTextFlag, underFlag } from './shared/request/request-body.ts'
+import { isSet, parseTextFlag, setField, underFlag } from './shared/request/request-body.ts'
+import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
+  readAnswerSchema,
+  readAttachments,
   readHistory,
-  readTextInputs,
   sendText,
   systemTwice,
   takeLanguage,
-  type TextInputs,
   type TextOptions,
 } from './shared/text/text-command.ts'
 import {
@@ -131,45 +138,41 @@ export function registerGenerate(command: Command, context: Context, send = send
 /** @param session the conversation that it goes on with, where no flag names it */
 export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, session?: Session) {
   const { context, options, own } = call
-  let inputs: TextInputs
-  let talk: PreparedRequest | undefined
-  let paths: ReadonlyMap<string, string> = new Map()
-  const { settings, problems, body, model, warnings } = await buildRequest(call, {
-    endpoint,
-    flags,
-    conflicts,
-    otherForms: {
-      contents: 'history',
-      tools: 'tool',
-      'safety-settings': 'safety',
-      'system-instruction': 'system',
-    },
-    model: { kind: 'text', location: 'path', carried: () => talk?.model },
-    joinsInput: true,
-    async readInputs(draft) {
-      await applyShortFlags(context, options, draft)
-      const { check } = draft.problems
-      talk = await check(() => continueConversation(context, options, draft, 'generate', session))
-      await check(() => addToolOutputs(context, options, draft, talk?.known))
-      inputs = await readTextInputs(context, options, draft, (schema) => [
-        [['generationConfig', 'responseMimeType'], 'application/json'],
-        [['generationConfig', 'responseJsonSchema'], schema],
-      ])
-      if (talk !== undefined) paths = await attachmentPaths(inputs.attachments)
-    },
-    hasContent({ body: { contents }, problems: { any } }) {
-      // If one of these could not be read, it probably held the messages.
-      const isUnreadable = any && [options.history, own['contents']].some(isGiven)
-      return isUnreadable || isGiven(contents) || isSet(options, 'contents') || talk?.awaitsAnswer === true
-    },
-    addPrompt({ body }, prompt) {
-      addMessage(body, inputs.attachments, prompt)
-      talk?.complete(body, paths)
-    },
+  const otherForms = {
+    contents: 'history',
+    tools: 'tool',
+    'safety-settings': 'safety',
+    'system-instruction': 'system',
+  }
+  const draft = await startRequest(call, { endpoint, flags, conflicts, otherForms, modelKind: 'text' })
+  const { settings, body, problems } = draft
+  const { check } = problems
+  await applyShortFlags(draft)
+  const talk = await check(() => continueConversation(draft, 'generate', session))
+  await check(() => addToolOutputs(draft, talk?.known))
+  const answerSchema = await check(async () => {
+    const answer = await readAnswerSchema(context, options)
+    if (answer === undefined) return undefined
+    setField(body, ['generationConfig', 'responseMimeType'], 'application/json', '--schema')
+    setField(body, ['generationConfig', 'responseJsonSchema'], answer.schema, '--schema')
+    return answer
   })
-  const { answerSchema } = inputs!
-  const request = await problems.check(() =>
-    contentRequest({ model: model ?? 'model', body, answerSchema, warnings }),
+  const attachments = (await check(() => readAttachments(context, options))) ?? []
+
+  // If one of these could not be read, it probably held the messages.
+  const isUnreadable = problems.any && [options.history, own['contents']].some(isGiven)
+  const hasContent =
+    isUnreadable || isGiven(body['contents']) || isSet(options, 'contents') || talk?.awaitsAnswer === true
+  const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
+  await check(async () => {
+    addMessage(body, attachments, prompt)
+    talk?.complete(body, await attachmentPaths(attachments))
+  })
+
+  const model = await nameModel(draft, talk?.model)
+  const warnings = await checkRequest(draft, model)
+  const request = await check(() =>
+    contentRequest({ model: model?.id ?? 'model', body, answerSchema, warnings }),
   )
   problems.throwIfAny()
   return { settings: settings!, request: talk === undefined ? request! : { ...request!, talk } }
@@ -178,11 +181,9 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
 const isGiven = (value: unknown) => value !== undefined
 
 /** Flags that set several fields, or one field in another form. */
-async function applyShortFlags(
-  context: Context,
-  { system, history, safety = [], tool = [] }: GenerateOptions,
-  { body, problems }: Draft,
-): Promise<void> {
+async function applyShortFlags({ call, body, problems }: Draft<GenerateOptions>): Promise<void> {
+  const { context, options } = call
+  const { system, history, safety = [], tool = [] } = options
   const { check } = problems
   if (system !== undefined) {
     await check(async () => {
@@ -212,11 +213,11 @@ async function applyShortFlags(
 
 /** @param known the messages of the conversation that is gone on with */
 async function addToolOutputs(
-  context: Context,
-  { toolOutput = [] }: GenerateOptions,
-  { body, problems }: Draft,
+  { call, body, problems }: Draft<GenerateOptions>,
   known: readonly unknown[] = [],
 ): Promise<void> {
+  const { context, options } = call
+  const { toolOutput = [] } = options
   if (toolOutput.length === 0) return
   const outputs = await allInputs(toolOutput.map((text) => readToolOutput(context, '--tool-output', text)))
   // What could not be read may hold the calls.

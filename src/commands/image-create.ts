@@ -6,8 +6,9 @@ import { addContractFlags } from './shared/request/contract-flags.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import {
   addImageOptions,
-  buildImageRequest,
+  finishImageRequest,
   sendImages,
+  startImageRequest,
   type ImageOptions,
 } from './shared/media/image-command.ts'
 
@@ -30,13 +31,8 @@ export function registerImageCreate(command: Command, context: Context, send = s
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<ImageOptions>()
       const call = { context, options, own: self.opts(), words }
-      const { settings, request } = await buildImageRequest(call, {
-        command: 'image create',
-        endpoint,
-        flags,
-        // Specification, endpoint 4: no default is named, so the gateway chooses.
-        whenLeftOut: () => [],
-      })
+      const draft = await startImageRequest(call, endpoint, flags)
+      const { settings, request } = await finishImageRequest(draft, 'image create')
       await send(context, options, settings, request)
     })
   addContractFlags(command, flags)

@@ -19,8 +19,9 @@ import { fetchSource } from './shared/request/fetch-source.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import {
   addImageOptions,
-  buildImageRequest,
+  finishImageRequest,
   sendImages,
+  startImageRequest,
   type ImageOptions,
 } from './shared/media/image-command.ts'
 import { allInputs } from '../problems.ts'
@@ -50,13 +51,9 @@ export function registerImageEdit(command: Command, context: Context, send = sen
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<EditOptions>()
       const call = { context, options, own: self.opts(), words }
-      const { settings, request } = await buildImageRequest(call, {
-        command: 'image edit',
-        endpoint,
-        flags,
-        whenLeftOut,
-        readSources: (found) => readSources(context, options, found),
-      })
+      const draft = await startImageRequest(call, endpoint, flags)
+      const sources = await draft.problems.check(() => readSources(context, options, draft.settings))
+      const { settings, request } = await finishImageRequest(draft, 'image edit', sources, whenLeftOut)
       await send(context, options, settings, request)
     })
   addContractFlags(command, flags)

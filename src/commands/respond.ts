@@ -4,11 +4,17 @@ import { commandInputs, conflictingInputs } from '../contract/command-inputs.ts'
 import { flagsOf } from '../contract/field-flags.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import { readInputItems } from '../operations/chat-history.ts'
-import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
+import type { Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest, schemaFormat } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
-import { buildRequest, type CommandCall, type Draft } from './shared/request/build-request.ts'
+import {
+  checkRequest,
+  nameModel,
+  startRequest,
+  type CommandCall,
+  type Draft,
+} from './shared/request/build-request.ts'
 import {
   addShared,
   allShared,
@@ -30,17 +36,18 @@ import {
   conversationFileOption,
   type ConversationOptions,
 } from './shared/text/conversation.ts'
-import { isSet, parseTextFlag, underFlag } from './shared/request/request-body.ts'
+import { isSet, parseTextFlag, setField, underFlag } from './shared/request/request-body.ts'
+import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
+  readAnswerSchema,
+  readAttachments,
   readHistory,
-  readTextInputs,
   sendText,
   systemTwice,
   takeLanguage,
-  type TextInputs,
   type TextOptions,
 } from './shared/text/text-command.ts'
 import {
@@ -131,67 +138,51 @@ export function registerRespond(command: Command, context: Context, send = sendT
 /** @param session the conversation that it goes on with, where no flag names it */
 export async function buildRespondRequest(call: CommandCall<RespondOptions>, session?: Session) {
   const { context, options, own } = call
-  let inputs: TextInputs
-  let talk: PreparedRequest | undefined
-  let paths: ReadonlyMap<string, string> = new Map()
-  let answers: readonly unknown[] = []
-  const { settings, problems, body, model, warnings } = await buildRequest(call, {
-    endpoint,
-    flags,
-    conflicts,
-    otherForms: { input: 'history', tools: 'tool' },
-    model: { kind: 'text', location: 'body', whenLeftOut: () => [], carried: () => talk?.model },
-    joinsInput: true,
-    async readInputs(draft) {
-      await applyShortFlags(context, options, draft)
-      const { check } = draft.problems
-      talk = await check(() => continueConversation(context, options, draft, 'respond', session))
-      const known = talk === undefined ? draft.body : { ...draft.body, input: talk.known }
-      answers = (await check(() => readToolAnswers(context, options, known))) ?? []
-      inputs = await readTextInputs(context, options, draft, (schema) => [
-        [['text', 'format'], schemaFormat(schema)],
-      ])
-      if (talk !== undefined) paths = await attachmentPaths(inputs.attachments)
-    },
-    hasContent({ body, problems: { any } }) {
-      // If one of these could not be read, it probably held the input.
-      const { history, toolOutput, customToolOutput, approve, deny } = options
-      const sources = [own['input'], own['prompt'], history, toolOutput, customToolOutput, approve, deny]
-      const isUnreadable = any && sources.some(isGiven)
-      return (
-        isUnreadable ||
-        answers.length > 0 ||
-        talk?.awaitsAnswer === true ||
-        ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
-      )
-    },
-    addPrompt({ body }, prompt) {
-      addInput(body, inputs.attachments, prompt, answers)
-      talk?.complete(body, paths)
-    },
-    setDefaults(body) {
-      // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
-      if (body['stream'] === undefined) body['stream'] = body['background'] !== true
-    },
+  const otherForms = { input: 'history', tools: 'tool' }
+  const draft = await startRequest(call, { endpoint, flags, conflicts, otherForms, modelKind: 'text' })
+  const { settings, body, problems } = draft
+  const { check } = problems
+  await applyShortFlags(draft)
+  const talk = await check(() => continueConversation(draft, 'respond', session))
+  const known = talk === undefined ? body : { ...body, input: talk.known }
+  const answers = (await check(() => readToolAnswers(context, options, known))) ?? []
+  const answerSchema = await check(async () => {
+    const answer = await readAnswerSchema(context, options)
+    if (answer !== undefined) setField(body, ['text', 'format'], schemaFormat(answer.schema), '--schema')
+    return answer
   })
+  const attachments = (await check(() => readAttachments(context, options))) ?? []
+
+  // If one of these could not be read, it probably held the input.
+  const { history, toolOutput, customToolOutput, approve, deny } = options
+  const sources = [own['input'], own['prompt'], history, toolOutput, customToolOutput, approve, deny]
+  const hasContent =
+    (problems.any && sources.some(isGiven)) ||
+    answers.length > 0 ||
+    talk?.awaitsAnswer === true ||
+    ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+  const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
+  await check(async () => {
+    addInput(body, attachments, prompt, answers)
+    talk?.complete(body, await attachmentPaths(attachments))
+  })
+
+  const model = await nameModel(draft, talk?.model)
+  // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
+  if (body['stream'] === undefined) body['stream'] = body['background'] !== true
+  const warnings = await checkRequest(draft, model)
   problems.throwIfAny()
-  const request = responseRequest({
-    model: model ?? null,
-    body,
-    answerSchema: inputs!.answerSchema,
-    warnings,
-  })
+  const request = responseRequest({ model: model?.id ?? null, body, answerSchema, warnings })
   return { settings: settings!, request: talk === undefined ? request : { ...request, talk } }
 }
 
 const isGiven = (value: unknown) => value !== undefined
 
 /** Flags that set several fields, or one field in another form. */
-async function applyShortFlags(
-  context: Context,
-  { instructions, system, history, tool = [] }: RespondOptions,
-  { body, problems: { check } }: Draft,
-): Promise<void> {
+async function applyShortFlags({ call, body, problems }: Draft<RespondOptions>): Promise<void> {
+  const { context, options } = call
+  const { instructions, system, history, tool = [] } = options
+  const { check } = problems
   // The field's own flag takes the word null; here the text may come from a file as well.
   const flag = system === undefined ? '--instructions' : '--system'
   const text = system ?? (instructions === 'null' ? undefined : instructions)

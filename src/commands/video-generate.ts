@@ -20,11 +20,13 @@ import { fetchSource } from './shared/request/fetch-source.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request/request-body.ts'
+import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
 import {
   addStartOptions,
-  buildVideoRequest,
+  finishVideoRequest,
   startJob,
+  startVideoRequest,
   type VideoOptions,
 } from './shared/media/video-command.ts'
 
@@ -58,31 +60,21 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     .addOption(inputOption(inputs.video))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
-      let media: InstanceMedia = {}
-      const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'operation', {
-        endpoint,
-        flags,
-        model: { kind: 'video', location: 'path' },
-        joinsInput: false,
-        async readInputs({ problems, settings }) {
-          const known = problems.any ? undefined : settings
-          media = (await problems.check(() => readMedia(context, options, known))) ?? {}
-        },
-        hasContent({ body }) {
-          const own = self.opts()
-          const isGiven = [...mediaFlags, 'instances'].some((name) => own[name] !== undefined)
-          return (
-            isGiven ||
-            instancesOf(body).length > 0 ||
-            ['prompt', 'instances'].some((name) => isSet(options, name))
-          )
-        },
-        addPrompt({ body, settings }, prompt) {
-          if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
-          body['parameters'] ??= {}
-          addInstance(body, prompt, media)
-        },
-      })
+      const own: Readonly<Record<string, unknown>> = self.opts()
+      const call = { context, options, own, words }
+      const draft = await startVideoRequest(call, { endpoint, flags, modelKind: 'video' })
+      const { body, settings, problems } = draft
+      const known = problems.any ? undefined : settings
+      const media = (await problems.check(() => readMedia(context, options, known))) ?? {}
+      const hasContent =
+        [...mediaFlags, 'instances'].some((name) => own[name] !== undefined) ||
+        instancesOf(body).length > 0 ||
+        ['prompt', 'instances'].some((name) => isSet(options, name))
+      const prompt = await readTextPrompt(draft, { hasContent, joins: false })
+      if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
+      body['parameters'] ??= {}
+      await problems.check(() => addInstance(body, prompt, media))
+      const request = await finishVideoRequest(draft, 'operation', prompt)
       await start(context, options, request, undefined, mediaIn(options))
     })
   addContractFlags(command, flags)

@@ -4,14 +4,15 @@ import { commandInputs } from '../contract/command-inputs.ts'
 import { flagsOf } from '../contract/field-flags.ts'
 import { videoRemixEndpoint as endpoint } from '../contract/videos.ts'
 import { UsageError } from '../errors.ts'
-import { promptField } from './shared/request/build-request.ts'
+import { readPromptField } from './shared/request/text-prompt.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import {
   addStartOptions,
-  buildVideoRequest,
+  finishVideoRequest,
   remixOptions,
   startJob,
+  startVideoRequest,
   type VideoOptions,
 } from './shared/media/video-command.ts'
 
@@ -37,13 +38,10 @@ export function registerVideoRemix(command: Command, context: Context, start = s
       const given = self.optsWithGlobals<VideoOptions>()
       const [video, words] = splitArguments(id, rest, given)
       const options = await remixOptions(context, given, video)
-      const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'video', {
-        endpoint,
-        flags,
-        model: { kind: 'remix', location: 'body' },
-        joinsInput: false,
-        ...promptField('prompt', options),
-      })
+      const call = { context, options, own: self.opts(), words }
+      const draft = await startVideoRequest(call, { endpoint, flags, modelKind: 'remix' })
+      const prompt = await readPromptField(draft)
+      const request = await finishVideoRequest(draft, 'video', prompt)
       await start(context, options, request, video)
     })
   addJobOptions(command, [

@@ -4,6 +4,7 @@ import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
+import type { Endpoint } from '../../../contract/field.ts'
 import { UsageError } from '../../../errors.ts'
 import { imageLabel } from '../../../events/format-image.ts'
 import type { ImageDocument } from '../../../events/image.ts'
@@ -25,7 +26,15 @@ import { createGate } from '../../../output/gate.ts'
 import { createPreview } from '../../../output/preview/create-preview.ts'
 import type { PreviewMode } from '../../../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../../../output/raw-output.ts'
-import { buildRequest, promptField, type CommandCall, type RequestParts } from '../request/build-request.ts'
+import {
+  checkRequest,
+  nameModel,
+  startRequest,
+  type CommandCall,
+  type Draft,
+} from '../request/build-request.ts'
+import type { ContractFlag } from '../request/contract-flags.ts'
+import { readPromptField } from '../request/text-prompt.ts'
 import { resumeCommand } from '../jobs/resume-command.ts'
 import {
   acceptMismatchOption,
@@ -69,45 +78,40 @@ export function addImageOptions(command: Command): void {
   for (const option of options) command.addOption(option.helpGroup('Result:'))
 }
 
-interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts, 'endpoint' | 'flags'> {
-  /** Warnings about a model that was left out. */
-  whenLeftOut(body: Body): readonly string[]
-  /** Inspects the input pictures. */
-  readSources?(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
+/** Starts a request for images, and checks the flags that both commands have. */
+export async function startImageRequest(
+  call: CommandCall<ImageOptions>,
+  endpoint: Endpoint,
+  flags: readonly ContractFlag[],
+): Promise<Draft<ImageOptions>> {
+  const draft = await startRequest(call, { endpoint, flags, modelKind: 'image' })
+  const { check } = draft.problems
+  await check(() => void previewMode(call.options))
+  await check(() => checkCombination(call.context, call.options))
+  return draft
 }
 
-/** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
-export async function buildImageRequest(
-  call: CommandCall<ImageOptions>,
-  { command, endpoint, flags, whenLeftOut, readSources }: ImageCommand,
+/**
+ * Ends a request for images with its prompt and its model.
+ * @param whenLeftOut warnings about a model that was left out
+ * @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change
+ */
+export async function finishImageRequest(
+  draft: Draft<ImageOptions>,
+  command: ImageRequest['command'],
+  { images, mask }: Pick<ImageRequest, 'images' | 'mask'> = { images: [], mask: undefined },
+  whenLeftOut: (body: Body) => readonly string[] = () => [],
 ): Promise<{ readonly settings: Settings; readonly request: ImageRequest }> {
+  const { call, endpoint, body, settings, problems } = draft
   const { context, options } = call
-  let sources: Pick<ImageRequest, 'images' | 'mask'> | undefined
-  const built = await buildRequest(call, {
-    endpoint,
-    flags,
-    model: { kind: 'image', location: 'body', whenLeftOut },
-    // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
-    joinsInput: false,
-    async readInputs({ settings, problems: { check } }) {
-      await check(() => void previewMode(options))
-      await check(() => checkCombination(context, options))
-      sources = await check(() => readSources?.(settings))
-    },
-    ...promptField('prompt', options),
-    setDefaults(body, model) {
-      const { output, validate } = options
-      askForNamedFormat(context, { output, endpoint, body, model, validate })
-    },
-  })
-  const { settings, body, model = null, family, warnings, problems } = built
-  const { images = [], mask } = sources ?? {}
-  const request = await imageRequest(
-    context,
-    { command, model, family, body, images, mask, warnings, validate: options.validate },
-    imagePlan(options, settings),
-    problems,
-  )
+  const { output, validate } = options
+  await readPromptField(draft)
+  const model = await nameModel(draft)
+  await problems.check(() => askForNamedFormat(context, { output, endpoint, body, model, validate }))
+  const leftOut = model === undefined ? whenLeftOut(body) : []
+  const warnings = [...leftOut, ...(await checkRequest(draft, model))]
+  const parts = { command, model: model?.id ?? null, family: model?.family, body, images, mask, warnings }
+  const request = await imageRequest(context, { ...parts, validate }, imagePlan(options, settings), problems)
   problems.throwIfAny()
   return { settings: settings!, request }
 }

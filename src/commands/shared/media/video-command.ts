@@ -19,7 +19,13 @@ import {
 import type { WaitPlan } from '../../../operations/wait-for-video.ts'
 import { createGate } from '../../../output/gate.ts'
 import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.ts'
-import { buildRequest, type CommandCall, type RequestParts } from '../request/build-request.ts'
+import {
+  checkRequest,
+  nameModel,
+  startRequest,
+  type CommandCall,
+  type Draft,
+} from '../request/build-request.ts'
 import {
   acceptMismatchOption,
   addShared,
@@ -105,25 +111,32 @@ export interface VideoStart {
   readonly location: VideoLocation
 }
 
+/** Starts a request for a job, and checks the flags that its commands have. */
+export async function startVideoRequest(
+  call: CommandCall<VideoOptions>,
+  shape: Pick<Draft, 'endpoint' | 'flags' | 'modelKind'>,
+): Promise<Draft<VideoOptions>> {
+  const { context, options } = call
+  const draft = await startRequest(call, shape)
+  await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
+  return draft
+}
+
 /**
- * Builds the request for a job, checks it against every rule of its endpoint, and plans the files.
+ * Ends a request for a job with its model, checks it against every rule of its endpoint, and plans the files.
  * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
  */
-export async function buildVideoRequest(
-  call: CommandCall<VideoOptions>,
+export async function finishVideoRequest(
+  draft: Draft<VideoOptions>,
   kind: VideoRequest['kind'],
-  parts: RequestParts,
+  prompt: string | undefined,
 ): Promise<VideoStart> {
+  const { call, body, settings, problems } = draft
   const { context, options } = call
-  const { problems, settings, body, model, prompt, warnings } = await buildRequest(call, {
-    ...parts,
-    async readInputs(draft) {
-      await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
-      await parts.readInputs?.(draft)
-    },
-  })
-  if (parts.model.location === 'path') await problems.check(() => modelSegment(model ?? 'model'))
-  const request = videoRequest({ kind, model: model ?? '', body, prompt, warnings })
+  const model = await nameModel(draft)
+  const warnings = await checkRequest(draft, model)
+  if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
+  const request = videoRequest({ kind, model: model?.id ?? '', body, prompt, warnings })
   const location = {
     output: options.output ?? null,
     folder: settings?.outputDir.value ?? null,

@@ -1,12 +1,6 @@
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
-import {
-  checkBody,
-  ignoredAdvice,
-  type Endpoint,
-  type Family,
-  type Violation,
-} from '../../../contract/field.ts'
+import { checkBody, ignoredAdvice, type Endpoint, type Violation } from '../../../contract/field.ts'
 import type { Model } from '../../../contract/known-models.ts'
 import { nearestName } from '../../../nearest-name.ts'
 import { UsageError } from '../../../errors.ts'
@@ -29,7 +23,6 @@ import {
 import { createProblemList, type ProblemList } from '../../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
 import { askText, canAsk } from '../input/questions.ts'
-import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from './text-prompt.ts'
 
 /** A call of a command, as the parser has read it. */
 export interface CommandCall<Options extends CommonOptions> {
@@ -43,75 +36,37 @@ export interface CommandCall<Options extends CommonOptions> {
   readonly prompt?: string | undefined
 }
 
-/** A request while it is being built; problems found so far are collected in `problems`. */
-export interface Draft {
-  readonly problems: ProblemList
-  readonly body: Body
-  /** Undefined if they could not be read, which is one of the problems. */
-  readonly settings: Settings | undefined
-}
-
-export interface RequestParts {
+/** What a command sends, and how it names its fields. */
+interface RequestShape {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
   readonly conflicts?: readonly ConflictingFlags[]
   /** Flags that set a field in another form, by the name of the field's own flag: messages name what was given. */
   readonly otherForms?: Readonly<Record<string, string>>
-  readonly model: {
-    readonly kind: ModelKind
-    readonly location: 'body' | 'path'
-    /**
-     * The model may be left out: then the gateway chooses, and only the rules for every model apply. Gives the warnings
-     * about that. Without this, the user is asked for a model.
-     */
-    readonly whenLeftOut?: (body: Body) => readonly string[]
-    /** The model of what is gone on with: `-m` overrides it, environment and configuration do not. */
-    readonly carried?: () => string | undefined
-  }
-  /** Whether piped text and a prompt make one prompt. */
-  readonly joinsInput: boolean
-  /** Reads the command's own flags and files, before the prompt reads standard input. */
-  readInputs?(draft: Draft): Promise<void>
-  /** Whether the body, as far as it is known, needs no prompt. */
-  hasContent(draft: Draft): boolean
-  /** Puts the prompt into the body, and what was read before. */
-  addPrompt(draft: Draft, prompt: string | undefined): void
-  /** Sets what follows from the rest of the request. @throws UsageError */
-  setDefaults?(body: Body, model: Model | undefined): void
+  readonly modelKind: ModelKind
 }
 
-/** For an endpoint whose prompt is a text field of the body. */
-export function promptField(
-  name: string,
-  options: CommonOptions,
-): Pick<RequestParts, 'hasContent' | 'addPrompt'> {
-  return {
-    hasContent: ({ body }) => body[name] !== undefined || isSet(options, name),
-    addPrompt({ body }, prompt) {
-      if (prompt !== undefined) body[name] = prompt
-    },
-  }
-}
-
-/** The part of a request that all commands share; problems have not been thrown yet. */
-interface BuiltRequest extends Draft {
-  /** Undefined when none was named: the gateway chooses, or it is among the problems. */
-  readonly model: string | undefined
-  readonly family: Family | undefined
-  readonly prompt: string | undefined
-  readonly warnings: readonly string[]
+/** A request while it is being built. Its problems are collected, to be thrown together. */
+export interface Draft<Options extends CommonOptions = CommonOptions> extends RequestShape {
+  readonly call: CommandCall<Options>
+  readonly problems: ProblemList
+  readonly body: Body
+  /** Undefined if they could not be read, which is one of the problems. */
+  readonly settings: Settings | undefined
+  /** Whether nothing is set up yet: that is the one problem then, whatever else is missing. */
+  readonly isFirst: boolean
 }
 
 /**
- * Builds the body of a request and checks it against every rule of its endpoint and family. Later sources win:
- * `--body`, the flags of the fields, the prompt, `--set`, the model.
+ * The request as `--body` and the flags of its fields give it. Later sources win: what the command adds, `--set`
+ * and the model (`nameModel`).
  */
-export async function buildRequest(
-  { context, options, own, words, prompt: given }: CommandCall<CommonOptions>,
-  parts: RequestParts,
-): Promise<BuiltRequest> {
-  const { endpoint, model: modelPart, otherForms = {} } = parts
-  const flags = parts.flags.map((flag) => {
+export async function startRequest<Options extends CommonOptions>(
+  call: CommandCall<Options>,
+  { flags: all, conflicts = [], otherForms = {}, ...shape }: RequestShape,
+): Promise<Draft<Options>> {
+  const { context, options, own } = call
+  const flags = all.map((flag) => {
     const other = otherForms[flag.name]
     return other !== undefined && own[other] !== undefined ? { ...flag, named: other } : flag
   })
@@ -119,90 +74,97 @@ export async function buildRequest(
   const { check } = problems
   const settings = await check(() => readSettings(context, options))
   const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
-  if (isFirst) problems.add(notSetUp(kinds[modelPart.kind].env))
+  if (isFirst) problems.add(notSetUp(kinds[shape.modelKind].env))
   else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
-  await check(() => refuseConflicts(own, parts.conflicts ?? []))
+  await check(() => refuseConflicts(own, conflicts))
   const body: Body = (await check(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
-  const draft: Draft = { problems, body, settings }
-  await parts.readInputs?.(draft)
-  // A body that could not be read probably held the content.
-  const hasContent = parts.hasContent(draft) || (problems.any && options.body !== undefined)
-  const hasModel =
-    modelPart.carried?.() !== undefined ||
-    configuredModel(modelPart.kind, options, settings) !== undefined ||
-    modelPart.whenLeftOut !== undefined ||
-    (modelPart.location === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
-  const isAsked = (words.length === 0 && given === undefined && !hasContent) || !hasModel
-  if (isAsked && !problems.any) await check(() => checkBeforeAsking(context, options, settings))
-  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
-  const use = { settings, hasContent, joins: parts.joinsInput }
-  const prompt = given ?? (await check(() => takePrompt(context, words, options, use)))
-  await check(() => parts.addPrompt(draft, prompt))
+  return { ...shape, flags, call, problems, body, settings, isFirst }
+}
+
+/** Whether a model is named, or none is needed: otherwise the user is asked for one. */
+export function hasModel({ endpoint, modelKind, call, body, settings }: Draft, carried?: string): boolean {
+  const { options } = call
+  const isNamed = carried !== undefined || configuredModel(modelKind, options, settings) !== undefined
+  return (
+    isNamed ||
+    (isInBody(endpoint) && (body['model'] !== undefined || isSet(options, 'model'))) ||
+    isOptional(endpoint)
+  )
+}
+
+/** Whether the model is a field of the body; otherwise it is in the path. */
+const isInBody = ({ fields }: Endpoint) => fields['model'] !== undefined
+
+/** Whether the model may be left out: then the gateway chooses, and only the rules for every model apply. */
+const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields['model']?.required !== true
+
+/**
+ * Applies `--set`, and names the model: that of the body, `-m`, `carried`, then environment and configuration.
+ * @param carried the model of the conversation that is continued
+ * @returns undefined when none was named: the gateway chooses, or it is among the problems
+ */
+export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
+  const { endpoint, modelKind, call, body, settings, problems, isFirst } = draft
+  const { context, options } = call
   await applySets(options, body, problems)
-  const warnings: string[] = []
-  const model = await check(() => nameModel())
+  const id = await problems.check(async () => {
+    const named =
+      (isInBody(endpoint) ? modelOfBody(body, options) : undefined) ??
+      (options.model === undefined ? carried : undefined) ??
+      configuredModel(modelKind, options, settings)
+    if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
+    const chosen = named ?? (await chooseModel(modelKind, context, options, settings, problems))
+    // A model of another type stays in the body, where the check finds it.
+    const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'
+    if (isInBody(endpoint) && chosen !== undefined && !isSetWrong) body['model'] = chosen
+    return chosen
+  })
   if (settings !== undefined && !isFirst && problems.has('base_url_missing', 'model_missing')) {
     await addMissingKey(options, settings, problems)
   }
-  const { family: kind } = kinds[modelPart.kind]
+  if (id === undefined) return undefined
   // Models of text belong to no family, and most calls are theirs.
-  const catalogue = kind === undefined ? undefined : await import('../../../contract/known-models.ts')
-  const configured = settings?.families.value
-  const known = model === undefined ? undefined : catalogue?.modelCalled(model, configured)
-  await check(() => parts.setDefaults?.(body, known))
-  if (model === undefined) warnings.push(...(modelPart.whenLeftOut?.(body) ?? []))
-  if (catalogue !== undefined && known !== undefined) {
-    const { modelWarnings, familiesOf } = catalogue
-    warnings.push(...modelWarnings(known, { kind, configured, now: context.clock.now() }))
-    const { name } = endpoint
-    const isForOthers = name !== undefined && known.family !== undefined && !known.family.endpoints[name]
-    if (options.validate && isForOthers) await check(() => throwAll([otherFamily(known, familiesOf(name))]))
-  }
-  if (options.validate) {
-    await check(() => throwViolations(body, { endpoint, flags, own }, options, problems.any, known))
-    for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
-      warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
-    }
-  }
-  return { ...draft, model, family: known?.family, prompt, warnings }
-
-  async function nameModel(): Promise<string | undefined> {
-    const { kind, location, whenLeftOut, carried } = modelPart
-    const named =
-      (location === 'body' ? modelOfBody(body, options) : undefined) ??
-      (options.model === undefined ? carried?.() : undefined) ??
-      configuredModel(kind, options, settings)
-    if (named === undefined && (isFirst || whenLeftOut !== undefined)) return undefined
-    const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
-    // A model of another type stays in the body, where the check finds it.
-    const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'
-    if (location === 'body' && chosen !== undefined && !isSetWrong) body['model'] = chosen
-    return chosen
-  }
-}
-
-/** @throws UsageError with all of several problems, each a sentence; nothing when there are none */
-function throwAll(problems: readonly string[]): void {
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+  if (modelKind === 'text') return { id, family: undefined, retires: undefined, source: undefined }
+  const { modelCalled } = await import('../../../contract/known-models.ts')
+  return modelCalled(id, settings?.families.value)
 }
 
 /**
- * Checks the body against the contract.
- * @param isPartial whether some input could not be read: then missing fields are not reported
- * @throws UsageError with all violations, each naming the flag to change
+ * Checks the body against every rule of its endpoint and of the model's family.
+ * @returns warnings, each a sentence
  */
-function throwViolations(
-  body: Body,
-  {
-    endpoint,
-    flags,
-    own,
-  }: Pick<RequestParts, 'endpoint' | 'flags'> & Pick<CommandCall<CommonOptions>, 'own'>,
-  options: CommonOptions,
-  isPartial: boolean,
-  model: Model | undefined,
-): void {
+export async function checkRequest(draft: Draft, model: Model | undefined): Promise<string[]> {
+  const { endpoint, flags, modelKind, call, body, settings, problems } = draft
+  const { context, options } = call
+  const { check } = problems
+  const warnings: string[] = []
+  const { family: kind } = kinds[modelKind]
+  if (kind !== undefined && model !== undefined) {
+    const { modelWarnings, familiesOf } = await import('../../../contract/known-models.ts')
+    const configured = settings?.families.value
+    warnings.push(...modelWarnings(model, { kind, configured, now: context.clock.now() }))
+    const { id, family } = model
+    const { name } = endpoint
+    if (options.validate && name !== undefined && family !== undefined && !family.endpoints[name]) {
+      const served = familiesOf(name).join(', ')
+      const problem = `-m ${JSON.stringify(id)} belongs to ${family.id}; this command takes models of ${served}.`
+      problems.add(new UsageError(problem, { code: 'invalid_request' }))
+    }
+  }
+  if (!options.validate) return warnings
+  await check(() => throwViolations(draft, model))
+  for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
+    warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
+  }
+  return warnings
+}
+
+/** @throws UsageError with all violations of the contract, each naming the flag to change */
+function throwViolations({ endpoint, flags, call, body, problems }: Draft, model: Model | undefined): void {
+  const { options, own } = call
+  // If some input could not be read, missing fields are not reported.
+  const isPartial = problems.any
   const violations = checkBody(endpoint, body, model).filter(({ kind, path }) => {
     // A field set with --set is intentional, even if it is unknown.
     if (kind === 'unknown') return !isSet(options, path)
@@ -328,11 +290,6 @@ async function chooseModel(
     code: 'model_missing',
     hint: 'modelgate models shows those of the gateway; modelgate init makes one the default.',
   })
-}
-
-/** @param served the families that the endpoint takes */
-function otherFamily({ id, family }: Model, served: readonly string[]): string {
-  return `-m ${JSON.stringify(id)} belongs to ${family?.id}; this command takes models of ${served.join(', ')}.`
 }
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */

@@ -1,38 +1,63 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../../../config/paths.ts'
-import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { askText, canAsk } from '../input/questions.ts'
 import { readPrompt } from '../input/standard-input.ts'
-import { parseTextFlag } from './request-body.ts'
+import { hasModel, type Draft } from './build-request.ts'
+import { isSet, parseTextFlag } from './request-body.ts'
 
 interface PromptUse {
-  /** Undefined when they could not be read. */
-  readonly settings: Settings | undefined
   /** Whether the body already holds a conversation; then standard input is read only for `-`. */
   readonly hasContent: boolean
   /** Whether piped text and a prompt make one prompt. */
   readonly joins: boolean
+  /** The model of the conversation that is continued. */
+  readonly carried?: string | undefined
 }
 
 /**
- * The prompt from the command line, standard input, or the person at the terminal.
- * Undefined only when the request already has its content and nothing was added.
- * @param words `-` or `@file` alone is read; several are a text, with a space between them
- * @throws UsageError when there is no prompt, or an empty one, or one word among several asks for what is not read there
+ * The prompt from the command line, standard input, or the person at the terminal. A call that fails anyway neither
+ * asks nor reads standard input.
+ * @returns undefined if the request already has its content and nothing was added, or the prompt is among the problems
  */
-export async function readTextPrompt(
-  context: Context,
-  words: readonly string[],
-  options: CommonOptions,
-  { settings, hasContent, joins }: PromptUse,
-): Promise<string | undefined> {
-  const given = joinedWords(words)
-  if (given === undefined && hasContent) return undefined
-  if (given?.trim() === '') throw emptyPrompt()
+export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<string | undefined> {
+  const { call, problems, settings } = draft
+  const { context, options, words, prompt } = call
+  // A body that could not be read probably held the content.
+  const hasContent = use.hasContent || (problems.any && options.body !== undefined)
+  const isAsked = (words.length === 0 && prompt === undefined && !hasContent) || !hasModel(draft, use.carried)
+  const needsKey = !options.sandbox && !isDryRun(options)
+  if (isAsked && !problems.any && settings !== undefined && needsKey && canAsk(context, options.noInput)) {
+    // So that nothing is typed for a call that cannot be sent.
+    await problems.check(() => settings.apiKey())
+  }
+  if (prompt !== undefined) return prompt
+  return await problems.check(() => {
+    const given = joinedWords(words)
+    if (given === undefined && hasContent) return undefined
+    if (given?.trim() === '') throw emptyPrompt()
+    return problems.any ? unaskedPrompt(draft, given) : askedPrompt(draft, given, use.joins)
+  })
+}
+
+/** For an endpoint whose prompt is the field `prompt` of the body. */
+export async function readPromptField(draft: Draft): Promise<string | undefined> {
+  const { body, call } = draft
+  const hasContent = body['prompt'] !== undefined || isSet(call.options, 'prompt')
+  // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
+  const prompt = await readTextPrompt(draft, { hasContent, joins: false })
+  if (prompt !== undefined) body['prompt'] = prompt
+  return prompt
+}
+
+async function askedPrompt(
+  { call: { context, options }, settings }: Draft,
+  given: string | undefined,
+  joins: boolean,
+): Promise<string> {
   const argument =
     given === undefined || given === '-' ? given : await parseTextFlag(context, 'The prompt', given)
   const prompt = await readPrompt(context, {
@@ -48,6 +73,16 @@ export async function readTextPrompt(
   if (prompt === undefined) return askForPrompt(context, options)
   if (prompt.trim() === '') throw emptyPrompt()
   return prompt
+}
+
+/** The prompt as far as it can be known without asking the user or reading standard input. */
+async function unaskedPrompt(
+  { call: { context, options } }: Draft,
+  given: string | undefined,
+): Promise<string | undefined> {
+  if (given === undefined && (!options.stdin || context.stdin.kind === 'empty')) throw missingPrompt()
+  const isInput = given === undefined || given === '-' || given === '@-'
+  return isInput ? undefined : await parseTextFlag(context, 'The prompt', given)
 }
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -71,26 +106,6 @@ function isFirstToday(context: Context): boolean {
     // Then it is told again.
   }
   return true
-}
-
-/**
- * Checks the prompt without asking the user or reading standard input, for a call that fails anyway.
- * @throws UsageError when there is no prompt, or an empty one
- */
-export async function checkTextPrompt(
-  context: Context,
-  words: readonly string[],
-  options: CommonOptions,
-  { hasContent }: PromptUse,
-): Promise<string | undefined> {
-  const given = joinedWords(words)
-  if (given === undefined) {
-    const canRead = hasContent || (options.stdin && context.stdin.kind !== 'empty')
-    if (!canRead) throw missingPrompt()
-    return undefined
-  }
-  if (given.trim() === '') throw emptyPrompt()
-  return given === '-' || given === '@-' ? undefined : await parseTextFlag(context, 'The prompt', given)
 }
 
 /**
@@ -138,19 +153,4 @@ function missingPrompt(): UsageError {
 
 function emptyPrompt(): UsageError {
   return new UsageError('The prompt is empty.', { code: 'empty_prompt' })
-}
-
-/**
- * Checks that there is a key before asking for a prompt or a model, so that nothing is typed for a call that cannot be
- * sent. Does nothing if the user is not asked or no key is needed.
- * @param settings undefined if they could not be read: then the user is not asked
- * @throws what `Settings.apiKey` throws
- */
-export async function checkBeforeAsking(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings | undefined,
-): Promise<void> {
-  const needsKey = !options.sandbox && !isDryRun(options)
-  if (settings !== undefined && needsKey && canAsk(context, options.noInput)) await settings.apiKey()
 }

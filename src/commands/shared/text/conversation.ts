@@ -44,12 +44,11 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
  * @throws UsageError when there is nothing to go on with, or the file is not a conversation; FileError
  */
 export async function continueConversation(
-  context: Context,
-  options: ConversationOptions,
-  { settings, body }: Pick<Draft, 'settings' | 'body'>,
+  { call, settings, body }: Draft<ConversationOptions>,
   style: Style,
   session?: Session,
 ): Promise<PreparedRequest | undefined> {
+  const { context, options } = call
   if (session === undefined && !options.continue && options.conversationFile === undefined) return undefined
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined

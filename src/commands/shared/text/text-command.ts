@@ -14,11 +14,10 @@ import {
   type TextRequest,
 } from '../../../operations/generate-text.ts'
 import type { Call } from '../../../operations/operation.ts'
-import type { Draft } from '../request/build-request.ts'
 import { say } from './conversation.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
 import { suggestWords, type CommonOptions } from '../options/common-options.ts'
-import { ofFlag, parseJsonFileFlag, setField, underFlag } from '../request/request-body.ts'
+import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts'
 import { allInputs } from '../../../problems.ts'
 import { answerCommand, learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -36,30 +35,21 @@ export interface TextOptions extends CommonOptions, TextOutputFlags {
   schema?: string
 }
 
-/** What the flags of both text commands set besides fields of the body. */
-export interface TextInputs {
-  readonly attachments: readonly Attachment[]
-  readonly answerSchema: AnswerSchema | undefined
+/** Reads `--schema`. @throws UsageError, FileError naming the flag */
+export async function readAnswerSchema(
+  context: Context,
+  { schema }: TextOptions,
+): Promise<AnswerSchema | undefined> {
+  if (schema === undefined) return undefined
+  return await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
 }
 
-/**
- * Reads `--schema` and `--attach`.
- * @param schemaFields the fields that request an answer that follows a schema: path in the body, and value
- */
-export async function readTextInputs(
+/** Reads `--attach`. @throws UsageError, FileError with all that is wrong with them, naming the flag */
+export async function readAttachments(
   context: Context,
-  { attach = [], schema }: TextOptions,
-  { body, problems: { check } }: Draft,
-  schemaFields: (schema: unknown) => readonly (readonly [path: readonly string[], value: unknown])[],
-): Promise<TextInputs> {
-  const answerSchema = await check(async () => {
-    if (schema === undefined) return undefined
-    const answer = await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
-    for (const [path, value] of schemaFields(answer.schema)) setField(body, path, value, '--schema')
-    return answer
-  })
-  const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
-  return { answerSchema, attachments: attachments ?? [] }
+  { attach = [] }: TextOptions,
+): Promise<readonly Attachment[]> {
+  return await allInputs(attach.map((location) => attachment(context, location)))
 }
 
 /**
