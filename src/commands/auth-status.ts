@@ -61,7 +61,7 @@ async function showStatus(context: Context, options: StatusOptions): Promise<voi
     options,
     document,
     (styles, columns) => keyReport(entries, styles, columns, (path) => homePath(context, path)),
-    gate,
+    { gate },
   )
   if (failure !== undefined) throw new AlreadyReported(failure)
 }

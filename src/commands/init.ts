@@ -21,8 +21,7 @@ import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { writeHelp } from '../output/help-page.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
-import { homePath } from './shared/call/print-document.ts'
-import { openOutput } from './shared/call/run-operation.ts'
+import { homePath, printDocument } from './shared/call/print-document.ts'
 
 const examples: readonly Example[] = [
   ['modelgate init', 'asks for all that is needed'],
@@ -114,8 +113,7 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
     warnings,
   }
   if (options.json) {
-    const output = await openOutput(context, options, settings, gate, { result: 'job' })
-    await output.end(document)
+    await printDocument(context, options, document, () => '', { quiet: settings.quiet.value, gate })
   } else {
     if (asks) await say('')
     writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))

@@ -2,16 +2,16 @@ import type { Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
+import type { InspectionDocument } from '../events/inspection.ts'
 import { logFolder } from '../files/log/log-file.ts'
 import { inspectAnyFile, inspectBytes } from '../files/inspect-file.ts'
 import { inspectFiles } from '../operations/inspect-files.ts'
-import { createOutput } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
 import { inspectionReport } from '../output/inspection-report.ts'
+import type { Columns } from '../output/table-cells.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { printReport } from './shared/call/print-document.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { reportOutcome } from './shared/call/run-operation.ts'
+import { showOperation } from './shared/call/run-operation.ts'
 import { claimStandardInput } from './shared/input/standard-input.ts'
 
 const inspectExamples: readonly Example[] = [
@@ -32,7 +32,7 @@ export function registerInspect(command: Command, context: Context): void {
 
 /** @throws UsageError; AlreadyReported for files that cannot be read */
 async function inspect(context: Context, options: CommonOptions, paths: readonly string[]): Promise<void> {
-  const { json, jsonl, quiet, stdin } = options
+  const { quiet, stdin } = options
   for (const path of paths) {
     if (path !== '-') continue
     if (stdin === false) throw new UsageError('The file "-" is standard input, which --no-stdin forbids.')
@@ -40,20 +40,18 @@ async function inspect(context: Context, options: CommonOptions, paths: readonly
   }
   const gate = createGate(context)
   const state = stateFolder(context)
-  const mode = json ? 'json' : jsonl ? 'jsonl' : undefined
-  const output = createOutput(context, { mode, quiet: quiet === true, usage: false, gate, result: 'job' })
-  const { document, failure } = await inspectFiles(context, output, {
-    paths,
-    inspect: (path) =>
-      path === '-' ? inspectBytes(path, standardInput(context)) : inspectAnyFile(context, path),
-    logFolder: state === undefined ? undefined : logFolder(state),
+  const describe = ({ files }: InspectionDocument, _: unknown, columns: Columns) =>
+    files.map((file) => inspectionReport(file, columns)).join('\n')
+  const view = { quiet: quiet === true, gate, result: 'job', describe } as const
+  await showOperation(context, options, view, async (output) => {
+    const request = {
+      paths,
+      inspect: (path: string) =>
+        path === '-' ? inspectBytes(path, standardInput(context)) : inspectAnyFile(context, path),
+      logFolder: state === undefined ? undefined : logFolder(state),
+    }
+    return { kind: 'ended', ...(await inspectFiles(context, output, request)) }
   })
-  if (mode === undefined) {
-    await printReport(context, gate, (_, columns) =>
-      document.files.map((file) => inspectionReport(file, columns)).join('\n'),
-    )
-  }
-  await reportOutcome(output, options, { kind: 'ended', document, failure })
 }
 
 /** All of it, of any length; a signal ends the wait for more. */

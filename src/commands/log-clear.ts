@@ -4,10 +4,10 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { clearLog, endedAt, logFolder } from '../files/log/log-file.ts'
-import { createOutput } from '../output/create-output.ts'
 import { ownLog } from './log.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { printDocument } from './shared/call/print-document.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 import { parseSince } from './shared/options/since.ts'
 
@@ -39,11 +39,9 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
   }
   const folder = stateFolder(context)
   const removed = folder === undefined ? 0 : clearLog(logFolder(folder), time, context.clock.now())
-  const mode = json ? 'json' : jsonl ? 'jsonl' : undefined
-  const output = createOutput(context, { mode, quiet: quiet === true, usage: false, result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command: 'log clear', model: null })
-  await output.end({ version: outputVersion, command: 'log clear', removed, warnings: [] })
-  if (mode === undefined && !quiet) {
+  const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
+  await printDocument(context, options, document, () => '')
+  if (!json && !jsonl && !quiet) {
     context.stderr.write(
       removed === 0
         ? 'Nothing to forget.\n'

@@ -3,10 +3,9 @@ import type { Context } from '../context.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { describeCall, findCall } from '../operations/read-log.ts'
 import { callReport } from '../output/call-report.ts'
-import { createOutput } from '../output/create-output.ts'
-import { createGate } from '../output/gate.ts'
+import type { Columns } from '../output/table-cells.ts'
 import { ownLog, unreadableLines } from './log.ts'
-import { printReport } from './shared/call/print-document.ts'
+import { printDocument } from './shared/call/print-document.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 
@@ -35,11 +34,7 @@ async function showCall(
   const log = ownLog(context)
   const call = await describeCall(findCall(log, name), context.cwd)
   const warnings = unreadableLines(log)
-  const gate = createGate(context)
-  const mode = json ? 'json' : jsonl ? 'jsonl' : undefined
-  const output = createOutput(context, { mode, quiet: quiet === true, usage: false, gate, result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command: 'log show', model: null })
-  for (const message of warnings) output.event({ type: 'warning-add', message })
-  if (mode === undefined) await printReport(context, gate, (_, columns) => callReport(call, columns))
-  await output.end({ version: outputVersion, command: 'log show', call, warnings })
+  const document = { version: outputVersion, command: 'log show', call, warnings } as const
+  const describe = (_: unknown, columns: Columns) => callReport(call, columns)
+  await printDocument(context, { json, jsonl }, document, describe, { quiet: quiet === true })
 }

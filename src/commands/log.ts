@@ -3,18 +3,15 @@ import { stateFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import type { CallSummary } from '../events/call.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { logFolder, openLog, type LogReader } from '../files/log/log-file.ts'
 import { listCalls } from '../operations/read-log.ts'
-import { createGate } from '../output/gate.ts'
 import { logTable } from '../output/log-table.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { printReport } from './shared/call/print-document.ts'
-import { openOutput } from './shared/call/run-operation.ts'
+import { printDocument } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
 
 interface LogOptions extends CommonOptions {
@@ -95,30 +92,20 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
   // One more than is shown tells whether there are more.
   const found = listCalls(log, filter, limit! + 1, context.cwd)
   const calls = found.slice(0, limit)
-  await printCalls(context, options, settings!, calls, unreadableLines(log))
+  const warnings = unreadableLines(log)
+  const document = { version: outputVersion, command: 'log', calls, warnings } as const
+  const now = context.clock.now() / 1000
+  await printDocument(
+    context,
+    options,
+    document,
+    (styles, columns) => logTable(calls, { now, columns, styles }),
+    { quiet: settings!.quiet.value, events: calls.map((call) => ({ type: 'call-list', call })) },
+  )
   if (options.json || options.jsonl || settings!.quiet.value || !context.stdout.isTerminal) return
   const isFiltered = [since, grep, command, model].some((given) => given !== undefined)
   const note = noteFor(settings!, { shown: calls.length, hasMore: found.length > calls.length, isFiltered })
   if (note !== undefined) context.stderr.write(`${note}\n`)
-}
-
-async function printCalls(
-  context: Context,
-  options: LogOptions,
-  settings: Settings,
-  calls: readonly CallSummary[],
-  warnings: readonly string[],
-): Promise<void> {
-  const gate = createGate(context)
-  const output = await openOutput(context, options, settings, gate, { result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command: 'log', model: null })
-  for (const call of calls) output.event({ type: 'call-list', call })
-  for (const message of warnings) output.event({ type: 'warning-add', message })
-  if (!options.json && !options.jsonl) {
-    const now = context.clock.now() / 1000
-    await printReport(context, gate, (styles, columns) => logTable(calls, { now, columns, styles }))
-  }
-  await output.end({ version: outputVersion, command: 'log', calls, warnings })
 }
 
 interface Shown {

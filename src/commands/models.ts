@@ -3,17 +3,16 @@ import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { ModelsDocument } from '../events/model.ts'
-import { outputVersion } from '../events/output-schema.ts'
 import { isMissing, modelListRequest } from '../gateway/model-list.ts'
 import { describeModels, listModels } from '../operations/list-models.ts'
-import { createGate, type Gate } from '../output/gate.ts'
-import type { Output } from '../output/output.ts'
 import { modelReport, modelTable } from '../output/model-table.ts'
+import type { Columns } from '../output/table-cells.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { openOutput, runOperation } from './shared/call/run-operation.ts'
+import { printDocument } from './shared/call/print-document.ts'
+import { runOperation } from './shared/call/run-operation.ts'
 
 interface ModelsOptions extends CommonOptions {
   known?: true
@@ -70,57 +69,50 @@ async function showKnown(
   settings: Settings,
   id: string | undefined,
 ): Promise<void> {
-  const gate = createGate(context)
   const warnings = options.known || id !== undefined ? [] : [noGateway]
   const document = describeModels({ id, configured: settings.families.value }, context.clock.now(), warnings)
-  const output = await openOutput(context, options, settings, gate, { result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command: 'models', model: id ?? null })
-  tell(output, document)
-  print(context, options, settings, gate, id, document)
-  await output.end(document)
-}
-
-function tell(output: Pick<Output, 'event'>, { models, warnings }: ModelsDocument): void {
-  for (const model of models) output.event({ type: 'model-list', model })
-  for (const message of warnings) output.event({ type: 'warning-add', message })
+  const { models } = document
+  await printDocument(context, options, document, (_, columns) => text(id, models, columns), {
+    quiet: settings.quiet.value,
+    events: models.map((model) => ({ type: 'model-list', model })),
+  })
+  if (id === undefined) noteLimits(context, options, settings, document)
 }
 
 /** Those of the gateway, or those that are known where it has no list. */
 async function showListed(context: Context, options: ModelsOptions, settings: Settings): Promise<void> {
   const configured = settings.families.value
-  await runOperation(context, options, settings, {
-    streamed: false,
+  const document = await runOperation(context, options, settings, {
     describeRequest: (gateway) => ({ request: modelListRequest(gateway), content: { body: undefined } }),
-    output: () => ({ result: 'job' }),
-    async operation(call, gate) {
-      let outcome = await listModels(call, configured)
-      if (outcome.kind === 'failed' && isMissing(outcome.error) && !options.raw) {
-        const document = describeModels({ id: undefined, configured }, context.clock.now(), [noList])
-        tell(call.listener, document)
-        outcome = { kind: 'ended', document }
-      }
-      if (outcome.kind === 'ended') print(context, options, settings, gate, undefined, outcome.document)
-      return outcome
+    output: () => ({
+      result: 'job',
+      describe: ({ models }: ModelsDocument, _, columns) => text(undefined, models, columns),
+    }),
+    async operation(call) {
+      const outcome = await listModels(call, configured)
+      if (outcome.kind !== 'failed' || !isMissing(outcome.error) || options.raw) return outcome
+      const known = describeModels({ id: undefined, configured }, context.clock.now(), [noList])
+      for (const model of known.models) call.listener.event({ type: 'model-list', model })
+      call.listener.event({ type: 'warning-add', message: noList })
+      return { kind: 'ended', document: known }
     },
   })
+  if (document !== undefined) noteLimits(context, options, settings, document)
 }
 
-/** Prints the table or the report, unless JSON is printed instead. */
-function print(
+/** The table, or everything about one model. */
+function text(id: string | undefined, models: ModelsDocument['models'], columns: Columns): string {
+  if (id === undefined) return modelTable(models, columns)
+  return models.map((model) => modelReport(model, columns)).join('')
+}
+
+/** Says below a table how to see what it leaves out. */
+function noteLimits(
   { stdout, stderr }: Context,
   { json, jsonl, raw }: ModelsOptions,
   { quiet }: Settings,
-  gate: Gate,
-  id: string | undefined,
   { models }: ModelsDocument,
 ): void {
-  if (json || jsonl || raw) return
-  const columns = stdout.isTerminal ? stdout.columns : undefined
-  const text =
-    id === undefined
-      ? modelTable(models, columns)
-      : models.map((model) => modelReport(model, columns)).join('')
-  stdout.write(gate.report(text))
-  const hasMore = id === undefined && models.length > 0
-  if (hasMore && stdout.isTerminal && !quiet.value) stderr.write('All limits of one: modelgate models ID\n')
+  if (json || jsonl || raw || quiet.value || models.length === 0 || !stdout.isTerminal) return
+  stderr.write('All limits of one: modelgate models ID\n')
 }

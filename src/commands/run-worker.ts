@@ -18,7 +18,7 @@ import { createProblemList } from '../problems.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
 import { defaultGrace } from './run/run-flags.ts'
 import { readWorkerFlags, type WorkerFlags } from './run/worker-flags.ts'
-import { openOutput, reportOutcome } from './shared/call/run-operation.ts'
+import { showOperation } from './shared/call/run-operation.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addShared } from './shared/options/common-options.ts'
@@ -72,23 +72,26 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
     })
   }
   const gate = createGate(context)
-  const output = await openOutput(context, flags, settings!, gate, { own: workerRenderer })
-  const tally = new Tally(context, output)
-  const working: Working = {
-    context,
-    flags,
-    settings: settings!,
-    options: options!,
-    places: places!,
-    folder,
-    gate,
-    tally,
-  }
-  const outcome = await workWith(working).catch((thrown: unknown): Outcome<WorkerDocument> => {
-    const error = asModelgateError(thrown, flags.debug === true)
-    return { kind: 'failed', error: error.amend({ billed: tally.billedBy(error) }), document: undefined }
+  let hasSent = () => false
+  const view = { quiet: settings!.quiet.value, gate, own: workerRenderer, hasSent: () => hasSent() }
+  await showOperation(context, flags, view, (output) => {
+    const tally = new Tally(context, output)
+    hasSent = () => tally.hasSent()
+    const working: Working = {
+      context,
+      flags,
+      settings: settings!,
+      options: options!,
+      places: places!,
+      folder,
+      gate,
+      tally,
+    }
+    return workWith(working).catch((thrown: unknown): Outcome<WorkerDocument> => {
+      const error = asModelgateError(thrown, flags.debug === true)
+      return { kind: 'failed', error: error.amend({ billed: tally.billedBy(error) }), document: undefined }
+    })
   })
-  await reportOutcome(output, flags, outcome, () => tally.hasSent())
 }
 
 /** Connections to PostgreSQL of a worker, for all of its lanes. */

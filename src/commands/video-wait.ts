@@ -17,7 +17,7 @@ import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import { createProblemList } from '../problems.ts'
 import { learnName, resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
-import { listenerOf, openOutput, reportOutcome, runOperation } from './shared/call/run-operation.ts'
+import { runOperation, showOperation } from './shared/call/run-operation.ts'
 import {
   findVideo,
   refuseCombinations,
@@ -77,24 +77,21 @@ export async function waitForJobs(
   const [first] = unsaved
   if (first === undefined) {
     const settings = await readSettings(context, given)
-    const output = await openOutput(context, given, settings, gate, parts)
-    const listener = listenerOf(output, given)
+    const quiet = settings.quiet.value
     const noCall = (): never => {
       throw new Error('Saved videos need no gateway.')
     }
-    const outcome = await waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume)
     const note = jobs.length === 0 ? 'There is nothing left to wait for.\n' : savedNote
-    return await reportOutcome(output, given, outcome).finally(() => {
-      if (!settings.quiet.value) context.stderr.write(note)
+    await showOperation(context, given, { ...parts, quiet, gate }, (listener) =>
+      waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume),
+    ).finally(() => {
+      if (!quiet) context.stderr.write(note)
     })
+    return
   }
   await runOperation(context, first.options, first.settings, {
-    streamed: false,
     gate,
     logged: { command: 'video wait', model: null, jobs: jobs.map(({ named }) => named.id) },
-    describeRequest: () => {
-      throw new Error('A wait for several jobs has no single request.')
-    },
     output: () => parts,
     async operation(call) {
       const calls = await openCalls(context, unsaved, call, gate)

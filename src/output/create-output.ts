@@ -9,7 +9,8 @@ import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
-import { createScreen, loadResultStyles, type Screen } from './screen.ts'
+import { createScreen, loadResultStyles, type Screen, type Styles } from './screen.ts'
+import type { Columns } from './table-cells.ts'
 import type { StepOutput } from './step-output.ts'
 import { createAnnotate, type Annotate } from './step-log.ts'
 import { createWordWrap } from './word-wrap.ts'
@@ -25,6 +26,8 @@ export interface OutputOptions {
    * without this program (whose id is the result).
    */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
+  /** For people, in place of a report about a job. Columns: the width of the terminal, if it is one. */
+  describe?(document: OutputDocument, styles: Styles, columns: Columns): string
   /** The command that resumes waiting for a job. */
   readonly resume?: (id: string) => { toString(): string }
   /** The command that answers what a reply asks for; undefined for a reply that asks for nothing. */
@@ -116,7 +119,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resume, answer, jobs, markdown, extract, own }: OutputOptions,
+  { quiet, usage, result, describe, resume, answer, jobs, markdown, extract, own }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -165,6 +168,10 @@ function createRenderer(
           clock,
           styles,
           what: result === 'job' ? 'report' : 'id',
+          describe:
+            describe &&
+            ((document, ready) =>
+              gate.report(describe(document, ready, stdout.isTerminal ? stdout.columns : undefined))),
         })
       }
       const columns = () => columnsOf(context)

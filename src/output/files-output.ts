@@ -3,7 +3,7 @@ import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
 import { isTextDocument, type Output } from './output.ts'
-import { stateTone, type Screen, type StyleLoader, type Tone } from './screen.ts'
+import { stateTone, type Screen, type StyleLoader, type Styles, type Tone } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
@@ -53,13 +53,18 @@ interface JobOutputParts {
   readonly what: 'report' | 'id'
   /** Colours for standard output. */
   readonly styles: StyleLoader
+  /** For people, in place of a report about a job. */
+  readonly describe: ((document: OutputDocument, styles: Styles) => string) | undefined
 }
 
 /** Commands that do not wait for a job: its state when the command ends. */
-export function createJobOutput({ screen, notices, show, clock, what, styles }: JobOutputParts): Output {
+export function createJobOutput(parts: JobOutputParts): Output {
+  const { screen, notices, show, clock, what, styles, describe } = parts
   const print = (text: string) => oneLine(show(text))
-  const report = async (document: VideoDocument | TextDocument) => {
+  const report = async (document: OutputDocument) => {
     await styles.ready
+    if (describe !== undefined) return screen.text(describe(document, styles.current!))
+    if (!isJob(document)) return
     const now = clock.now() / 1000
     const facts = isTextDocument(document) ? responseRows(document, now) : videoRows(document, now)
     const rows = facts.map(([name, value, tone]) => {
@@ -73,14 +78,14 @@ export function createJobOutput({ screen, notices, show, clock, what, styles }: 
     flush: () => screen.settle(),
     async end(document) {
       if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
-      else if (isJob(document)) await report(document)
+      else await report(document)
       if (what === 'id') notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
       // Looking up a failed job is a success, so its state is printed, if there is one.
-      if (partial !== undefined && isJob(partial) && partial.state !== null && what === 'report')
-        await report(partial)
+      const isKnown = partial !== undefined && (!isJob(partial) || partial.state !== null)
+      if (isKnown && what === 'report') await report(partial)
       notices.error(error)
       await screen.closeAfterError()
     },

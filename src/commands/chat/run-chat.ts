@@ -22,7 +22,7 @@ import {
   type OpenGateway,
 } from '../shared/gateway/open-gateway.ts'
 import { parseTextFlag } from '../shared/request/request-body.ts'
-import { performOperation } from '../shared/call/run-operation.ts'
+import { runOperation } from '../shared/call/run-operation.ts'
 import { claimStandardInput } from '../shared/input/standard-input.ts'
 import { openTextOutput } from '../shared/text/text-command.ts'
 import { attachedPath, createCompleter, isFileIn } from './complete-line.ts'
@@ -293,25 +293,20 @@ async function answer(
     }
     const { model, body } = request
     const media = [...attach, ...(request.talk?.media ?? [])]
-    await performOperation(
-      turn,
-      options as CommonOptions,
-      settings,
-      { ...opened, gateway, hasSent: () => hasSent },
-      {
-        logged: { command: 'chat', model, body, media },
-        output: async () => ({
-          ...(await openTextOutput(context, options as CommonOptions, settings, async () => undefined)),
-          rescue: { folder: rescueFolder(context), name: 'chat.txt' },
-        }),
-        async operation(own) {
-          const outcome = await generateText(own, request, plan)
-          count(outcome.document?.usage ?? null)
-          return outcome
-        },
-      },
+    await runOperation(turn, options as CommonOptions, settings, {
+      opened: { ...opened, gateway, hasSent: () => hasSent },
       onOutput,
-    )
+      logged: { command: 'chat', model, body, media },
+      output: async () => ({
+        ...(await openTextOutput(context, options as CommonOptions, settings, async () => undefined)),
+        rescue: { folder: rescueFolder(context), name: 'chat.txt' },
+      }),
+      async operation(own) {
+        const outcome = await generateText(own, request, plan)
+        count(outcome.document?.usage ?? null)
+        return outcome
+      },
+    })
     return undefined
   } catch (error) {
     // The flag is one of the commands; here it is a word of the message.

@@ -36,7 +36,7 @@ export async function showDocument<
   const gate = createGate(context)
   const call = manifestCall(context, options, settings, gate)
   const document = await run(call)
-  await printDocument(context, options, document, (_, columns) => result(document, columns), gate)
+  await printDocument(context, options, document, (_, columns) => result(document, columns), { gate })
   if (!json && !settings.quiet.value) {
     for (const warning of document.warnings) tell(context, `warning: ${warning}`)
     for (const note of notes(document)) tell(context, note)

@@ -8,7 +8,7 @@ import type { Output } from '../../output/output.ts'
 import { runRenderer } from '../../output/run/run-output.ts'
 import { writeStepResults } from '../../output/run/step-results.ts'
 import type { ManifestCall } from '../../pipeline/run/project.ts'
-import { openOutput, reportOutcome } from '../shared/call/run-operation.ts'
+import { showOperation } from '../shared/call/run-operation.ts'
 import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 
 export interface RunWork {
@@ -28,18 +28,18 @@ export async function showRun(
   { run, hasSent }: RunWork,
 ): Promise<void> {
   const gate = createGate(context)
-  const output = await openOutput(context, flags, settings, gate, {
-    result: 'files',
-    own: runRenderer(context),
+  const quiet = settings.quiet.value
+  const view = { quiet, gate, hasSent, result: 'files', own: runRenderer(context) } as const
+  await showOperation(context, flags, view, async (output) => {
+    const call = manifestCall(context, flags, settings, gate)
+    const outcome = await run(call, gate, output).catch((thrown: unknown): Outcome<RunDocument> => {
+      const error = asModelgateError(thrown, flags.debug === true)
+      const billed = hasSent() ? 'maybe' : 'no'
+      return { kind: 'failed', error: error.amend({ billed, ...error.facts }), document: undefined }
+    })
+    if (outcome.document !== undefined) await writeSummary(context, gate, output, outcome.document)
+    return outcome
   })
-  const call = manifestCall(context, flags, settings, gate)
-  const outcome = await run(call, gate, output).catch((thrown: unknown): Outcome<RunDocument> => {
-    const error = asModelgateError(thrown, flags.debug === true)
-    const billed = hasSent() ? 'maybe' : 'no'
-    return { kind: 'failed', error: error.amend({ billed, ...error.facts }), document: undefined }
-  })
-  if (outcome.document !== undefined) await writeSummary(context, gate, output, outcome.document)
-  await reportOutcome(output, flags, outcome, hasSent)
 }
 
 /** The page of a workflow run is worth a warning, not the result. */

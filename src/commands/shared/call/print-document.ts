@@ -1,5 +1,6 @@
 import type { Context } from '../../../context.ts'
-import type { OutputDocument } from '../../../events/documents.ts'
+import type { OutputDocument, OutputEvent } from '../../../events/documents.ts'
+import { outputVersion } from '../../../events/output-schema.ts'
 import { createOutput } from '../../../output/create-output.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { loadResultStyles, type Styles } from '../../../output/screen.ts'
@@ -8,20 +9,41 @@ import { wrap } from '../../../output/line-breaks.ts'
 import { lineLimit } from '../gateway/open-gateway.ts'
 import { pathsOf } from '../../../platform.ts'
 
+interface DocumentView {
+  /** Only errors on standard error. */
+  readonly quiet?: boolean
+  readonly gate?: Gate | undefined
+  /** What the document consists of, for `--jsonl`. */
+  readonly events?: readonly OutputEvent[]
+}
+
 /**
- * Prints what a command without a request found out: the document with `--json`, otherwise a text of it.
- * @param describe as for `printReport`
+ * Shows what a command without a request found out: the document with `--json`, its parts with `--jsonl`, otherwise a
+ * text of it.
+ * @param describe gets the colours, and the width of the terminal if it is one
  */
 export async function printDocument(
   context: Context,
-  { json }: { readonly json?: true | undefined },
+  { json, jsonl }: { readonly json?: true | undefined; readonly jsonl?: true | undefined },
   document: OutputDocument,
   describe: (styles: Styles, columns: Columns) => string,
-  gate: Gate = createGate(context),
+  { quiet = true, gate, events = [] }: DocumentView = {},
 ): Promise<void> {
-  if (json)
-    return await createOutput(context, { mode: 'json', quiet: true, usage: false, gate }).end(document)
-  await printReport(context, gate, describe)
+  const output = createOutput(context, {
+    mode: json ? 'json' : jsonl ? 'jsonl' : undefined,
+    result: 'job',
+    describe: (_, styles, columns) => describe(styles, columns),
+    quiet,
+    usage: false,
+    gate,
+  })
+  if (jsonl) {
+    output.event({ type: 'start', version: outputVersion, command: document.command, model: null })
+  }
+  for (const event of events) output.event(event)
+  const warnings = 'warnings' in document ? document.warnings : []
+  for (const message of warnings) output.event({ type: 'warning-add', message })
+  await output.end(document)
 }
 
 /**

@@ -13,26 +13,32 @@ import type { Gate } from '../../../output/gate.ts'
 import type { Output } from '../../../output/output.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { SavedFile } from '../../../events/text.ts'
-import type { TextFile } from '../../../files/text-file.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
 import { requestIdOf, type Call, type Outcome } from '../../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../../output/create-output.ts'
 import { commandLineOf, isDryRun, type CommonOptions } from '../options/common-options.ts'
-import type { LoggedRequest } from '../log/log-call.ts'
+import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
 import { lineLimit, openGateway, sandboxKey, type OpenGateway } from '../gateway/open-gateway.ts'
 
-/** What a command runs, and how its output is rendered. */
+/** What a command runs on a gateway, and how its output is rendered. */
 interface CommandRun<Document extends OutputDocument> {
   /** Whether the reply is expected as a stream. */
-  readonly streamed: boolean
-  /** The request as `--dry-run` shows it. */
-  describeRequest(gateway: Gateway): { readonly request: GatewayRequest; readonly content: PrintableContent }
+  readonly streamed?: boolean
+  /** The request as `--dry-run` shows it; left out by a command that refuses to be shown so. */
+  describeRequest?(gateway: Gateway): {
+    readonly request: GatewayRequest
+    readonly content: PrintableContent
+  }
   /** Options for the renderer. Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
   operation(call: Call, gate: Gate): Promise<Outcome<Document>>
   /** The command's own gate, if it was created before the gateway is opened. */
   readonly gate?: Gate
+  /** A gateway that is open already, and stays so. */
+  readonly opened?: OpenGateway
+  /** Gets the renderer, for what a gateway that was open already has to tell. */
+  onOutput?(output: Output): void
   /** What the log keeps of the request; without it the call is not in the log, as a mere look-up. */
   readonly logged?: LoggedRequest
   /** About the request; the operation reports them itself, a dry run shows them here. */
@@ -40,8 +46,9 @@ interface CommandRun<Document extends OutputDocument> {
 }
 
 /**
- * Runs the operation of a command: opens the gateway, prints a dry run instead, renders the events, reports the
- * outcome.
+ * Runs the operation of a command on a gateway: prints a dry run instead, renders the events, reports the outcome, adds
+ * the call to the log.
+ * @returns the document; undefined for a dry run
  * @throws AlreadyReported for a failure, which has been reported by then
  */
 export async function runOperation<Document extends OutputDocument>(
@@ -49,163 +56,117 @@ export async function runOperation<Document extends OutputDocument>(
   options: CommonOptions,
   settings: Settings,
   command: CommandRun<Document>,
-): Promise<void> {
-  const { streamed, describeRequest, gate: ownGate } = command
+): Promise<Document | undefined> {
+  const { streamed = false, describeRequest, operation, logged, warnings = [] } = command
+  const { history, quiet } = settings
   let output: Output | undefined
-  const opened = await openGateway(context, options, settings, streamed, () => output, ownGate)
-  const { gateway, gate } = opened
+  const opened =
+    command.opened ?? (await openGateway(context, options, settings, streamed, () => output, command.gate))
+  const { gateway, gate, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
-      const { request, content } = describeRequest(gateway)
-      for (const message of settings.quiet.value ? [] : (command.warnings ?? [])) {
+      const { request, content } = describeRequest!(gateway)
+      for (const message of quiet.value ? [] : warnings) {
         context.stderr.write(`${gate.line(`warning: ${message}`, lineLimit)}\n`)
       }
       const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
-      return await printRequest(context, options, { gateway, gate, shellKey }, request, content)
+      await printRequest(context, options, { gateway, gate, shellKey }, request, content)
+      return undefined
     }
-    await performOperation(
+    const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
+    let reply: TextReply | undefined
+    let textFile: SavedFile | undefined
+    const { file, ...parts } = await command.output()
+    // The file of the model's text becomes a file of the call.
+    const noted = file && { ...file, commit: async () => (textFile = await file.commit()) }
+    output = await openOutput(context, options, { ...parts, quiet: quiet.value, gate, file: noted })
+    command.onOutput?.(output)
+    const keepsReply = logged !== undefined && history.value === 'full'
+    const call: Call = {
       context,
-      options,
-      settings,
-      opened,
-      command,
-      (renderer) => void (output = renderer),
-    )
+      gateway,
+      listener: {
+        event: (event) => output!.event(event),
+        flush: () => output!.flush(),
+        // Passed on only if the output shows it: decoding is faster without.
+        raw: options.raw ? (text) => output!.raw(text) : undefined,
+        reply: keepsReply ? (whole) => void (reply = whole) : undefined,
+      },
+      redactor: gate,
+      rescueFolder: rescueFolder(context),
+      spending,
+      hasSent,
+    }
+    const outcome = await operation(call, gate)
+    let thrown: unknown
+    try {
+      return await reportOutcome(output, options, outcome, hasSent)
+    } catch (error) {
+      thrown = error
+      throw error
+    } finally {
+      const { document } = outcome
+      // A look-up costs nothing, so it counts only if it came to something.
+      const counts = hasSent() || (logged?.jobs !== undefined && document !== undefined)
+      if (counts && logged !== undefined && history.value !== 'off') {
+        const ended = { began, document, thrown, reply, textFile }
+        await addToLog(context, { options, settings, gate, request: logged, gateway, ...ended })
+      }
+    }
   } finally {
-    await opened.close()
+    if (command.opened === undefined) await opened.close()
   }
+}
+
+/** A log that cannot be written is a warning. */
+async function addToLog(context: Context, call: EndedCall): Promise<void> {
+  try {
+    // Loaded now, when the result has been shown.
+    await (await import('../log/log-call.ts')).logCall(context, call)
+  } catch (error) {
+    if (call.settings.quiet.value) return
+    const { message } = asModelgateError(error, call.options.debug === true)
+    const hint = 'MODELGATE_HISTORY=off keeps no log.'
+    const line = call.gate.line(`warning: The call is not in the log: ${message} ${hint}`, lineLimit)
+    context.stderr.write(`${line}\n`)
+  }
+}
+
+/** How an operation is shown. */
+type View = Omit<OutputOptions, 'mode' | 'usage' | 'step'> & {
+  /** Whether a request that may cost money has been sent. */
+  readonly hasSent?: () => boolean
 }
 
 /**
- * Runs an operation on a gateway that is open: renders its events, reports its outcome, adds the call to the log.
- * @param onOutput gets the renderer, for what the gateway itself has to tell
+ * Runs an operation that needs no gateway, or opens its own: renders its events, reports its outcome.
  * @throws AlreadyReported for a failure, which has been reported by then
  */
-export async function performOperation<Document extends OutputDocument>(
+export async function showOperation<Document extends OutputDocument>(
   context: Context,
   options: CommonOptions,
-  settings: Settings,
-  { gateway, gate, spending, hasSent }: Omit<OpenGateway, 'close'>,
-  {
-    output: describeOutput,
-    operation,
-    logged,
-  }: Pick<CommandRun<Document>, 'output' | 'operation' | 'logged'>,
-  onOutput: (output: Output) => void,
-): Promise<void> {
-  const log = beginLog(context, options, settings, { gate, gateway, request: logged })
-  const parts = await describeOutput()
-  const output = await openOutput(context, options, settings, gate, {
-    ...parts,
-    file: parts.file && log.noting(parts.file),
-  })
-  onOutput(output)
-  const call: Call = {
-    context,
-    gateway,
-    listener: { ...listenerOf(output, options), reply: log.takeReply },
-    redactor: gate,
-    rescueFolder: rescueFolder(context),
-    spending,
-    hasSent,
-  }
-  const outcome = await operation(call, gate)
-  await log.end(outcome, hasSent, () => reportOutcome(output, options, outcome, hasSent))
-}
-
-/** Gathers what the log keeps of a call that has begun. */
-interface CallLog {
-  /** For the listener of the operation; undefined where nobody wants the reply. */
-  readonly takeReply: ((reply: TextReply) => void) | undefined
-  /** The file of the model's text, which becomes a file of the call. */
-  noting(file: TextFile): TextFile
-  /**
-   * Reports the outcome, and adds the call to the log, if it has sent anything. A log that cannot be written is a warning.
-   * @throws whatever `report` throws
-   */
-  end(outcome: Outcome<OutputDocument>, hasSent: () => boolean, report: () => Promise<void>): Promise<void>
-}
-
-interface Logged {
-  readonly gate: Gate
-  readonly gateway: Gateway
-  /** Undefined for a call that is not in the log. */
-  readonly request: LoggedRequest | undefined
-}
-
-/** Begins the entry of a call in the log, unless the settings or the command want none. */
-function beginLog(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings,
-  { gate, gateway, request }: Logged,
-): CallLog {
-  const { clock, stderr } = context
-  const { value: history } = settings.history
-  if (request === undefined || history === 'off') {
-    return { takeReply: undefined, noting: (file) => file, end: (_, __, report) => report() }
-  }
-  const began = { at: clock.now(), monotonic: clock.monotonic() }
-  let reply: TextReply | undefined
-  let textFile: SavedFile | undefined
-  const add = async (document: OutputDocument | undefined, thrown: unknown) => {
-    try {
-      // Loaded now, when the result has been shown.
-      const { logCall } = await import('../log/log-call.ts')
-      const call = { options, settings, gate, request, gateway, began, document, thrown, reply, textFile }
-      await logCall(context, call)
-    } catch (error) {
-      if (settings.quiet.value) return
-      const { message } = asModelgateError(error, options.debug === true)
-      const hint = 'MODELGATE_HISTORY=off keeps no log.'
-      stderr.write(`${gate.line(`warning: The call is not in the log: ${message} ${hint}`, lineLimit)}\n`)
-    }
-  }
-  return {
-    takeReply: history === 'full' ? (whole) => void (reply = whole) : undefined,
-    noting: (file) => ({ ...file, commit: async () => (textFile = await file.commit()) }),
-    async end({ document }, hasSent, report) {
-      let thrown: unknown
-      try {
-        await report()
-      } catch (error) {
-        thrown = error
-        throw error
-      } finally {
-        // A look-up costs nothing, so it counts only if it came to something.
-        if (hasSent() || (request.jobs !== undefined && document !== undefined)) await add(document, thrown)
-      }
-    },
-  }
+  { hasSent, ...view }: View,
+  operation: (output: Output) => Outcome<Document> | Promise<Outcome<Document>>,
+): Promise<Document> {
+  const output = await openOutput(context, options, view)
+  return await reportOutcome(output, options, await operation(output), hasSent)
 }
 
 /**
  * The renderer of a command, as its flags ask for it.
  * @throws UsageError, FileError when `--github-output` cannot be obeyed
  */
-export async function openOutput(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings,
-  gate: Gate,
-  more: Partial<OutputOptions>,
-): Promise<Output> {
+async function openOutput(context: Context, options: CommonOptions, view: View): Promise<Output> {
   const { githubOutput } = options
-  if (githubOutput !== undefined && options.output === '-' && more.result === 'files') {
+  if (githubOutput !== undefined && options.output === '-' && view.result === 'files') {
     throw new UsageError('--github-output takes paths, and -o - writes the bytes to standard output.')
   }
   const step =
     githubOutput === undefined
       ? undefined
       : (await import('../../../output/step-output.ts')).openStepOutput(context, githubOutput)
-  const output = createOutput(context, {
-    mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
-    quiet: settings.quiet.value,
-    usage: options.usage === true,
-    gate,
-    step,
-    ...more,
-  })
+  const mode = options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined
+  const output = createOutput(context, { ...view, mode, usage: options.usage === true, step })
   return { ...output, error: (error, partial) => output.error(withSameCall(context, error), partial) }
 }
 
@@ -218,26 +179,17 @@ function withSameCall(context: Context, error: ModelgateError): ModelgateError {
   return isLost ? error : error.amend({ next: [context.program, ...words] })
 }
 
-/** The gateway's own JSON is passed on only if the output shows it: decoding is faster without. */
-export function listenerOf(output: Output, { raw }: CommonOptions): Call['listener'] {
-  return {
-    event: (event) => output.event(event),
-    flush: () => output.flush(),
-    raw: raw ? (text) => output.raw(text) : undefined,
-  }
-}
-
 /**
  * Ends the output of a command with the outcome of its operation.
  * @param hasSent whether a request that may cost money has been sent
  * @throws AlreadyReported for a failure
  */
-export async function reportOutcome<Document extends OutputDocument>(
+async function reportOutcome<Document extends OutputDocument>(
   output: Output,
   { json, jsonl, debug }: CommonOptions,
   outcome: Outcome<Document>,
   hasSent: () => boolean = () => false,
-): Promise<void> {
+): Promise<Document> {
   if (outcome.kind === 'failed') {
     await output.error(outcome.error, outcome.document)
     throw new AlreadyReported(outcome.error)
@@ -255,4 +207,5 @@ export async function reportOutcome<Document extends OutputDocument>(
     throw new AlreadyReported(reported)
   }
   if (failure !== undefined) throw new AlreadyReported(failure)
+  return document
 }

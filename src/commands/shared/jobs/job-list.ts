@@ -14,8 +14,7 @@ import { roundedDuration } from '../../../quantities.ts'
 import { jobTable } from '../../../output/job-table.ts'
 import { addShared, type CommonOptions, suggestWords } from '../options/common-options.ts'
 import { openGateway, readSettings } from '../gateway/open-gateway.ts'
-import { printReport } from '../call/print-document.ts'
-import { openOutput } from '../call/run-operation.ts'
+import { printDocument } from '../call/print-document.ts'
 import { createProblemList } from '../../../problems.ts'
 import { addJobOptions, optionsForJob } from './named-job.ts'
 
@@ -169,18 +168,18 @@ async function show(
   gate: Gate,
   { command, jobs, warnings, now }: Listing,
 ): Promise<void> {
-  const output = await openOutput(context, options, settings, gate, { result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command, model: null })
-  for (const job of jobs) output.event({ type: 'job-list', job })
-  for (const message of warnings) output.event({ type: 'warning-add', message })
-  if (!options.json && !options.jsonl) {
-    await printReport(context, gate, (styles, columns) => jobTable(jobs, { now, columns, styles }))
-    if (!settings.quiet.value) {
-      reportCount(context, options, jobs.length)
-      if (context.stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
-    }
-  }
-  await output.end({ version: outputVersion, command, jobs, warnings })
+  const quiet = settings.quiet.value
+  const document = { version: outputVersion, command, jobs, warnings }
+  await printDocument(
+    context,
+    options,
+    document,
+    (styles, columns) => jobTable(jobs, { now, columns, styles }),
+    { quiet, gate, events: jobs.map((job) => ({ type: 'job-list', job })) },
+  )
+  if (options.json || options.jsonl || quiet) return
+  reportCount(context, options, jobs.length)
+  if (context.stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
 }
 
 /** Prints what the rows do not show: that jobs were forgotten, or that there are none. */

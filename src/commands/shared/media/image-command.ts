@@ -44,7 +44,7 @@ import {
   strictMeanings,
   suggestWords,
 } from '../options/common-options.ts'
-import { listenerOf, openOutput, reportOutcome, runOperation } from '../call/run-operation.ts'
+import { runOperation, showOperation } from '../call/run-operation.ts'
 
 /** The options of both image commands, beside the fields of their requests. */
 export interface ImageOptions extends CommonOptions {
@@ -191,12 +191,14 @@ export async function sendImages(
   settings: Settings,
   request: ImageRequest,
 ): Promise<void> {
-  if (request.wanted.length === 0) {
-    const output = await openOutput(context, options, settings, createGate(context), { result: 'files' })
-    const listener = listenerOf(output, options)
-    return reportOutcome(output, options, takeExistingImages({ context, listener }, request))
-  }
   const quiet = settings.quiet.value
+  if (request.wanted.length === 0) {
+    const view = { quiet, gate: createGate(context), result: 'files' } as const
+    await showOperation(context, options, view, (listener) =>
+      takeExistingImages({ context, listener }, request),
+    )
+    return
+  }
   await runOperation(context, options, settings, {
     streamed: request.streamed,
     warnings: request.warnings,

@@ -71,12 +71,8 @@ export async function fetchRecordedImages(
   problems.throwIfAny()
   const resume = resumeCommand(context, options, { names: new Map([[id, id]]) })
   await runOperation(context, options, settings, {
-    streamed: false,
     gate,
     logged: { command: 'wait', model: record.model, jobs: [id] },
-    describeRequest: () => {
-      throw new Error('Downloading an image is not an API request.')
-    },
     output: () => ({ result: 'files' }),
     async operation(call) {
       const wanted = made.images.map(({ index }) => index)

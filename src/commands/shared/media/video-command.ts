@@ -174,7 +174,6 @@ export async function startJob(
   const names: JobNames = new Map()
   const resume = resumeCommand(context, options, { names, isStart: true })
   await runOperation(context, options, settings, {
-    streamed: false,
     gate,
     warnings: request.warnings,
     logged: {

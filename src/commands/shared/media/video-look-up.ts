@@ -12,7 +12,7 @@ import { planVideos, videoCount } from '../../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../../operations/wait-for-video.ts'
 import { createGate } from '../../../output/gate.ts'
 import { refuseUnwritten } from '../jobs/named-job.ts'
-import { listenerOf, openOutput, reportOutcome, runOperation } from '../call/run-operation.ts'
+import { runOperation, showOperation } from '../call/run-operation.ts'
 import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.ts'
 import { throwProblems } from '../../../problems.ts'
 import { findVideo, refuseCombinations, waitPlan, type VideoOptions } from './video-command.ts'
@@ -41,14 +41,15 @@ export async function lookUpJob(
       ? undefined
       : await findSavedVideos(context, named, wait.output, gate)
   if (saved !== undefined) {
-    const output = await openOutput(context, options, settings, gate, { result: 'files' })
-    const outcome = reportSavedVideos(listenerOf(output, options), command, named, saved, wait!)
-    return await reportOutcome(output, options, outcome).finally(() => {
-      if (!settings.quiet.value) context.stderr.write(alreadySavedNote(saved))
+    const quiet = settings.quiet.value
+    await showOperation(context, options, { quiet, gate, result: 'files' }, (output) =>
+      reportSavedVideos(output, command, named, saved, wait!),
+    ).finally(() => {
+      if (!quiet) context.stderr.write(alreadySavedNote(saved))
     })
+    return
   }
   await runOperation(context, options, settings, {
-    streamed: false,
     gate,
     ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
     describeRequest: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
