@@ -1,39 +1,53 @@
+import { join } from 'node:path'
 import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import type { Usage } from '../../events/text.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { fetchModels } from '../../gateway/model-list.ts'
 import type { Session } from '../../operations/conversation/conversation-session.ts'
 import { reportText } from '../../output/table-cells.ts'
-import type { CommonOptions } from '../shared/options/common-options.ts'
 import type { OpenGateway } from '../shared/gateway/open-gateway.ts'
 import { parseTextFlag } from '../shared/request/request-body.ts'
-import { attachedPath } from './complete-line.ts'
+import type { ConversationOptions } from '../shared/text/conversation.ts'
 import { chatCommands, type ChatCommand } from './message.ts'
 
 /** A chat, as its commands see it. */
 export interface Chat {
   readonly context: Context
   /** Of all messages from now on. */
-  readonly options: CommonOptions & { conversationFile?: string }
+  readonly options: ConversationOptions
   readonly settings: Settings
   readonly session: Session
   readonly opened: OpenGateway
   say(line: string): void
-  /** Tokens so far. */
-  readonly usage: { readonly requests: number; readonly input: number; readonly output: number }
-  count(usage: Usage | null): void
   /** Asks the last message again. */
   retry(): Promise<void>
 }
 
-/** The longest list of models that is shown. */
-const shownModels = 60
+/** The path that a user means: `~` is the home directory. */
+export function expandHome({ home }: Pick<Context, 'home'>, path: string): string {
+  return /^~(?=\/|$)/.test(path) ? join(home, path.slice(1)) : path
+}
 
-/** @throws ModelgateError for what is wrong with it; the chat goes on */
-export async function runChatCommand(chat: Chat, name: ChatCommand, rest: string): Promise<void> {
+/** The model that the next message goes to; undefined where the gateway chooses. */
+export function currentModel({
+  options,
+  session,
+  settings,
+}: Pick<Chat, 'options' | 'session' | 'settings'>): string | undefined {
+  return options.model ?? session.conversation.model ?? settings.textModel.value
+}
+
+/**
+ * Runs any command but `/exit`.
+ * @throws ModelgateError for what is wrong with it; the chat goes on
+ */
+export async function runChatCommand(
+  chat: Chat,
+  name: Exclude<ChatCommand, 'exit'>,
+  rest: string,
+): Promise<void> {
   const { context, options, session, say } = chat
   switch (name) {
     case 'help':
@@ -48,23 +62,8 @@ export async function runChatCommand(chat: Chat, name: ChatCommand, rest: string
       return say(rest === '-' ? 'From now on without instructions.' : 'From now on with these instructions.')
     case 'retry':
       return await chat.retry()
-    case 'new': {
-      if (session.file !== undefined) {
-        throw new UsageError(
-          `${shownPath(session.file.path)} keeps one conversation: /new needs a chat of its own.`,
-        )
-      }
-      session.replace({ ...session.conversation, turns: [], before: undefined })
-      return say('A new conversation.')
-    }
     case 'save':
       return await save(chat, rest)
-    case 'usage': {
-      const { requests, input, output } = chat.usage
-      const count = requests === 1 ? '1 request' : `${requests} requests`
-      return say(`${count}, tokens: ${input} in, ${output} out`)
-    }
-    case 'exit':
   }
 }
 
@@ -79,12 +78,16 @@ function help({ say, context: { stderr } }: Chat): void {
   const rows = reportText(entries, Math.max(stderr.columns, minColumns) - 1)
   rows.trimEnd().split('\n').forEach(say)
   say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is a literal @.')
-  say('A message continues on the next line after \\, with Alt-Enter or Ctrl-J, or between """ and """.')
-  say('Ctrl-C stops an answer and keeps what has arrived. Tab completes commands, models and paths.')
+  say('A message of several lines is pasted, or stands between """ and """.')
+  say('Ctrl-C stops an answer and keeps what has arrived.')
 }
 
-async function showModels({ options, session, settings, opened, say }: Chat): Promise<void> {
-  say(options.model ?? session.conversation.model ?? settings.textModel.value ?? 'the model of the gateway')
+/** The longest list of models that is shown. */
+const shownModels = 60
+
+async function showModels(chat: Chat): Promise<void> {
+  const { opened, say } = chat
+  say(currentModel(chat) ?? 'the model of the gateway')
   const { models } = await fetchModels(opened.gateway)
   const ids = models.slice(0, shownModels).map(({ id }) => id)
   const more = models.length > ids.length ? `, and ${models.length - ids.length} more` : ''
@@ -95,9 +98,8 @@ async function showModels({ options, session, settings, opened, say }: Chat): Pr
 async function save({ context, session, opened, say }: Chat, rest: string): Promise<void> {
   if (rest === '')
     throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')
-  const path = attachedPath(context, rest)
-  const { turns } = session.conversation
-  const last = turns.findLast(({ role }) => role === 'assistant')
+  const path = expandHome(context, rest)
+  const last = session.conversation.turns.findLast(({ role }) => role === 'assistant')
   if (last === undefined) throw new UsageError('There is no answer to save yet.')
   const isConversation = /\.(?:ya?ml|json)$/i.test(path)
   const { openTextFile } = await import('../../files/text-file.ts')
@@ -110,7 +112,6 @@ async function save({ context, session, opened, say }: Chat, rest: string): Prom
   } else file.write(last.text.endsWith('\n') ? last.text : `${last.text}\n`)
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued
-  say(
-    `saved ${isConversation ? 'the conversation' : 'the last answer'} in ${shownPath(path)} (${bytes} bytes)`,
-  )
+  const what = isConversation ? 'the conversation' : 'the last answer'
+  say(`saved ${what} in ${shownPath(path)} (${bytes} bytes)`)
 }

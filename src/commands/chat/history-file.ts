@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { openTextFile } from '../../files/text-file.ts'
 
 /** How many messages are kept for the next chat. */
 const kept = 1_000
@@ -13,13 +13,8 @@ export function readChatHistory(context: Context): string[] {
   const path = pathOf(context)
   if (path === undefined) return []
   try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .flatMap((line) => {
-        const message: unknown = line === '' ? undefined : JSON.parse(line)
-        return typeof message === 'string' ? [message] : []
-      })
-      .toReversed()
+    const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
+    return lines.map((line) => String(JSON.parse(line))).toReversed()
   } catch {
     return []
   }
@@ -39,16 +34,11 @@ export async function saveChatHistory(
   const path = pathOf(context)
   if (path === undefined || added.length === 0) return
   const own = added.filter((message) => message.length <= maxCharacters).map(clean)
-  const lines = [...own, ...readChatHistory(context)].slice(0, kept)
+  const messages = [...own, ...readChatHistory(context)].slice(0, kept).toReversed()
   try {
-    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 })
-    const file = await openAtomicFile(context, path, { force: true, mode: 0o600 })
-    await file.write(
-      lines
-        .toReversed()
-        .map((message) => `${JSON.stringify(message)}\n`)
-        .join(''),
-    )
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const file = await openTextFile(context, path, { force: true, mode: 0o600 })
+    for (const message of messages) file.write(`${JSON.stringify(message)}\n`)
     await file.commit()
   } catch {
     // It is a convenience.

@@ -6,15 +6,11 @@ export const chatCommands = {
   model: { takes: '[ID]', about: 'the model, or another one from now on' },
   system: { takes: '[TEXT]', about: 'the instructions, or others from now on; "-" for none' },
   retry: { takes: '', about: 'ask the last message again' },
-  new: { takes: '', about: 'begin a new conversation' },
   save: { takes: 'FILE', about: 'the conversation (.yaml, .json), or the last answer (any other)' },
-  usage: { takes: '', about: 'tokens so far' },
   exit: { takes: '', about: 'leave, as Ctrl-D does' },
 } as const
 
 export type ChatCommand = keyof typeof chatCommands
-
-const otherNames: Readonly<Record<string, ChatCommand>> = { quit: 'exit', q: 'exit', '?': 'help', h: 'help' }
 
 /** A message of the user: words for the model, or a command. */
 export type Message =
@@ -34,26 +30,25 @@ export async function readMessage(
 ): Promise<Message> {
   const line = text.trim()
   if (line === '') return { kind: 'empty' }
-  const [, name, rest] = /^\/([^\s/]*)(?:\s+([^]*))?$/.exec(line) ?? []
-  if (name !== undefined) {
-    const known = Object.hasOwn(otherNames, name) ? otherNames[name]! : name
-    if (Object.hasOwn(chatCommands, known))
-      return { kind: 'command', name: known as ChatCommand, rest: (rest ?? '').trim() }
-    return { kind: 'unknown', name, near: nearestName(name, Object.keys(chatCommands)) }
+  const [, word, rest = ''] = /^\/([^\s/]*)(?:\s+([^]*))?$/.exec(line) ?? []
+  if (word !== undefined) {
+    const name = word === 'quit' ? 'exit' : word
+    return Object.hasOwn(chatCommands, name)
+      ? { kind: 'command', name: name as ChatCommand, rest: rest.trim() }
+      : { kind: 'unknown', name, near: nearestName(name, Object.keys(chatCommands)) }
   }
   const plain = line.startsWith('//') ? text.replace('//', '/') : text
   const attach: string[] = []
   let kept = ''
   let at = 0
-  for (const mention of plain.matchAll(mentions)) {
-    const path = mention[1] === undefined ? mention[2]! : mention[1]
-    const trimmed = mention[1] === undefined ? path.replace(/[.,;:!?)]+$/, '') : path
-    const found = (await isFile(path)) ? path : trimmed
-    if (!isAddress(found) && !looksLikePath(found) && !(await isFile(found))) continue
-    attach.push(found)
+  for (const { 0: mention, 1: quoted, 2: word = '', index } of plain.matchAll(mentions)) {
+    const trimmed = word.replace(/[.,;:!?)]+$/, '')
+    const path = quoted ?? ((await isFile(word)) ? word : trimmed)
+    if (!looksLikeFile(path) && !(await isFile(path))) continue
+    attach.push(path)
     // The text names the file, without the sign.
-    kept += plain.slice(at, mention.index) + found
-    at = mention.index + mention[0].length - (mention[1] === undefined ? path.length - found.length : 0)
+    kept += plain.slice(at, index) + path
+    at = index + mention.length - (quoted === undefined ? word.length - path.length : 0)
   }
   return { kind: 'text', text: (kept + plain.slice(at)).replaceAll(escapedSign, '@'), attach }
 }
@@ -62,15 +57,7 @@ export async function readMessage(
 const mentions = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"@][^\s]*))/g
 const escapedSign = /(?<=^|\s)\\@/g
 
-const isAddress = (path: string) => /^(?:https?|gs):\/\//i.test(path)
-
-/** What is meant for a file, so that a misspelt one is told and not sent as a word. */
-function looksLikePath(path: string): boolean {
-  return /^(?:~|\.{1,2})?\//.test(path) || /[\w-]\.[A-Za-z]\w{0,4}$/.test(path)
-}
-
-/** The end of a line that is a mention of a file: what stands before its path, and the path so far. */
-export function openMention(line: string): { readonly sign: string; readonly path: string } | undefined {
-  const [, sign, path] = /(?:^|[\s([{])(@"?)((?<=@")[^"]*|(?<=@)[^\s"]*)$/.exec(line) ?? []
-  return sign === undefined || path === undefined ? undefined : { sign, path }
+/** An address, or what is meant for a file, so that a misspelt one is told and not sent as a word. */
+function looksLikeFile(path: string): boolean {
+  return /^(?:(?:https?|gs):\/\/|(?:~|\.{1,2})?\/)/i.test(path) || /[\w-]\.[A-Za-z]\w{0,4}$/.test(path)
 }

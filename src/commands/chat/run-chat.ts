@@ -1,11 +1,9 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { rescueFolder } from '../../config/paths.ts'
-import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
-import type { Usage } from '../../events/text.ts'
-import type { Session } from '../../operations/conversation/conversation-session.ts'
 import type { Style } from '../../operations/conversation/turns.ts'
-import { fetchModels } from '../../gateway/model-list.ts'
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
@@ -13,22 +11,16 @@ import { loadStyles } from '../../output/screen.ts'
 import { createWordWrap } from '../../output/word-wrap.ts'
 import { buildGenerateRequest } from '../generate.ts'
 import { buildRespondRequest } from '../respond.ts'
-import { commandLineOf, rememberCommandLine, type CommonOptions } from '../shared/options/common-options.ts'
-import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
-import {
-  configuredBaseUrl,
-  openGateway,
-  readSettings,
-  type OpenGateway,
-} from '../shared/gateway/open-gateway.ts'
-import { parseTextFlag } from '../shared/request/request-body.ts'
 import { runOperation } from '../shared/call/run-operation.ts'
+import { configuredBaseUrl, openGateway, readSettings } from '../shared/gateway/open-gateway.ts'
 import { claimStandardInput } from '../shared/input/standard-input.ts'
+import { commandLineOf, rememberCommandLine } from '../shared/options/common-options.ts'
+import { parseTextFlag } from '../shared/request/request-body.ts'
+import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
 import { openTextOutput } from '../shared/text/text-command.ts'
-import { attachedPath, createCompleter, isFileIn } from './complete-line.ts'
-import { runChatCommand, type Chat } from './chat-commands.ts'
+import { currentModel, expandHome, runChatCommand, type Chat } from './chat-commands.ts'
 import { readChatHistory, saveChatHistory } from './history-file.ts'
-import { openLineEditor, type LineEditor } from './line-editor.ts'
+import { openMessageReader } from './message-reader.ts'
 import { readMessage } from './message.ts'
 
 export interface ChatOptions extends ConversationOptions {
@@ -50,7 +42,7 @@ interface Question {
  */
 export async function runChat(
   context: Context,
-  options: ChatOptions,
+  { system, ...options }: ChatOptions,
   wanted: Style | undefined,
   first: string,
 ): Promise<void> {
@@ -60,113 +52,97 @@ export async function runChat(
   const session = await openSession(context, options, settings, wanted ?? 'respond')
   const { turns, style: lastStyle } = session.conversation
   const style = wanted ?? (turns.length > 0 ? lastStyle : 'respond')
-  if (options.system !== undefined) {
-    session.instruct(await parseTextFlag(context, '--system', options.system))
-  }
-  const model = options.model ?? session.conversation.model ?? settings.textModel.value
-  if (style === 'generate' && !model && !options.sandbox) {
+  if (system !== undefined) session.instruct(await parseTextFlag(context, '--system', system))
+  if (style === 'generate' && !options.sandbox && !currentModel({ options, session, settings })) {
     throw new UsageError('No model was given: pass -m, or set MODELGATE_TEXT_MODEL.', {
       code: 'model_missing',
     })
   }
   let output: Output | undefined
   const opened = await openGateway(context, options, settings, true, () => output)
+  const talk = { context, options, settings, session, opened }
   try {
-    const isKept = settings.history.value === 'full'
-    const history = isKept ? readChatHistory(context) : []
-    const setup = { context, options, settings, session, style, opened, history, first }
-    const added = await converse(setup, (next) => (output = next))
-    if (isKept) await saveChatHistory(context, added, (text) => opened.gate.text(text))
+    await converse(talk, style, first, (next) => void (output = next))
   } finally {
     await opened.close()
   }
   context.signal.throwIfAborted()
 }
 
-interface ChatSetup {
-  readonly context: Context
-  readonly options: ChatOptions
-  readonly settings: Settings
-  readonly session: Session
-  readonly style: Style
-  readonly opened: OpenGateway
-  readonly history: readonly string[]
-  readonly first: string
-}
+type Talk = Omit<Chat, 'say' | 'retry'>
 
-/** @returns the messages, the newest first */
-async function converse(setup: ChatSetup, onOutput: (output: Output) => void): Promise<readonly string[]> {
-  const { context, settings, session, style, opened, history, first } = setup
+async function converse(
+  talk: Talk,
+  style: Style,
+  first: string,
+  onOutput: (output: Output) => void,
+): Promise<void> {
+  const { context, settings, session, opened } = talk
   const { stdin, stderr, signal } = context
   const say = (line: string) => {
     const wrap = createWordWrap(() => stderr.columns)
     stderr.write(`${wrap.push(opened.gate.line(line, 4_000))}${wrap.end()}\n`)
   }
-  // What --system says is the session's by now.
-  const options: ChatOptions = changedOptions(setup.options, { system: undefined })
   const styles = loadStyles(context)
   await styles.ready
   const accent = styles.current?.accent ?? ((text: string) => text)
-  let leaving = false
-  const editor = openLineEditor({
+  const isKept = settings.history.value === 'full'
+  let isLeaving = false
+  /** Stops the answer that is coming. */
+  let stop: AbortController | undefined
+  const reader = openMessageReader({
     marksPastes: context.env['TERM'] !== 'dumb',
     input: stdin.stream!,
     output: stderr.stream!,
     prompts: [accent('> '), accent('… ')],
-    history,
-    complete: createCompleter(context, modelIds(opened)),
+    history: isKept ? readChatHistory(context) : [],
     onInterrupt() {
-      if (leaving) return true
-      leaving = true
+      if (stop !== undefined) return stop.abort(new Interrupted('interrupt'))
+      if (isLeaving) return reader.leave()
+      isLeaving = true
       say('Press Ctrl-C again, or Ctrl-D, to leave.')
-      return false
     },
   })
-  const leave = () => editor.leave()
+  const leave = () => reader.leave()
   signal.addEventListener('abort', leave, { once: true })
   /** The message that got no answer. */
-  let open: { readonly question: Question; readonly billed: boolean } | undefined
+  let open: { readonly question: Question; readonly isBilled: boolean } | undefined
 
+  /** @returns whether there is an answer, or a part of one */
   const ask = async (question: Question) => {
-    const turn = { ...setup, options, question }
-    const failure = await answer(turn, editor, onOutput, (usage) => chat.count(usage))
-    if (failure === undefined || failure === 'kept') open = undefined
-    else open = { question, billed: billedOf(failure) !== 'no' }
+    stop = new AbortController()
+    const before = session.conversation
+    const failure = await answer(talk, style, question, stop.signal, onOutput)
+    stop = undefined
+    const isAnswered = failure === undefined || session.conversation !== before
+    open = isAnswered ? undefined : { question, isBilled: billedOf(failure) !== 'no' }
     stderr.write('\n')
-    return open === undefined
+    return isAnswered
   }
-  const chat: Chat = {
-    context,
-    options,
-    settings,
-    session,
-    opened,
-    say,
-    ...tokenCounter(),
-    async retry() {
-      const last = open
-      if (last !== undefined) {
-        if (last.billed) say('The first attempt may have been billed.')
-        return void (await ask(last.question))
-      }
-      const before = session.conversation
-      if (!session.dropAnswer()) return say('There is nothing to retry.')
-      if (!(await ask({ text: undefined, attach: [] }))) session.replace(before)
-    },
+  const retry = async () => {
+    const before = session.conversation
+    if (open !== undefined) {
+      if (open.isBilled) say('The first attempt may have been billed.')
+      await ask(open.question)
+    } else if (!session.dropAnswer()) say('There is nothing to retry.')
+    else if (!(await ask({ text: undefined, attach: [] }))) session.replace(before)
   }
+  const isFile = (path: string) =>
+    stat(resolve(context.cwd, expandHome(context, path))).then(
+      () => true,
+      () => false,
+    )
 
   try {
-    say(title(chat, style, stderr.columns))
-    const { turns } = session.conversation
-    if (turns.length > 0 && session.announcement !== undefined) say(session.announcement)
-    for (let typed: string | undefined = first.trim() === '' ? undefined : first; ; typed = undefined) {
-      typed ??= await editor.read()
+    say(title(talk, style))
+    if (session.conversation.turns.length > 0 && session.announcement !== undefined) say(session.announcement)
+    for (let typed = first.trim() === '' ? await reader.read() : first; ; typed = await reader.read()) {
       if (typed === undefined || signal.aborted) break
-      leaving = false
-      const message = await readMessage(typed, isFileIn(context))
+      isLeaving = false
+      const message = await readMessage(typed, isFile)
       if (message.kind === 'command') {
         if (message.name === 'exit') break
-        await runChatCommand(chat, message.name, message.rest).catch((error: unknown) =>
+        await runChatCommand({ ...talk, say, retry }, message.name, message.rest).catch((error: unknown) =>
           // The hints of other commands do not help here.
           report(
             context,
@@ -179,55 +155,23 @@ async function converse(setup: ChatSetup, onOutput: (output: Output) => void): P
           `/${message.name} is no command.${near} /help lists them; a text that begins with a slash is sent with //.`,
         )
       } else if (message.kind === 'text') {
-        const attach = message.attach.map((path) => attachedPath(context, path))
         open = undefined
-        await ask({ text: message.text, attach })
+        await ask({ text: message.text, attach: message.attach.map((path) => expandHome(context, path)) })
       }
     }
   } finally {
     signal.removeEventListener('abort', leave)
-    editor.close()
+    reader.close()
     if (!signal.aborted && stderr.stream !== undefined) stderr.write('\n')
   }
-  return editor.added
-}
-
-/** The models that the gateway lists, asked for once; none where it lists none. */
-function modelIds({ gateway }: OpenGateway): () => Promise<readonly string[]> {
-  let ids: Promise<readonly string[]> | undefined
-  return () =>
-    (ids ??= fetchModels(gateway).then(
-      ({ models }) => models.map(({ id }) => id),
-      () => [],
-    ))
+  if (isKept) await saveChatHistory(context, reader.added, (text) => opened.gate.text(text))
 }
 
 /** The one line at the top. */
-function title({ options, session, settings }: Chat, style: Style, columns: number): string {
-  const named = options.model ?? session.conversation.model ?? settings.textModel.value
-  const model = named ?? (options.sandbox ? 'the sandbox' : 'the model of the gateway')
+function title(talk: Talk, style: Style): string {
+  const model = currentModel(talk) ?? (talk.options.sandbox ? 'the sandbox' : 'the model of the gateway')
   const long = `Chat with ${model} (${style}). /help lists the commands, Ctrl-D leaves.`
-  return long.length < columns ? long : `Chat with ${model}: /help, Ctrl-D`
-}
-
-function tokenCounter() {
-  const sum = { requests: 0, input: 0, output: 0 }
-  return {
-    usage: sum,
-    count(usage: Usage | null) {
-      sum.requests++
-      sum.input += usage?.input_tokens ?? 0
-      sum.output += usage?.output_tokens ?? 0
-    },
-  }
-}
-
-/** The options of the command line, some of them changed. */
-function changedOptions<Changes extends object>(
-  options: ChatOptions,
-  changes: Changes,
-): ChatOptions & Changes {
-  return Object.assign(Object.create(options) as ChatOptions, changes)
+  return long.length < talk.context.stderr.columns ? long : `Chat with ${model}: /help, Ctrl-D`
 }
 
 /** What a user can see of a failure; anything but a known one ends the chat. */
@@ -242,28 +186,19 @@ async function report(context: Context, error: unknown): Promise<ModelgateError>
 }
 
 /**
- * Asks the gateway, and shows the answer while it comes. Ctrl-C stops it, and keeps what came.
- * @returns why there is no answer; `kept` where a part of one was kept
+ * Asks the gateway, and shows the answer while it comes.
+ * @param stopped stops it; what has come is kept
+ * @returns the failure, which has been reported
  */
 async function answer(
-  {
-    context,
-    options,
-    settings,
-    session,
-    style,
-    opened,
-    question,
-  }: ChatSetup & { readonly question: Question },
-  editor: LineEditor,
+  { context, options, settings, session, opened }: Talk,
+  style: Style,
+  { text, attach }: Question,
+  stopped: AbortSignal,
   onOutput: (output: Output) => void,
-  count: (usage: Usage | null) => void,
-): Promise<ModelgateError | 'kept' | undefined> {
-  const stop = new AbortController()
-  const release = editor.hold(() => stop.abort(new Interrupted('interrupt')))
-  const signal = AbortSignal.any([context.signal, stop.signal])
-  // Everything else is that of the process.
-  const turn = Object.create(context, { signal: { value: signal } }) as Context
+): Promise<ModelgateError | undefined> {
+  const signal = AbortSignal.any([context.signal, stopped])
+  const turn = { ...context, signal }
   rememberCommandLine(turn, commandLineOf(context))
   let hasSent = false
   const gateway = {
@@ -274,51 +209,38 @@ async function answer(
       opened.gateway.onSend?.()
     },
   }
-  const before = session.conversation
   try {
-    const { text, attach } = question
     const call = {
       context: turn,
-      options: changedOptions(options, { attach: [...attach] }),
+      options: { ...options, attach: [...attach] },
       own: {},
       words: [],
       prompt: text,
     }
     const build = style === 'respond' ? buildRespondRequest : buildGenerateRequest
     const { request } = await build(call, session)
-    const plan = {
-      folder: settings.outputDir.value ?? '.',
-      keepsResponse: false,
-      strict: options.strict === true,
-    }
+    const folder = settings.outputDir.value ?? '.'
+    const plan = { folder, keepsResponse: false, strict: options.strict === true }
     const { model, body } = request
     const media = [...attach, ...(request.talk?.media ?? [])]
-    await runOperation(turn, options as CommonOptions, settings, {
+    await runOperation(turn, options, settings, {
       opened: { ...opened, gateway, hasSent: () => hasSent },
       onOutput,
       logged: { command: 'chat', model, body, media },
       output: async () => ({
-        ...(await openTextOutput(context, options as CommonOptions, settings, async () => undefined)),
+        ...(await openTextOutput(context, options, settings, async () => undefined)),
         rescue: { folder: rescueFolder(context), name: 'chat.txt' },
       }),
-      async operation(own) {
-        const outcome = await generateText(own, request, plan)
-        count(outcome.document?.usage ?? null)
-        return outcome
-      },
+      operation: (own) => generateText(own, request, plan),
     })
     return undefined
   } catch (error) {
     // The flag is one of the commands; here it is a word of the message.
     const isAttachment = error instanceof ModelgateError && error.message.startsWith('-a: ')
-    const failure = await report(
-      context,
-      isAttachment ? error.amend({ message: error.message.slice(4) }) : error,
-    )
+    const known = isAttachment ? error.amend({ message: error.message.slice(4) }) : error
+    const failure = await report(context, known)
     // It has been told already.
     if (context.signal.aborted) throw error
-    return session.conversation === before ? failure : 'kept'
-  } finally {
-    release()
+    return failure
   }
 }

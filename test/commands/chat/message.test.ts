@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openMention, readMessage, type Message } from '../../../src/commands/chat/message.ts'
+import { readMessage, type Message } from '../../../src/commands/chat/message.ts'
 
 const files = new Set(['notes.txt', 'my notes.txt', 'photo', '~/a.png', 'odd.txt.'])
 const read = (text: string) => readMessage(text, async (path) => files.has(path))
@@ -29,7 +29,7 @@ describe('a slash begins a command', () => {
     [' /model  some-model ', { kind: 'command', name: 'model', rest: 'some-model' }],
     ['/system one\ntwo', { kind: 'command', name: 'system', rest: 'one\ntwo' }],
     ['/quit', { kind: 'command', name: 'exit', rest: '' }],
-    ['/?', { kind: 'command', name: 'help', rest: '' }],
+    ['/new', { kind: 'unknown', name: 'new', near: undefined }],
     ['/retyr', { kind: 'unknown', name: 'retyr', near: 'retry' }],
     ['/constructor', { kind: 'unknown', name: 'constructor', near: undefined }],
     ['/', { kind: 'unknown', name: '', near: undefined }],
@@ -38,15 +38,4 @@ describe('a slash begins a command', () => {
   ])('%j', async (typed, message) => {
     expect(await read(typed)).toEqual(message)
   })
-})
-
-test.each([
-  ['see @no', { sign: '@', path: 'no' }],
-  ['@', { sign: '@', path: '' }],
-  ['see @"my no', { sign: '@"', path: 'my no' }],
-  ['@sub/', { sign: '@', path: 'sub/' }],
-  ['a@b', undefined],
-  ['see @notes.txt ', undefined],
-])('the file that %j ends with', (line, mention) => {
-  expect(openMention(line)).toEqual(mention)
 })

@@ -1,0 +1,153 @@
+import { EventEmitter } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openMessageReader } from '../../../src/commands/chat/message-reader.ts'
+
+/** A reader on a terminal that is a pair of streams. */
+function reader(history: readonly string[] = []) {
+  const modes: boolean[] = []
+  const input = Object.assign(new EventEmitter(), {
+    resume() {},
+    pause() {},
+    setRawMode: (mode: boolean) => void modes.push(mode),
+  })
+  const output = new PassThrough()
+  let shown = ''
+  let interrupts = 0
+  output.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  const messages = openMessageReader({
+    marksPastes: true,
+    input: input as unknown as NodeJS.ReadStream,
+    output,
+    prompts: ['> ', '… '],
+    history,
+    onInterrupt: () => void interrupts++,
+  })
+  onTestFinished(() => messages.close())
+  return {
+    ...messages,
+    type: (keys: string | Uint8Array) => input.emit('data', Buffer.from(keys as string)),
+    input,
+    modes,
+    shown: () => shown,
+    interrupts: () => interrupts,
+  }
+}
+
+const paste = (text: string) => `\u001b[200~${text}\u001b[201~`
+
+const keys = 'x\u001b[D\u001b[200~é\nb\u001b[201~yz\r'
+
+test.each(Array.from({ length: Buffer.from(keys).length }, (_, at) => at))(
+  'keys and pastes may come in two pieces, also in the middle of a mark or a character: at byte %i',
+  async (at) => {
+    const { type, read } = reader()
+    const message = read()
+    const bytes = Buffer.from(keys)
+    // Escape alone is a key, and no mark.
+    if (bytes[at - 1] !== 0x1b) type(bytes.subarray(0, at))
+    type(bytes.subarray(bytes[at - 1] === 0x1b ? 0 : at))
+    expect(await message).toBe('é\nbyzx')
+  },
+)
+
+test('what is typed behind a message is the next one, and behind that too', async () => {
+  const { type, read } = reader()
+  const first = read()
+  type('one\rtwo\rthree')
+  expect(await first).toBe('one')
+  expect(await read()).toBe('two')
+  const third = read()
+  type('!\r')
+  expect(await third).toBe('three!')
+})
+
+test('while nothing is read, Ctrl-C is passed on, and takes back what was typed', async () => {
+  const { type, read, interrupts } = reader()
+  const first = read()
+  type('one\r')
+  await first
+  type('typed ahead')
+  type('\u0003')
+  expect(interrupts()).toBe(1)
+  const next = read()
+  type('two\r')
+  expect(await next).toBe('two')
+})
+
+test('keys that end no line, as Alt-Enter, leave the message open', async () => {
+  const { type, read } = reader()
+  const message = read()
+  type('one\u001b\r')
+  type('two\r')
+  expect(await message).toBe('onetwo')
+})
+
+describe('a message of several lines', () => {
+  test.each([
+    ['a block', '"""\rone\r\r  two"""\r', 'one\n\n  two'],
+    ['a block whose marks stand alone', '"""\rone\r"""\r', 'one'],
+    ['a block in one line', '"""one"""\r', 'one'],
+    ['a paste in a block', `"""\r${paste('a\nb')}c\r"""\r`, 'a\nbc'],
+    [
+      'a paste that begins with the mark of a block',
+      `${paste('"""Doc."""\ndef f(): 1')}\r`,
+      '"""Doc."""\ndef f(): 1',
+    ],
+    ['a paste with a tab and an empty line', `${paste('a\tb\r\n\r\nc')}\r`, 'a\tb\n\nc'],
+    ['a paste into a line', `xy\u001b[D${paste('a\nb')}\r`, 'xa\nby'],
+    ['two pastes', `${paste('a\n')}${paste('b\n')}\r`, 'a\nb\n'],
+    ['a paste with control characters, which are shown', `${paste('a\u0003b')}\r`, 'a␃b'],
+    ['Ctrl-C, which throws a block away', '"""\rone\rtwo\u0003three\r', 'three'],
+  ])('%s', async (_, typed, expected) => {
+    const { type, read } = reader()
+    const message = read()
+    type(typed)
+    expect(await message).toBe(expected)
+  })
+})
+
+test('the end of the terminal, and of the chat, end the reading', async () => {
+  const { read, input } = reader()
+  const message = read()
+  input.emit('end')
+  expect(await message).toBe(undefined)
+  expect(await read()).toBe(undefined)
+})
+
+test('a message of several lines is recalled in one, and sent as it was', async () => {
+  const { type, read, added } = reader(['old\none'])
+  const first = read()
+  type('\u001b[A!\r')
+  expect(await first).toBe('old\none!')
+  expect(added).toEqual(['old\none!'])
+})
+
+test('the terminal is given back', () => {
+  const { close, modes } = reader()
+  close()
+  expect([modes[0], modes.at(-1)]).toEqual([true, false])
+})
+
+test('a thousand pasted lines are one message', async () => {
+  const { type, read } = reader()
+  const message = read()
+  const text = Array.from({ length: 1000 }, (_, line) => `line ${line}`).join('\n')
+  type(`${paste(text)}\r`)
+  expect(await message).toBe(text)
+})
+
+/** What the reader itself may send to a terminal: positions, and what pastes are marked by. */
+const ownSequences = /\u001b\[(?:\d*[GJK]|\?2004[hl])/g
+const attack = 'a\u001b]52;c;aGk=\u0007\u001b[2J\u009b31m\u202eb\u0008'
+
+test('neither earlier messages nor pastes act on the terminal', async () => {
+  const { type, read, shown } = reader([attack])
+  void read()
+  type('\u001b[A')
+  type(`\u0015${paste(attack)}`)
+  expect(shown().match(/a␛\]52/g)?.length).toBeGreaterThanOrEqual(2)
+  expect(shown().replaceAll(ownSequences, '')).not.toMatch(
+    /[\0-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/,
+  )
+})
