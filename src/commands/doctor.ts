@@ -7,15 +7,16 @@ import { AlreadyReported, exitCodes, ModelgateError, type ExitName } from '../er
 import type { Check, ChecksDocument } from '../events/checks.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { createOutput } from '../output/create-output.ts'
-import { createGate } from '../output/gate.ts'
+import { createGate, type Gate } from '../output/gate.ts'
 import { isProblem } from '../problems.ts'
-import type { Checkup, Finding } from './doctor/checkup.ts'
+import { skipped, type Finding } from './doctor/finding.ts'
 import {
   checkAnswer,
   checkBaseUrl,
   checkClock,
-  checkKeyAccepted,
+  checkKey,
   checkProxy,
+  lookAtGateway,
 } from './doctor/gateway-checks.ts'
 import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-checks.ts'
 import { checkLine, summaryLine } from '../output/check-line.ts'
@@ -52,26 +53,17 @@ export function registerDoctor(command: Command, context: Context): void {
 /** @throws AlreadyReported with the exit code of the first check that failed */
 async function examine(context: Context, options: CommonOptions): Promise<void> {
   const { json, jsonl, sandbox } = options
-  const settings = await usableSettings(context, options)
+  const configured = await usableSettings(context, options)
   // With problems in the configuration nothing is asked, whatever the address.
-  const running = sandbox && settings !== undefined ? await startOwnSandbox(context, settings) : undefined
+  const running = sandbox && configured !== undefined ? await startOwnSandbox(context, configured) : undefined
+  const settings = running === undefined ? configured : settingsOfSandbox(configured!, new URL(running.url))
   const gate = createGate(context)
-  // What is asked goes to an address, also where that is the sandbox.
-  const { sandbox: _, ...asked } = options
-  const checkup: Checkup = {
-    context,
-    options: asked,
-    gate,
-    settings,
-    baseUrl: running === undefined ? settings?.baseUrl.value : new URL(running.url),
-    sandboxKey: running === undefined ? undefined : sandboxKey,
-  }
   const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
   const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
   output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
   const checks: Check[] = []
   try {
-    for await (const [name, finding] of findings(checkup)) {
+    for await (const [name, finding] of findings(context, options, settings, gate)) {
       const check = withoutHome(context, { name, ...finding })
       checks.push(check)
       output?.event({ type: 'check-end', check })
@@ -85,23 +77,38 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
   }
   const document = documentOf(checks, context)
   await output?.end(document)
-  if (output === undefined && settings?.quiet.value !== true) tell(context, summaryLine(checks))
+  if (output === undefined && configured?.quiet.value !== true) tell(context, summaryLine(checks))
   const failure = checks.find(({ verdict }) => verdict === 'failed')
   if (failure !== undefined) throw new AlreadyReported(errorOf(failure))
 }
 
 /** The checks in their order; each may depend on what those before it have found. */
-async function* findings(checkup: Checkup): AsyncGenerator<readonly [name: string, finding: Finding]> {
-  const { context } = checkup
+async function* findings(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings | undefined,
+  gate: Gate,
+): AsyncGenerator<readonly [name: string, finding: Finding]> {
+  const baseUrl = settings?.baseUrl.value
   yield ['Node', checkNode(context)]
   yield ['terminal', await checkTerminal(context)]
-  yield ['configuration', await checkConfiguration(checkup)]
-  yield ['state', await checkState(context, checkup.settings)]
-  yield ['base URL', checkBaseUrl(checkup)]
-  yield ['proxy', checkProxy(checkup)]
-  const { finding: answer, look } = await checkAnswer(checkup)
-  yield ['gateway', answer]
-  yield ['key', await checkKeyAccepted(checkup, look)]
+  yield ['configuration', await checkConfiguration(context, options)]
+  yield ['state', await checkState(context, settings)]
+  const unusable = skipped('the configuration has problems')
+  yield ['base URL', settings === undefined ? unusable : checkBaseUrl(settings)]
+  yield ['proxy', checkProxy(context, baseUrl)]
+  const key = await settings?.apiKey().catch((error: unknown) => {
+    if (error instanceof ModelgateError) return error
+    throw error
+  })
+  // A gateway that has seen the key before may give it back to a request without it.
+  if (key !== undefined && !(key instanceof ModelgateError)) gate.hide(key.value)
+  // What is asked goes to an address, also where that is the sandbox.
+  const { sandbox: _, ...asked } = options
+  const parts = settings && { context, options: asked, settings, gate }
+  const look = parts && baseUrl && (await lookAtGateway(parts, baseUrl))
+  yield ['gateway', look === undefined ? skipped('there is no base URL') : checkAnswer(look)]
+  yield ['key', parts === undefined ? unusable : await checkKey(parts, key!, look)]
   yield ['clock', checkClock(look)]
 }
 
@@ -114,6 +121,17 @@ async function usableSettings(context: Context, options: CommonOptions): Promise
   } catch (error) {
     if (isProblem(error)) return undefined
     throw error
+  }
+}
+
+/** The settings with the sandbox as the gateway. */
+function settingsOfSandbox(settings: Settings, url: URL): Settings {
+  const source = 'the sandbox'
+  return {
+    ...settings,
+    baseUrl: { ...settings.baseUrl, value: url, source },
+    baseUrls: { ...settings.baseUrls, value: undefined },
+    apiKey: async () => ({ value: sandboxKey, source, lastFour: '' }),
   }
 }
 

@@ -39,6 +39,8 @@ export interface Gateway extends ConnectionOptions {
   readonly beforeSend?: (kind: RequestKind) => Promise<void>
   /** Called before each request that may cost money. */
   readonly onSend?: () => void
+  /** Receives the headers of each reply. */
+  readonly onReply?: ((headers: Reply['headers']) => void) | undefined
   readonly onRetry: (retry: RetryNotice) => void
   /** Receives the lines of the debug trace, without secrets. */
   readonly trace?: (line: string) => void

@@ -212,6 +212,7 @@ async function attemptOnce(
     return judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
   }
   trace.reply(reply)
+  gateway.onReply?.(reply.headers)
   const mayFollow = request.kind === 'read' && redirected < maxRedirects.gateway
   const target = mayFollow ? sameOriginTarget(reply, request.url) : undefined
   if (target !== undefined) {

@@ -98,11 +98,10 @@ test('a key that is refused; nothing is created', async () => {
 
 test('only GET is asked, without the key at first', async () => {
   const refused = json({ error: { message: 'no key' } }, { status: 401 })
-  const server = await localServer([refused, refused, json(models)])
+  const server = await localServer([refused, json(models)])
   const found = await findings({ env: { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key } })
   expect(found.code).toBe(0)
   expect(server.requests.map(({ line, headers }) => [line, headers['authorization']])).toEqual([
-    ['GET /v1/models HTTP/1.1', undefined],
     ['GET /v1/models HTTP/1.1', undefined],
     ['GET /v1/models HTTP/1.1', `Bearer ${key}`],
   ])
@@ -113,8 +112,7 @@ test.each([
   [-86_400_000 * 3.5, "warning: 3 d ahead of the gateway's → Set the clock of this machine, by NTP."],
   [20_000, 'ok: 20 s off'],
 ])('a clock that is off by %i ms', async (skew, said) => {
-  const reply = json(models, dated(now + skew))
-  const server = await localServer([reply, reply])
+  const server = await localServer([json(models, dated(now + skew))])
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
   expect(await findings({ env })).toMatchObject({
     clock: said,
@@ -125,7 +123,7 @@ test.each([
 
 test('what answers is not a gateway', async () => {
   const page = text('<html>', { headers: { 'content-type': 'text/html' } })
-  const server = await localServer([page, page])
+  const server = await localServer([page])
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
   const found = await findings({ env })
   expect(found.code).toBe(8)
@@ -137,7 +135,7 @@ test('what answers is not a gateway', async () => {
   ])
   expect(await findings({ env: { ...env, MODELGATE_BASE_URL: moved.url } })).toMatchObject({
     gateway:
-      'failed: It redirects to https://other.example. → If that is the gateway: modelgate config set base_url https://other.example',
+      'failed: it answers, but not as a gateway does: The gateway answered with a redirect (HTTP 308) to https://other.example; it is not followed, so that neither key nor prompt goes elsewhere. → Set the address it points to as the base URL (--base-url), if you trust it.',
     key: expect.stringContaining('not tried') as string,
   })
 })

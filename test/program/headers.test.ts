@@ -50,7 +50,7 @@ const both = ['openai', token]
 test.each<[string, readonly ServerReply[], readonly string[]]>([
   ['respond', [answer], ['respond', '--no-stream', 'Hi']],
   ['models', [models], ['models']],
-  ['doctor', [models, models], ['doctor']],
+  ['doctor', [models], ['doctor']],
   [
     'image create, and the download from the gateway',
     [images({ url: '/a.png' }), film(red)],

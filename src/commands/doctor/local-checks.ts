@@ -8,7 +8,8 @@ import { nearestName } from '../../nearest-name.ts'
 import { hasHyperlinks } from '../../output/markdown/hyperlinks.ts'
 import { detectProtocol, hasTrueColour } from '../../output/preview/detect-protocol.ts'
 import { environmentRows } from '../help/topics.ts'
-import { failedBy, ok, skipped, warning, type Finding, type Checkup } from './checkup.ts'
+import type { CommonOptions } from '../shared/options/common-options.ts'
+import { failedBy, ok, skipped, warning, type Finding } from './finding.ts'
 
 /** A version below these does not start the program. */
 const supported = 'supported versions: 22.22.2, 24.15.0, 26 and newer'
@@ -54,7 +55,7 @@ function speaksUtf8({ env, platform }: Context): boolean {
 }
 
 /** The flags, the files that are read, and variables that nothing reads. */
-export async function checkConfiguration({ context, options }: Checkup): Promise<Finding> {
+export async function checkConfiguration(context: Context, options: CommonOptions): Promise<Finding> {
   try {
     const settings = await resolveSettings(context, options)
     const [user, project] = [await findUserFile(context), await findProjectFile(context)]

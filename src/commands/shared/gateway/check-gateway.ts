@@ -3,6 +3,7 @@ import type { Context } from '../../../context.ts'
 import type { ModelgateError } from '../../../errors.ts'
 import type { KeyVerdict } from '../../../events/checks.ts'
 import type { ModelEntry } from '../../../events/model.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
 import { listModels } from '../../../operations/list-models.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import type { CommonOptions } from '../options/common-options.ts'
@@ -28,6 +29,8 @@ export interface CheckParts {
   readonly options: CommonOptions
   readonly settings: Settings
   readonly gate: Gate
+  /** Receives the headers of each reply. */
+  readonly onReply?: Gateway['onReply']
 }
 
 /**
@@ -37,11 +40,11 @@ export interface CheckParts {
  * @throws the signal's reason; ModelgateError for certificates or a proxy that cannot be used
  */
 export async function checkGateway(
-  { context, options, settings, gate }: CheckParts,
+  { context, options, settings, gate, onReply }: CheckParts,
   { baseUrl, key = '' }: { readonly baseUrl: URL; readonly key?: string | undefined },
   signal: AbortSignal = context.signal,
 ): Promise<GatewayCheck> {
-  const { gateway, hasSent, close } = await openGateway(
+  const opened = await openGateway(
     { ...context, signal },
     options,
     settingsFor(settings, baseUrl, key),
@@ -51,13 +54,15 @@ export async function checkGateway(
   )
   try {
     const listener = { event() {}, flush: async () => {} }
+    const gateway = { ...opened.gateway, onReply }
+    const { hasSent } = opened
     const call = { context, gateway, listener, redactor: gate, rescueFolder: undefined, hasSent }
     const outcome = await listModels(call, settings.families.value)
     if (outcome.kind === 'ended') return { verdict: 'lists', models: outcome.document.models }
     if (signal.aborted) throw signal.reason
     return judge(outcome.error)
   } finally {
-    await close()
+    await opened.close()
   }
 }
 
@@ -70,7 +75,7 @@ function judge(error: ModelgateError): GatewayCheck {
 }
 
 /** The settings with another gateway, one attempt and a time limit. */
-export function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
+function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
   const { timeout, maxRetries } = settings
   const apiKey = { value: key, source: 'init', lastFour: '' }
   return {
