@@ -4,7 +4,7 @@
  * with a certificate.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -68,6 +68,9 @@ function assemble(
     ...assetsOf(files, codeOf),
     ...threads.map((name) => [`${name}.thread.cjs`, `${start}load('./${name}.cjs')\n`] as const),
   ]
+  const completions = readdirSync(join(root, 'completions')).map(
+    (name) => [name, join(root, 'completions', name)] as const,
+  )
   const main = join(folder, 'main')
   writeFileSync(main, `${start}${piece('main.cjs')}`)
   const paths = assets.map(([name, content], index) => {
@@ -85,7 +88,7 @@ function assemble(
     execArgvExtension: 'none',
     // That signal would open Node's debugger on a port, where the key can be read.
     execArgv: ['--disable-sigusr1'],
-    assets: Object.fromEntries(paths),
+    assets: Object.fromEntries([...paths, ...completions]),
   }
   writeFileSync(config, JSON.stringify(settings))
   run(process.execPath, ['--build-sea', config])

@@ -5,7 +5,7 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
 import { billOfMaterials } from './bill-of-materials.build.ts'
-import { helpPage } from './help-page.build.ts'
+import { completionTree, helpPage } from './help-page.build.ts'
 import { thirdPartyNotices } from './third-party-notices.build.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
@@ -260,7 +260,10 @@ export const bundle: BuildOptions = {
 /** What answers the completion scripts: a bundle of its own, so that it needs no file of the program. */
 export const completionBundle: BuildOptions = {
   ...bundle,
-  input: { complete: 'src/commands/completion/live-values.ts' },
+  input: { complete: 'src/commands/completion/complete.ts' },
+  transform: {
+    define: { __COMPLETION_TREE__: JSON.stringify(JSON.stringify(await completionTree(version))) },
+  },
   output: {
     dir: 'dist',
     format: 'cjs',

@@ -36,13 +36,13 @@ if (!newEnough) {
   })
   process.stdout.write(`${version}\n`)
 } else if (process.argv[2] === '__complete') {
-  // Asked for by the completion scripts, while TAB waits: a call with anything else would take longer.
-  const { liveValues } = load('./complete.cjs')
+  // Asked for by the completion scripts, while TAB waits: loading the program would take longer.
+  const { complete } = load('./complete.cjs')
   const { env, platform } = process
   const home = process.getBuiltinModule('node:os').homedir()
   process.stdout.on('error', () => {})
   const place = { env, platform, home, cwd: workingDirectory() ?? home, now: Date.now() }
-  process.stdout.write(await liveValues(process.argv.slice(3), place))
+  process.stdout.write(await complete(process.argv.slice(3), place))
   keepCompiledCode()
 } else {
   const { main, systemContext } = load('./main.cjs')

@@ -7,7 +7,7 @@ if (process.argv[2] === '__complete') {
   process.stdout.on('error', () => {})
   const place = { env, platform, home, cwd: workingDirectory() ?? home, now: Date.now() }
   load('./complete.cjs')
-    .liveValues(process.argv.slice(3), place)
+    .complete(process.argv.slice(3), place)
     .then((text) => process.stdout.write(text))
 } else {
   const { main, systemContext } = load('./main.cjs')

@@ -34,8 +34,8 @@ const calls: readonly (readonly string[])[] = [
   ['help', '--json'],
   ['schema'],
   ['completion', 'bash'],
-  ['__complete', 'profiles'],
-  ['__complete', 'videos'],
+  ['__complete', 'zsh', 'image', 'create', '--profile', ''],
+  ['__complete', 'bash', ' =:', 'modelgate video wait '],
 ]
 
 /**

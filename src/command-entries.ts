@@ -309,10 +309,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'completion',
     about: 'Print a completion script for bash, zsh, fish or PowerShell',
-    load: async ({ load }) => {
-      const { registerCompletion } = await import('./commands/completion.ts')
-      return (command, context) => registerCompletion(command, context, load)
-    },
+    load: async () => (await import('./commands/completion.ts')).registerCompletion,
   },
   {
     name: 'help',

@@ -39,6 +39,12 @@ export async function startThread(
   return new Worker(file, { ...options, execArgv: [] })
 }
 
+/** A completion script. @param name in completions/ */
+export async function readCompletionScript(name: string): Promise<string> {
+  if (isSea()) return getAsset(name, 'utf8')
+  return readFile(new URL(`${isSource ? '../../' : '../'}completions/${name}`, import.meta.url), 'utf8')
+}
+
 const docsOnTheWeb = 'https://github.com/modelgate/modelgate/tree/main/docs'
 
 /** Where the pages of docs/ are: in the package, else on the web. */

@@ -19,7 +19,10 @@ export function measureStartup(workbench: Workbench): Measurement[] {
   const helpWords = modelgate('--help')
   const helpCall = { words: helpWords, output: run(workbench, helpWords, 'pipe').stdout }
   // The slowest of what the completion scripts ask for: it reads YAML.
-  const completionCall = { words: modelgate('__complete', 'profiles'), output: 'work\tgw.example\n' }
+  const completionCall = {
+    words: modelgate('__complete', 'zsh', 'respond', '--profile', ''),
+    output: 'work:gw.example\n',
+  }
   return [
     atMost('--version / node -e 0', timeInTurns(workbench, versionCall, nothing, 21), versionBar),
     atMost('--help / node -e 0', timeInTurns(workbench, helpCall, nothing, 21), helpBar),

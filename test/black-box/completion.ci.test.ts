@@ -16,6 +16,11 @@ test('the launcher tells a shell the jobs that another command has started', asy
   expect(about).toMatch(/^pending, \d+ s ago: A paper boat$/)
 })
 
+test('the launcher tells what can be completed, from what the build has kept', async () => {
+  const asked = await spawnProgram(['__complete', 'bash', ' =', 'modelgate image create --output-f']).ended
+  expect([asked.exit, asked.stdout.toString(), asked.stderr]).toEqual([0, '--output-format\n', ''])
+})
+
 test('the launcher tells the profiles of the user, also from a folder that is gone', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'config.yaml': 'profiles:\n  work:\n    base_url: https://gw.example\n' })

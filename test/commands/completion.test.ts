@@ -1,13 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { completionScripts, type Shell } from '../../src/commands/completion.ts'
 import { main } from '../../src/main.ts'
-import { programTree } from '../support/program-tree.ts'
+import { projectRoot } from '../support/pages.ts'
 import { testContext } from '../support/test-context.ts'
 
-test.each(Object.keys(completionScripts) as Shell[])('completion %s prints the script', async (shell) => {
+test.each([
+  ['bash', 'modelgate.bash'],
+  ['zsh', '_modelgate'],
+  ['fish', 'modelgate.fish'],
+  ['powershell', 'modelgate.ps1'],
+])('completion %s prints the script', async (shell, name) => {
   const context = testContext()
   expect(await main(['completion', shell], context)).toBe(0)
-  expect(context.stdout.text).toBe(completionScripts[shell](await programTree()))
+  expect(context.stdout.text).toBe(readFileSync(new URL(`completions/${name}`, projectRoot), 'utf8'))
   expect(context.stderr.text).toBe('')
 })
 

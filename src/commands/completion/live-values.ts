@@ -10,18 +10,14 @@ import { logFolder, openLog } from '../../files/log/log-file.ts'
 import { isObject } from '../../json.ts'
 import { manifestName } from '../../pipeline/project.ts'
 
-/** What only this machine knows: its jobs, its configuration, its log, the manifest of the project. */
-export const liveKinds = ['videos', 'responses', 'models', 'profiles', 'calls', 'assets'] as const
-export type LiveKind = (typeof liveKinds)[number]
-
 /** Where the values are looked for. */
 export type Place = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'> & {
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
-/** A value, and what a shell may show beside it. */
-interface LiveValue {
+/** A word that completes the one at the cursor, and what a shell may show beside it. */
+export interface Candidate {
   readonly value: string
   readonly about: string
 }
@@ -30,48 +26,53 @@ interface LiveValue {
 const maxValues = 50
 /** How many calls are read to learn which models are in use. */
 const maxCalls = 200
+/** A larger YAML file takes too long to read at a prompt. */
+const maxYamlBytes = 250_000
 
-/**
- * What the completion scripts ask for while TAB waits: a line for each value, with a tab and a description behind it,
- * the most likely ones first. No network, nothing is written, and whatever fails yields nothing. The launcher answers
- * from this module alone.
- * @param words a kind, and the words of the command that it is for
- * @public
- */
-export async function liveValues([kind, ...command]: readonly string[], place: Place): Promise<string> {
-  if (!liveKinds.includes(kind as LiveKind)) return ''
-  const values = await finders[kind as LiveKind](place, command).catch(() => [])
-  const seen = new Set<string>()
-  return values
-    .filter(({ value }) => isPlain(value) && !seen.has(value) && seen.add(value))
-    .slice(0, maxValues)
-    .map(({ value, about }) => `${value}\t${shortened(about)}\n`)
-    .join('')
-}
-
-const finders: Readonly<
-  Record<LiveKind, (place: Place, command: readonly string[]) => Promise<readonly LiveValue[]>>
-> = {
-  videos: (place) => jobs(place, openJobStore),
-  responses: (place) => jobs(place, openResponseStore),
+/** What only this machine knows: its jobs, its configuration, its log, the manifest of the project. */
+const finders = {
+  videos: (place: Place) => jobs(place, openJobStore),
+  responses: (place: Place) => jobs(place, openResponseStore),
   models,
   profiles,
-  calls: async (place) => calls(place),
+  calls,
   assets,
+}
+export type LiveKind = keyof typeof finders
+
+/**
+ * Values of a kind, the most likely ones first; if there are any, those that begin with `start`. No network, nothing is
+ * written, and whatever fails yields nothing.
+ * @param command the words of the command that they are for
+ */
+export async function liveValues(
+  kind: string,
+  command: readonly string[],
+  start: string,
+  place: Place,
+): Promise<Candidate[]> {
+  if (!Object.hasOwn(finders, kind)) return []
+  const found = await finders[kind as LiveKind](place, command).catch(() => [])
+  const seen = new Set<string>()
+  const values = found.filter(({ value }) => isPlain(value) && !seen.has(value) && seen.add(value))
+  const fitting = values.filter(({ value }) => value.startsWith(start))
+  return (fitting.length > 0 ? fitting : values)
+    .slice(0, maxValues)
+    .map(({ value, about }) => ({ value, about: shortened(about) }))
 }
 
 async function jobs(
   place: Place,
   open: typeof openJobStore | typeof openResponseStore,
-): Promise<LiveValue[]> {
+): Promise<Candidate[]> {
   const { jobs: found } = await open(stateFolder(place), { now: () => place.now }).list(maxValues)
   return found.flatMap(({ record: { id, state, prompt, created_at } }) =>
     id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt) }],
   )
 }
 
-function calls(place: Place): LiveValue[] {
-  const found: LiveValue[] = []
+async function calls(place: Place): Promise<Candidate[]> {
+  const found: Candidate[] = []
   for (const call of newestCalls(place, maxValues)) {
     const { command, time } = call.facts
     const { prompt = '' } = call.entry()
@@ -100,7 +101,7 @@ const modelKinds: Readonly<Record<string, 'text' | 'image' | 'video'>> = {
   video: 'video',
 }
 
-async function models(place: Place, [word = '']: readonly string[]): Promise<LiveValue[]> {
+async function models(place: Place, [word = '']: readonly string[]): Promise<Candidate[]> {
   const kind = modelKinds[word]
   const ofKind = (other: string | undefined) => kind === undefined || other === kind
   const settings = await configured(place)
@@ -126,7 +127,7 @@ async function models(place: Place, [word = '']: readonly string[]): Promise<Liv
   ]
 }
 
-async function profiles(place: Place): Promise<LiveValue[]> {
+async function profiles(place: Place): Promise<Candidate[]> {
   // Only the user's file has profiles.
   const [user] = await configured(place)
   const named = isObject(user?.['profiles']) ? user['profiles'] : {}
@@ -136,14 +137,10 @@ async function profiles(place: Place): Promise<LiveValue[]> {
   }))
 }
 
-/** A larger manifest takes too long to read at a prompt. */
-const maxManifestBytes = 1_000_000
-
 /** The jobs of the nearest manifest, whatever else is wrong with it. */
-async function assets(place: Place): Promise<LiveValue[]> {
+async function assets(place: Place): Promise<Candidate[]> {
   const path = manifestAbove(place.cwd)
-  if (path === undefined || statSync(path).size > maxManifestBytes) return []
-  const content = await parseYaml(path, readFileSync(path, 'utf8'))
+  const content = path === undefined ? undefined : await readYaml(path)
   const named = isObject(content) && isObject(content['jobs']) ? content['jobs'] : {}
   return Object.entries(named).map(([value, job]) => ({
     value,
@@ -175,13 +172,16 @@ async function configured(place: Place): Promise<FileSettings[]> {
 }
 
 async function readSettings(path: string): Promise<unknown> {
-  const text = readFileSync(path, 'utf8')
-  try {
-    const content: unknown = JSON.parse(text)
-    return isObject(content) && path.endsWith('package.json') ? content['modelgate'] : content
-  } catch {
-    return parseYaml(path, text).catch(() => undefined)
-  }
+  if (!path.endsWith('package.json')) return readYaml(path)
+  const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
+  return isObject(content) ? content['modelgate'] : undefined
+}
+
+/** Undefined for a file that is not valid YAML (or JSON, a part of YAML), too large, or none that ends. */
+async function readYaml(path: string): Promise<unknown> {
+  const file = statSync(path)
+  if (!file.isFile() || file.size > maxYamlBytes) return undefined
+  return parseYaml(path, readFileSync(path, 'utf8')).catch(() => undefined)
 }
 
 const units: readonly (readonly [seconds: number, sign: string])[] = [

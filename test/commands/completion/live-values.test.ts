@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { liveValues, type Place } from '../../../src/commands/completion/live-values.ts'
+import { complete } from '../../../src/commands/completion/complete.ts'
+import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { openJobStore, openResponseStore } from '../../../src/files/jobs/job-store.ts'
 import type { NewJob } from '../../../src/files/jobs/job-record.ts'
 import { appendEntry, logFolder } from '../../../src/files/log/log-file.ts'
@@ -24,8 +25,9 @@ beforeEach(() => {
 
 const stateFolder = () => join(place.home, '.local/state/modelgate')
 
+/** As the scripts of 0.1.0 ask. */
 async function lines(...words: string[]): Promise<string[][]> {
-  const text = await liveValues(words, place)
+  const text = await complete(words, place)
   expect(text === '' || text.endsWith('\n')).toBe(true)
   return text
     .split('\n')
@@ -150,7 +152,7 @@ test('profiles are told with the host of their gateway, and nothing else of it',
       profiles: { work: { base_url: 'https://user:sk-secret@gw.example/v1?key=sk-secret' }, 'at home': {} },
     }),
   )
-  expect(await liveValues(['profiles'], place)).toBe('work\tgw.example\nat home\t\n')
+  expect(await complete(['profiles'], place)).toBe('work\tgw.example\nat home\t\n')
 })
 
 test('calls are told by their number, with command, age and prompt', async () => {
@@ -166,7 +168,7 @@ describe('nothing is said', () => {
   test.each([[[]], [['unheard-of']], [['constructor']], [['videos']], [['profiles']], [['calls']]])(
     'for %j where there is nothing',
     async (words) => {
-      expect(await liveValues(words, place)).toBe('')
+      expect(await complete(words, place)).toBe('')
     },
   )
 
@@ -188,7 +190,7 @@ test('whatever a file holds, each line is one value that no shell or terminal ac
       mkdirSync(folder, { recursive: true })
       const profiles = Object.fromEntries(names.map((name) => [name, { base_url: 'https://gw.example' }]))
       writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
-      for (const line of (await liveValues(['profiles'], place)).split('\n').slice(0, -1)) {
+      for (const line of (await complete(['profiles'], place)).split('\n').slice(0, -1)) {
         expect(line).toMatch(/^[^\p{Cc}\p{Cf}]+\tgw\.example$/u)
         expect(names).toContain(line.split('\t')[0])
       }

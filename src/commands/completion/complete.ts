@@ -1,0 +1,195 @@
+import type { Candidate, Place } from './live-values.ts'
+import type { CommandNode, Flag, Value } from './tree.ts'
+
+/** What can stand at the cursor: words, or the names of files behind what is typed already (`@`, `--output=`). */
+type Answer = { readonly words: readonly Candidate[] } | { readonly filesAfter: string }
+
+/** What a completion script has passed on. */
+interface Request {
+  /** The words before the cursor, without the program, and the beginning of the one at the cursor. */
+  readonly words: readonly string[]
+  /** How many characters of the last word the shell keeps, whatever is answered. */
+  readonly kept: number
+  /** Makes a line of a candidate; undefined for one that does not fit. */
+  readonly line: (candidate: Candidate) => string | undefined
+}
+
+/** How each script asks. zsh and fish choose themselves among what they get, and quote it. */
+const shells: Readonly<Record<string, (sent: readonly string[]) => Request>> = {
+  bash: ([breaks = '', line = '']) => readBashLine(line, breaks),
+  zsh: (words) => ({
+    words,
+    kept: 0,
+    line: ({ value, about }) =>
+      `${value.replaceAll(/[\\:]/g, String.raw`\$&`)}${about === '' ? '' : `:${about}`}`,
+  }),
+  fish: (words) => ({ words, kept: 0, line: tabbed }),
+  powershell(sent) {
+    // PowerShell passes no empty words, so its script puts a space behind the last.
+    const typed = (sent.at(-1) ?? '').slice(0, -1)
+    return {
+      words: [...sent.slice(0, -1), typed],
+      kept: 0,
+      line({ value, about }) {
+        if (!value.startsWith(typed)) return undefined
+        const quoted = /^[\w./:+=-]+$/.test(value) ? value : `'${value.replaceAll("'", "''")}'`
+        return [quoted, value, about || value].join('\t')
+      },
+    }
+  },
+}
+
+/**
+ * Answers a TAB, for the launcher: a line for each candidate, or one that begins with a tab, and then what stands before
+ * the name of a file that the shell is to complete. Without network, nothing is written, and whatever fails yields nothing.
+ * @param sent a shell and what its script passes on; from the scripts of 0.1.0 a kind of live values and the words that
+ *   call a command
+ * @public
+ */
+export async function complete(
+  [shell = '', ...sent]: readonly string[],
+  place: Place,
+  tree = () => JSON.parse(__COMPLETION_TREE__) as CommandNode,
+): Promise<string> {
+  try {
+    if (!Object.hasOwn(shells, shell)) return print(await liveWords(shell, sent, '', place), tabbed)
+    const { words, kept, line } = shells[shell]!(sent)
+    const answer = await answerTo(words, tree(), place)
+    return 'words' in answer ? print(answer.words, line) : `\t${answer.filesAfter.slice(kept)}\n`
+  } catch {
+    return ''
+  }
+}
+
+function print(words: readonly Candidate[], line: Request['line']): string {
+  return words
+    .flatMap((word) => line(word) ?? [])
+    .map((text) => `${text}\n`)
+    .join('')
+}
+
+const tabbed = ({ value, about }: Candidate) => `${value}\t${about}`
+
+/** What can stand at the cursor: in the last of the words, after the others. */
+async function answerTo(words: readonly string[], tree: CommandNode, place: Place): Promise<Answer> {
+  let command = tree
+  let mayBeCommand = true
+  let mayBeFlag = true
+  let pending: Value | undefined
+  const given = new Set<Flag>()
+  for (const word of words.slice(0, -1)) {
+    const child = command.children.find((node) => lastWord(node) === word)
+    if (pending !== undefined) {
+      pending = undefined
+    } else if (mayBeFlag && word === '--') {
+      mayBeFlag = false
+      mayBeCommand = false
+    } else if (mayBeFlag && isFlag(word)) {
+      const { flag, before } = flagIn(command, word)
+      if (flag !== undefined) given.add(flag)
+      if (before === '') pending = flag?.value
+    } else if (mayBeCommand && child !== undefined) {
+      command = child
+    } else {
+      mayBeCommand = false
+    }
+  }
+  const typed = words.at(-1) ?? ''
+  const values = async (value: Value, before = ''): Promise<Answer> => {
+    const start = typed.slice(before.length)
+    if (value.files === 'plain') return { filesAfter: before }
+    if (value.files === 'at' && start.startsWith('@')) return { filesAfter: `${before}@` }
+    const live = value.live && (await liveWords(value.live, command.path.split(' '), start, place))
+    const all = [...value.words.map((word) => ({ value: word, about: '' })), ...(live ?? [])]
+    return { words: all.map((word) => ({ ...word, value: before + word.value })) }
+  }
+  if (pending !== undefined) return values(pending)
+  if (mayBeFlag && (isFlag(typed) || typed === '-')) {
+    const { flag, before } = flagIn(command, typed)
+    if (before !== '') return flag?.value === undefined ? { words: [] } : values(flag.value, before)
+    const left = command.flags.filter((other) => other.repeatable || !given.has(other))
+    return { words: left.flatMap(({ names, about }) => names.map((value) => ({ value, about }))) }
+  }
+  const commands = mayBeCommand ? command.children : []
+  const own = command.argument === undefined ? { words: [] } : await values(command.argument)
+  if (!('words' in own)) return own
+  return { words: [...commands.map((node) => ({ value: lastWord(node), about: node.about })), ...own.words] }
+}
+
+/** Only where they are asked for: they need far more code than the rest. */
+async function liveWords(kind: string, command: readonly string[], start: string, place: Place) {
+  return (await import('./live-values.ts')).liveValues(kind, command, start, place)
+}
+
+const lastWord = ({ path }: CommandNode) => path.slice(path.lastIndexOf(' ') + 1)
+
+/** As the parser has it: `-5` and `-` are text. */
+const isFlag = (word: string) => /^-[A-Za-z-]/.test(word)
+
+/** The flag that a word is, and what of it stands before the value: `--flag=`, `-f` or, of letters together, `-abf`. */
+function flagIn({ flags }: CommandNode, word: string): { flag: Flag | undefined; before: string } {
+  const named = (name: string) => flags.find(({ names }) => names.includes(name))
+  const equals = word.indexOf('=')
+  if (word.startsWith('--') && equals !== -1) {
+    return { flag: named(word.slice(0, equals)), before: word.slice(0, equals + 1) }
+  }
+  const letters = word.startsWith('--') ? '' : word.slice(1)
+  const letter = [...letters].find((one) => named(`-${one}`)?.value !== undefined)
+  if (letter !== undefined) {
+    const end = word.indexOf(letter, 1) + 1
+    return { flag: named(`-${letter}`), before: end < word.length ? word.slice(0, end) : '' }
+  }
+  return { flag: named(word), before: '' }
+}
+
+/**
+ * Reads a line of bash up to the cursor. bash replaces only what stands behind the last of its word breaks, or behind
+ * the quotation mark that is open; an `@` it replaces as well.
+ * @param breaks the characters of COMP_WORDBREAKS
+ */
+function readBashLine(line: string, breaks: string): Request {
+  const words: string[] = []
+  let word = ''
+  let isWord = false
+  let kept = 0
+  let keptOutside = 0
+  let quote = ''
+  for (let at = 0; at < line.length; at++) {
+    const character = line[at]!
+    if (quote === '' && /\s/.test(character)) {
+      if (isWord) words.push(word)
+      word = ''
+      kept = 0
+      isWord = false
+      continue
+    }
+    isWord = true
+    if (character === quote) {
+      quote = ''
+      kept = keptOutside
+    } else if (quote === '' && /["']/.test(character)) {
+      quote = character
+      keptOutside = kept
+      kept = word.length
+    } else if (
+      character === '\\' &&
+      (quote === '' || (quote === '"' && /["$`\\]/.test(line[at + 1] ?? '')))
+    ) {
+      word += line[++at] ?? ''
+    } else {
+      word += character
+      if (quote === '' && breaks.includes(character)) kept = word.length - (character === '@' ? 1 : 0)
+    }
+  }
+  const typed = word
+  return {
+    words: [...words.slice(1), typed],
+    kept,
+    line({ value }) {
+      if (!value.startsWith(typed)) return undefined
+      // What acts inside quotes cannot be completed there.
+      if (quote !== '') return /["'$`\\!]/.test(value) ? undefined : value.slice(kept)
+      return value.slice(kept).replaceAll(/[^\p{L}\p{N}\w@%+=:,./^~-]|^~/gu, String.raw`\$&`)
+    },
+  }
+}
