@@ -142,53 +142,40 @@ function flagIn({ flags }: CommandNode, word: string): { flag: Flag | undefined;
   return { flag: named(word), before: '' }
 }
 
+/** Blanks, text in quotes, of which the last may be open, and single characters, escaped or not. */
+const bashParts = /(\s+)|'([^']*)('?)|"((?:\\.|[^"\\])*)("?)|\\?(.)/gsu
+
 /**
  * Reads a line of bash up to the cursor. bash replaces only what stands behind the last of its word breaks, or behind
  * the quotation mark that is open; an `@` it replaces as well.
  * @param breaks the characters of COMP_WORDBREAKS
  */
 function readBashLine(line: string, breaks: string): Request {
-  const words: string[] = []
-  let word = ''
-  let isWord = false
+  const before: string[] = []
+  let typed = ''
   let kept = 0
-  let keptOutside = 0
-  let quote = ''
-  for (let at = 0; at < line.length; at++) {
-    const character = line[at]!
-    if (quote === '' && /\s/.test(character)) {
-      if (isWord) words.push(word)
-      word = ''
+  let isQuoted = false
+  for (const [part, blank, single, singleEnd, double, doubleEnd, character] of line.matchAll(bashParts)) {
+    if (blank !== undefined) {
+      before.push(typed)
+      typed = ''
       kept = 0
-      isWord = false
-      continue
-    }
-    isWord = true
-    if (character === quote) {
-      quote = ''
-      kept = keptOutside
-    } else if (quote === '' && /["']/.test(character)) {
-      quote = character
-      keptOutside = kept
-      kept = word.length
-    } else if (
-      character === '\\' &&
-      (quote === '' || (quote === '"' && /["$`\\]/.test(line[at + 1] ?? '')))
-    ) {
-      word += line[++at] ?? ''
+    } else if (character !== undefined) {
+      typed += character
+      if (part === character && breaks.includes(part)) kept = typed.length - (part === '@' ? 1 : 0)
     } else {
-      word += character
-      if (quote === '' && breaks.includes(character)) kept = word.length - (character === '@' ? 1 : 0)
+      isQuoted = !singleEnd && !doubleEnd
+      if (isQuoted) kept = typed.length
+      typed += single ?? double!.replaceAll(/\\(["$`\\])/g, '$1')
     }
   }
-  const typed = word
   return {
-    words: [...words.slice(1), typed],
+    words: [...before.slice(1), typed],
     kept,
     line({ value }) {
       if (!value.startsWith(typed)) return undefined
       // What acts inside quotes cannot be completed there.
-      if (quote !== '') return /["'$`\\!]/.test(value) ? undefined : value.slice(kept)
+      if (isQuoted) return /["'$`\\!]/.test(value) ? undefined : value.slice(kept)
       return value.slice(kept).replaceAll(/[^\p{L}\p{N}\w@%+=:,./^~-]|^~/gu, String.raw`\$&`)
     },
   }

@@ -9,6 +9,7 @@ import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
 import { logFolder, openLog } from '../../files/log/log-file.ts'
 import { isObject } from '../../json.ts'
 import { manifestName } from '../../pipeline/project.ts'
+import { roundedDuration } from '../../quantities.ts'
 
 /** Where the values are looked for. */
 export type Place = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'> & {
@@ -72,24 +73,15 @@ async function jobs(
 }
 
 async function calls(place: Place): Promise<Candidate[]> {
-  const found: Candidate[] = []
-  for (const call of newestCalls(place, maxValues)) {
-    const { command, time } = call.facts
-    const { prompt = '' } = call.entry()
-    found.push({
-      value: String(call.number),
-      about: describe(command, place.now - Date.parse(time), prompt),
-    })
-  }
-  return found
+  return newestCalls(place, maxValues).map((call) => ({
+    value: String(call.number),
+    about: describe(call.facts.command, place.now - Date.parse(call.facts.time), call.entry().prompt),
+  }))
 }
 
-function* newestCalls(place: Place, most: number) {
+function newestCalls(place: Place, most: number) {
   const state = stateFolder(place)
-  for (const call of openLog(state === undefined ? undefined : logFolder(state)).calls()) {
-    if (call.number > most) return
-    yield call
-  }
+  return openLog(state === undefined ? undefined : logFolder(state)).find(() => true, most)
 }
 
 /** The kind of model that a command takes, by its first word; undefined for one of any kind. */
@@ -103,27 +95,26 @@ const modelKinds: Readonly<Record<string, 'text' | 'image' | 'video'>> = {
 
 async function models(place: Place, [word = '']: readonly string[]): Promise<Candidate[]> {
   const kind = modelKinds[word]
-  const ofKind = (other: string | undefined) => kind === undefined || other === kind
+  const isMeant = (other: string | undefined) => kind === undefined || other === kind
   const settings = await configured(place)
-  const chosen = Object.entries(modelKinds).flatMap(([, own]) => {
-    const ids = [
+  const chosen = ['text', 'image', 'video']
+    .filter(isMeant)
+    .flatMap((own) => [
       place.env[`MODELGATE_${own.toUpperCase()}_MODEL`],
       ...settings.map((some) => some[`${own}_model`]),
-    ]
-    return ofKind(own) ? ids.flatMap((id) => (typeof id === 'string' ? [id] : [])) : []
-  })
-  const used = [...newestCalls(place, maxCalls)].flatMap(({ facts: { model, command } }) =>
-    model !== undefined && ofKind(modelKinds[command.split(' ')[0]!]) ? [model] : [],
+    ])
+    .filter((id) => typeof id === 'string')
+  const used = newestCalls(place, maxCalls).flatMap(({ facts: { model, command } }) =>
+    model !== undefined && isMeant(modelKinds[command.split(' ')[0]!]) ? [model] : [],
   )
   const families = settings.flatMap(({ families: own }) => (isObject(own) ? Object.keys(own) : []))
-  const known = knownModels()
   return [
     ...chosen.map((value) => ({ value, about: 'configured' })),
     ...used.map((value) => ({ value, about: 'used lately' })),
     ...families.map((value) => ({ value, about: 'configured' })),
-    ...known
-      .filter(({ family }) => family !== undefined && ofKind(family.kind))
-      .map(({ id, family }) => ({ value: id, about: family?.about ?? '' })),
+    ...knownModels().flatMap(({ id, family }) =>
+      family !== undefined && isMeant(family.kind) ? [{ value: id, about: family.about }] : [],
+    ),
   ]
 }
 
@@ -184,34 +175,24 @@ async function readYaml(path: string): Promise<unknown> {
   return parseYaml(path, readFileSync(path, 'utf8')).catch(() => undefined)
 }
 
-const units: readonly (readonly [seconds: number, sign: string])[] = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'min'],
-]
-
 /** `completed, 3 h ago: A paper boat` @param age in milliseconds */
-function describe(what: string, age: number, prompt: string): string {
-  const seconds = Math.max(0, Math.floor(age / 1000))
-  const [size, sign] = units.find(([least]) => seconds >= least) ?? [1, 's']
-  return `${what}, ${Math.floor(seconds / size)} ${sign} ago${prompt === '' ? '' : `: ${prompt}`}`
-}
-
-/** Neither shells nor terminals act on it, and it fits a line. */
-function isPlain(value: string): boolean {
-  return value !== '' && value.length <= 300 && !unsafe.test(value)
+function describe(what: string, age: number, prompt = ''): string {
+  const seconds = Math.max(0, age / 1000)
+  return `${what}, ${roundedDuration(seconds)} ago${prompt === '' ? '' : `: ${prompt}`}`
 }
 
 /** Control characters, and those that change the direction of text or cannot be seen. */
 const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** Neither shells nor terminals act on it, and it fits a line. */
+const isPlain = (value: string) => value !== '' && value.length <= 300 && !unsafe.test(value)
 
 /** Characters of a description that fit beside a value. */
 const maxAbout = 60
 
 function shortened(text: string): string {
   const start = text.slice(0, 4 * maxAbout)
-  const clean = start.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
-  const characters = [...clean]
-  const isShort = characters.length <= maxAbout
-  return isShort ? clean : `${characters.slice(0, maxAbout - 1).join('')}…`
+  const characters = [...start.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()]
+  if (characters.length <= maxAbout) return characters.join('')
+  return `${characters.slice(0, maxAbout - 1).join('')}…`
 }
