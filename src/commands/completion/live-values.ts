@@ -96,7 +96,7 @@ const modelKinds: Readonly<Record<string, 'text' | 'image' | 'video'>> = {
 async function models(place: Place, [word = '']: readonly string[]): Promise<Candidate[]> {
   const kind = modelKinds[word]
   const isMeant = (other: string | undefined) => kind === undefined || other === kind
-  const settings = await configured(place)
+  const settings = await configured(place).catch(() => [])
   const chosen = ['text', 'image', 'video']
     .filter(isMeant)
     .flatMap((own) => [
