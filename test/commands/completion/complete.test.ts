@@ -55,9 +55,8 @@ describe('after these words come', () => {
     ['modelgate generate comp', []],
     ['modelgate bogus comp', []],
     // A model that is called like a command is not one.
-    ['modelgate -m respond comp', ['completion']],
+    ['modelgate --profile respond comp', ['completion']],
     ['modelgate --json --model=generate comp', ['completion']],
-    ['modelgate -qm generate comp', ['completion']],
     // Options of the command, and no others.
     ['modelgate generate --ret', ['--retry']],
     ['modelgate sandbox --thinking-l', []],
@@ -66,10 +65,13 @@ describe('after these words come', () => {
     ['modelgate sandbox --qui', ['--quiet']],
     ['modelgate video status --bod', []],
     ['modelgate response --mode', []],
-    ['modelgate image --mode', ['--model']],
+    ['modelgate image --mode', []],
     ['modelgate schema --he', ['--help']],
     ['modelgate run --regen', ['--regenerate']],
-    ['modelgate help -', ['--all', '--json', '-h', '--help']],
+    [
+      'modelgate help -',
+      ['--all', '--json', '-q', '--quiet', '--debug', '--no-stdin', '--no-input', '-h', '--help'],
+    ],
     // An option twice only where that means something.
     ['modelgate generate -m a --mode', []],
     ['modelgate generate --set a=1 --set', ['--set']],
