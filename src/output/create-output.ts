@@ -1,9 +1,10 @@
-import { inCi, type Context } from '../context.ts'
+import { inCi, type Context, type Sink } from '../context.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices, type Notices } from './notices.ts'
-import { createTextOutput, outputToFile, rescueText, type TextRescue } from './text-output.ts'
+import { RescueSink, type RescuePlace } from './rescue-sink.ts'
+import { createTextOutput, outputToFile } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/output-schema.ts'
@@ -16,7 +17,7 @@ import { createAnnotate, type Annotate } from './step-log.ts'
 import { createWordWrap } from './word-wrap.ts'
 import type { openRenderer } from './markdown/open-renderer.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
-import type { ModelgateError } from '../errors.ts'
+import { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
   /** The mode that a flag selects; by default the result itself, for a terminal or plain. */
@@ -46,8 +47,8 @@ export interface OutputOptions {
   readonly extract?: ((other: Output) => Output) | undefined
   /** Redacts everything except the result's own text; by default with the environment's key. */
   readonly gate?: Gate | undefined
-  /** The rescue folder for text that cannot be written to standard output. */
-  readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
+  /** Where that goes which standard output does not take; undefined for what costs nothing to get again. */
+  readonly rescue?: RescuePlace | undefined
   /** The output of a CI step that takes the place of standard output. */
   readonly step?: StepOutput | undefined
   /** What a command shows in a way of its own, in place of the usual lines and of its `result`. */
@@ -84,37 +85,45 @@ export interface OwnOutputParts {
 /** Maximum length of ids in progress lines. */
 const maxIdLength = 500
 
-/** Chooses the renderer, once. No other code checks for JSON or a terminal. */
+/** Chooses where the result goes, and the renderer, once. No other code checks for JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
-  const { step } = options
-  if (step === undefined) return createPlainOutput(context, options)
-  const stdout = { value: step.sink, enumerable: true }
+  const { step, file, rescue, mode, result = 'text' } = options
+  if (step !== undefined) {
+    const output = outputOn(context, step.sink, options)
+    return step.outputTo(output, { result, isDocument: mode === 'json', file })
+  }
+  // What a file takes has a rescue of its own; with --json, the error document contains the text.
+  if (rescue === undefined || file !== undefined || mode === 'json') {
+    return outputOn(context, context.stdout, options)
+  }
+  const sink = new RescueSink(context, rescue)
+  const output = outputOn(context, sink, options)
+  return {
+    ...output,
+    async end(document) {
+      await output.end(document)
+      const rescued = await sink.end()
+      if (rescued !== undefined) throw rescued
+    },
+    async error(error, partial) {
+      await output.error(error, partial)
+      const rescued = await sink.end().catch((reason: unknown) => reason)
+      if (rescued instanceof ModelgateError) output.event({ type: 'warning-add', message: rescued.message })
+    },
+  }
+}
+
+/** @param sink in place of standard output */
+function outputOn(context: Context, sink: Sink, options: OutputOptions): Output {
+  const { mode: chosen, gate = createGate(context), quiet, file, extract } = options
+  const mode: OutputMode = chosen ?? (sink.isTerminal ? 'terminal' : 'plain')
   // Not copied: some of its properties are read only when they are needed.
-  const output = createPlainOutput(Object.create(context, { stdout }) as Context, options)
-  const { result = 'text', mode, file } = options
-  return step.outputTo(output, { result, isDocument: mode === 'json', file })
-}
-
-function createPlainOutput(context: Context, options: OutputOptions): Output {
-  const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
-  const gate = options.gate ?? createGate(context)
-  const output = createRenderer(context, options, createScreen(context, gate, options.quiet), gate, mode)
-  const whole = keepText(context, output, options, mode)
-  const kept = options.extract?.(whole) ?? whole
+  const own = Object.create(context, { stdout: { value: sink, enumerable: true } }) as Context
+  const output = createRenderer(own, options, createScreen(own, gate, quiet), gate, mode)
+  const isTextOnly = mode === 'terminal' || mode === 'plain'
+  const whole = file === undefined ? output : outputToFile(output, file, isTextOnly)
+  const kept = extract?.(whole) ?? whole
   return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
-}
-
-/** Writes the text to the requested file, or rescues text that standard output does not accept. */
-function keepText(
-  context: Context,
-  output: Output,
-  { file, rescue }: OutputOptions,
-  mode: OutputMode,
-): Output {
-  if (file !== undefined) return outputToFile(output, file, mode === 'terminal' || mode === 'plain')
-  // With --json, the error document contains the text.
-  if (rescue === undefined || mode === 'json') return output
-  return rescueText(context, output, { ...rescue, isRaw: mode === 'raw' })
 }
 
 function createRenderer(

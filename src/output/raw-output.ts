@@ -1,10 +1,10 @@
-import { FileError, OutputClosed, type ModelgateError } from '../errors.ts'
+import { OutputClosed } from '../errors.ts'
 import type { Context, Sink } from '../context.ts'
-import type { AtomicFile } from '../files/atomic-file.ts'
 import { sanitise, type Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { PieceStream } from '../redact/streams.ts'
+import { RescueSink, type RescuePlace } from './rescue-sink.ts'
 import type { Screen } from './screen.ts'
 
 export interface RawOutputParts {
@@ -64,33 +64,20 @@ export function redactRaw(other: Output, documents: PieceStream): Output {
   }
 }
 
-/**
- * `--raw` for a reply that is passed on unchanged except for secrets. What standard output does not accept (a full
- * disk) has been paid for, so it is saved in the rescue folder.
- */
-export function createReplyWriter(
-  context: Context,
-  gate: Gate,
-  rescue: { readonly folder: string | undefined; readonly name: string },
-) {
-  const { stdout } = context
+/** `--raw` for a reply that is passed on unchanged except for secrets. */
+export function createReplyWriter(context: Context, gate: Gate, rescue: RescuePlace) {
+  const sink = new RescueSink(context, rescue)
   const stream = gate.reply()
   /** Nothing needs no line feed at its end. */
   let endsLine = true
-  let failure: ModelgateError | undefined
-  let file: AtomicFile | undefined
+  let isClosed = false
 
-  async function put(piece: Uint8Array | string) {
-    if (file === undefined) {
-      stdout.write(piece)
-      await stdout.drain().catch(async (error: ModelgateError) => {
-        failure = error
-        if (!(error instanceof FileError)) throw error
-        const { openRescueFile } = await import('../files/open-atomic-file.ts')
-        file = await openRescueFile(context, rescue.folder, rescue.name, error)
-      })
-    }
-    await file?.write(piece)
+  const put = async (piece: Uint8Array | string) => {
+    sink.write(piece)
+    await sink.drain().catch((error: unknown) => {
+      isClosed = true
+      throw error
+    })
   }
   return {
     async write(chunk: Uint8Array): Promise<void> {
@@ -99,12 +86,11 @@ export function createReplyWriter(
     },
     /** @throws FileError that names the file with what standard output did not accept */
     async commit(): Promise<void> {
-      if (failure !== undefined && file === undefined) return
+      if (isClosed) return
       await put(stream.end())
       if (!endsLine) await put('\n')
-      if (failure === undefined || file === undefined) return
-      const { path, rescued } = await file.commit()
-      throw rescued!.amend({ message: `${failure.message} What it did not take is kept in ${path}.` })
+      const rescued = await sink.end()
+      if (rescued !== undefined) throw rescued
     },
   }
 }

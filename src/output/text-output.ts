@@ -1,4 +1,3 @@
-import type { Context } from '../context.ts'
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { MarkdownRenderer } from './markdown/renderer.ts'
@@ -8,7 +7,6 @@ import type { Screen } from './screen.ts'
 import type { WordWrap } from './word-wrap.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 import type { SavedFile } from '../events/text.ts'
-import type { AtomicFile } from '../files/atomic-file.ts'
 import type { TextFile } from '../files/text-file.ts'
 
 interface TextOutputParts {
@@ -281,79 +279,4 @@ function noText(path: string): string {
 
 function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
   return isTextDocument(document) ? { ...document, files: [...document.files, saved] } : document
-}
-
-export interface TextRescue {
-  /** The rescue folder; undefined when there is none. */
-  readonly folder: string | undefined
-  /** The name of the file there. */
-  readonly name: string
-  /** Whether standard output gets the gateway's own JSON, which is then what is kept. */
-  readonly isRaw: boolean
-}
-
-/**
- * Continues if standard output fails (a full disk): the text has been paid for, so the unwritten part is saved in the
- * rescue folder. Keeps only text that may not have been written yet. The command ends with a FileError that names the
- * file.
- */
-export function rescueText(context: Context, other: Output, rescue: TextRescue): Output {
-  const text = createCandidateText()
-  /** Written, but may still fail. */
-  let before = ''
-  let recent = ''
-  let failure: FileError | undefined
-  let file: AtomicFile | undefined
-
-  const openRescue = async (error: unknown) => {
-    if (!(error instanceof FileError) || failure !== undefined) throw error
-    failure = error
-    const { openRescueFile } = await import('../files/open-atomic-file.ts')
-    file = await openRescueFile(context, rescue.folder, rescue.name, error)
-    await file.write(before + recent)
-  }
-  const keep = async (written: () => Promise<void>) => {
-    if (context.stdout.isIdle) before = ''
-    if (file === undefined) await written().catch(openRescue)
-    else await file.write(recent)
-    before = file === undefined ? before + recent : ''
-    recent = ''
-  }
-  const finish = async (): Promise<ModelgateError | undefined> => {
-    const { rescued } = (await file?.commit()) ?? {}
-    file = undefined
-    if (rescued === undefined || failure === undefined) return undefined
-    return rescued.amend({
-      message: `${failure.message} What was not written is kept in ${rescued.facts.rescued?.[0]}.`,
-    })
-  }
-  return {
-    event(event) {
-      const isText = event.type === 'text-delta'
-      if (isText && !rescue.isRaw) text.add(event.index, event.text)
-      if (!isText || failure === undefined) other.event(event)
-    },
-    raw(json) {
-      if (rescue.isRaw) recent += json
-      if (failure === undefined) other.raw(json)
-    },
-    async flush() {
-      recent += text.take()
-      await keep(() => other.flush())
-    },
-    async end(document) {
-      recent += text.rest('whole').join('')
-      await keep(() => other.end(document))
-      const lost = await finish()
-      if (lost !== undefined) throw lost
-    },
-    async error(error, partial) {
-      recent += text.rest('broken-off').join('')
-      if (file !== undefined) {
-        const lost = await keep(async () => {}).then(finish, (reason: unknown) => reason)
-        if (lost instanceof ModelgateError) other.event({ type: 'warning-add', message: lost.message })
-      }
-      await other.error(error, partial)
-    },
-  }
 }

@@ -175,7 +175,7 @@ test.each([
   const { code, out, err } = await run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
   expect(code).toBe(lead === '' ? 10 : 7)
   expect(err).toMatch(
-    /^(?:modelgate|warning): Standard output cannot be written: .* What it did not take is kept in \/.*-image-create\.txt\.$/m,
+    /^(?:modelgate|warning): Standard output cannot be written: .* What was not written is kept in \/.*-image-create\.txt\.$/m,
   )
   const [[name, rest] = []] = rescued()
   expect(name).toBe('image-create.txt')
