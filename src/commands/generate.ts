@@ -44,11 +44,10 @@ import { addExamples, showFirst, type Example } from './shared/help/help-layout.
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
+  applyHistory,
   readAnswerSchema,
   readAttachments,
-  readHistory,
   sendText,
-  systemTwice,
   takeLanguage,
   type TextOptions,
 } from './shared/text/text-command.ts'
@@ -181,7 +180,8 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
 const isGiven = (value: unknown) => value !== undefined
 
 /** Flags that set several fields, or one field in another form. */
-async function applyShortFlags({ call, body, problems }: Draft<GenerateOptions>): Promise<void> {
+async function applyShortFlags(draft: Draft<GenerateOptions>): Promise<void> {
+  const { call, body, problems } = draft
   const { context, options } = call
   const { system, history, safety = [], tool = [] } = options
   const { check } = problems
@@ -193,13 +193,10 @@ async function applyShortFlags({ call, body, problems }: Draft<GenerateOptions>)
   }
   if (history !== undefined) {
     await check(async () => {
-      const { messages, system: own } = await readHistory(context, history, readContents)
-      body['contents'] = messages
-      if (own === undefined) return
-      if (isGiven(body['systemInstruction'] ?? undefined)) {
-        throw systemTwice(system === undefined ? '--system-instruction' : '--system')
-      }
-      body['systemInstruction'] = { parts: [{ text: own }] }
+      const flag = system === undefined ? '--system-instruction' : '--system'
+      const given = isGiven(body['systemInstruction'] ?? undefined) ? flag : undefined
+      const text = await applyHistory(draft, history, readContents, 'contents', given)
+      if (text !== undefined) body['systemInstruction'] = { parts: [{ text }] }
     })
   }
   if (safety.length > 0) {

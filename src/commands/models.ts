@@ -83,7 +83,7 @@ async function showKnown(
 async function showListed(context: Context, options: ModelsOptions, settings: Settings): Promise<void> {
   const configured = settings.families.value
   const document = await runOperation(context, options, settings, {
-    describeRequest: (gateway) => ({ request: modelListRequest(gateway), content: { body: undefined } }),
+    describeRequest: (gateway) => ({ request: modelListRequest(gateway) }),
     output: () => ({
       result: 'job',
       describe: ({ models }: ModelsDocument, _, columns) => text(undefined, models, columns),

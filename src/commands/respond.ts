@@ -42,11 +42,10 @@ import { addExamples, showFirst, type Example } from './shared/help/help-layout.
 import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
+  applyHistory,
   readAnswerSchema,
   readAttachments,
-  readHistory,
   sendText,
-  systemTwice,
   takeLanguage,
   type TextOptions,
 } from './shared/text/text-command.ts'
@@ -179,7 +178,8 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
 const isGiven = (value: unknown) => value !== undefined
 
 /** Flags that set several fields, or one field in another form. */
-async function applyShortFlags({ call, body, problems }: Draft<RespondOptions>): Promise<void> {
+async function applyShortFlags(draft: Draft<RespondOptions>): Promise<void> {
+  const { call, body, problems } = draft
   const { context, options } = call
   const { instructions, system, history, tool = [] } = options
   const { check } = problems
@@ -191,11 +191,9 @@ async function applyShortFlags({ call, body, problems }: Draft<RespondOptions>):
   }
   if (history !== undefined) {
     await check(async () => {
-      const { messages, system: own } = await readHistory(context, history, readInputItems)
-      body['input'] = messages
-      if (own === undefined) return
-      if (isGiven(body['instructions'] ?? undefined)) throw systemTwice(flag)
-      body['instructions'] = own
+      const given = isGiven(body['instructions'] ?? undefined) ? flag : undefined
+      const system = await applyHistory(draft, history, readInputItems, 'input', given)
+      if (system !== undefined) body['instructions'] = system
     })
   }
   if (tool.length > 0) {

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { rescueFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
 import type { Style } from '../../operations/conversation/turns.ts'
@@ -17,7 +16,7 @@ import { claimStandardInput } from '../shared/input/standard-input.ts'
 import { commandLineOf, rememberCommandLine } from '../shared/options/common-options.ts'
 import { parseTextFlag } from '../shared/request/request-body.ts'
 import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
-import { openTextOutput } from '../shared/text/text-command.ts'
+import { textOutput } from '../shared/text/text-command.ts'
 import { currentModel, expandHome, runChatCommand, type Chat } from './chat-commands.ts'
 import { readChatHistory, saveChatHistory } from './history-file.ts'
 import { openMessageReader } from './message-reader.ts'
@@ -227,10 +226,8 @@ async function answer(
       opened: { ...opened, gateway, hasSent: () => hasSent },
       onOutput,
       logged: { command: 'chat', model, body, media },
-      output: async () => ({
-        ...(await openTextOutput(context, options, settings, async () => undefined)),
-        rescue: { folder: rescueFolder(context), name: 'chat.txt' },
-      }),
+      output: () => textOutput(context, options, settings),
+      rescue: 'chat.txt',
       operation: (own) => generateText(own, request, plan),
     })
     return undefined

@@ -22,32 +22,19 @@ export async function printRequest(
   const { stdout } = context
   if (options.curl) {
     const lines = headerArguments(headers, gateway.headers ?? {}, shellKey)
-    const command = gate.text(curlCommand(method, url, lines, bodyOf(content)))
+    const body = 'body' in content && content.body !== undefined ? JSON.stringify(content.body) : undefined
+    const command = gate.text(curlCommand(method, url, lines, 'parts' in content ? content.parts : body))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
-    const shownRequest = {
-      method,
-      url: url.href,
-      headers: hidden(headers, gateway.headers ?? {}),
-      ...fieldsOf(content),
-    }
-    const json = JSON.stringify(shownRequest, undefined, 2)
+    const shownHeaders = hidden(headers, gateway.headers ?? {})
+    const json = JSON.stringify({ method, url: url.href, headers: shownHeaders, ...content }, undefined, 2)
     stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
   }
   await stdout.drain()
 }
 
-/** The content of a request: JSON, the parts of a form, or nothing (`body` undefined). */
-export type PrintableContent = { readonly body: unknown } | { readonly parts: readonly ImagePart[] }
-
-function bodyOf(content: PrintableContent): string | readonly ImagePart[] | undefined {
-  if ('parts' in content) return content.parts
-  return content.body === undefined ? undefined : JSON.stringify(content.body)
-}
-
-function fieldsOf(content: PrintableContent) {
-  return 'parts' in content ? { parts: content.parts } : { body: content.body }
-}
+/** The content of a request: JSON, the parts of a form, or nothing. */
+export type PrintableContent = { readonly body?: unknown } | { readonly parts: readonly ImagePart[] }
 
 type Headers = Readonly<Record<string, string>>
 

@@ -28,7 +28,8 @@ interface CommandRun<Document extends OutputDocument> {
   /** The request as `--dry-run` shows it; left out by a command that refuses to be shown so. */
   describeRequest?(gateway: Gateway): {
     readonly request: GatewayRequest
-    readonly content: PrintableContent
+    /** Left out where there is none. */
+    readonly content?: PrintableContent
   }
   /** Options for the renderer. Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
@@ -39,6 +40,8 @@ interface CommandRun<Document extends OutputDocument> {
   readonly opened?: OpenGateway
   /** Gets the renderer, for what a gateway that was open already has to tell. */
   onOutput?(output: Output): void
+  /** The name of the file that keeps the text which standard output does not take. */
+  readonly rescue?: string | undefined
   /** What the log keeps of the request; without it the call is not in the log, as a mere look-up. */
   readonly logged?: LoggedRequest
   /** About the request; the operation reports them itself, a dry run shows them here. */
@@ -65,7 +68,7 @@ export async function runOperation<Document extends OutputDocument>(
   const { gateway, gate, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
-      const { request, content } = describeRequest!(gateway)
+      const { request, content = {} } = describeRequest!(gateway)
       for (const message of quiet.value ? [] : warnings) {
         context.stderr.write(`${gate.line(`warning: ${message}`, lineLimit)}\n`)
       }
@@ -79,7 +82,9 @@ export async function runOperation<Document extends OutputDocument>(
     const { file, ...parts } = await command.output()
     // The file of the model's text becomes a file of the call.
     const noted = file && { ...file, commit: async () => (textFile = await file.commit()) }
-    output = await openOutput(context, options, { ...parts, quiet: quiet.value, gate, file: noted })
+    const rescue =
+      command.rescue === undefined ? undefined : { folder: rescueFolder(context), name: command.rescue }
+    output = await openOutput(context, options, { ...parts, quiet: quiet.value, gate, file: noted, rescue })
     command.onOutput?.(output)
     const keepsReply = logged !== undefined && history.value === 'full'
     const call: Call = {

@@ -3,7 +3,6 @@ import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { SavedVideo } from '../../../events/video.ts'
-import type { OutputPlan } from '../../../files/output-plan.ts'
 import { lookUpRequest } from '../../../gateway/videos/look-up-job.ts'
 import { openJobs, type NamedJob } from '../../../operations/jobs.ts'
 import { lookUpVideo } from '../../../operations/look-up-video.ts'
@@ -52,7 +51,7 @@ export async function lookUpJob(
   await runOperation(context, options, settings, {
     gate,
     ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
-    describeRequest: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
+    describeRequest: (gateway) => ({ request: lookUpRequest(gateway, named) }),
     output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
     operation: (call) =>
       wait === undefined
@@ -88,7 +87,7 @@ export async function planWait(
     count: videoCount(record?.request),
     now: record === undefined ? context.clock.now() : record.created_at * 1000,
   }
-  const output: OutputPlan = planVideos(context, location, job, before?.cwd)
+  const output = planVideos(context, location, job, before?.cwd)
   throwProblems(await output.check())
   const force = options.force === true || before?.force === true
   return { ...waitPlan(context, options, settings, resume), output, force }

@@ -74,7 +74,7 @@ export async function startRequest<Options extends CommonOptions>(
   const { check } = problems
   const settings = await check(() => readSettings(context, options))
   const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
-  if (isFirst) problems.add(notSetUp(kinds[shape.modelKind].env))
+  if (isFirst) problems.add(notSetUp(modelVariable(shape.modelKind)))
   else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
   await check(() => refuseConflicts(own, conflicts))
   const body: Body = (await check(() => startBody(context, options))) ?? {}
@@ -139,8 +139,8 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
   const { context, options } = call
   const { check } = problems
   const warnings: string[] = []
-  const { family: kind } = kinds[modelKind]
-  if (kind !== undefined && model !== undefined) {
+  const kind = familyKind(modelKind)
+  if (kind !== 'text' && model !== undefined) {
     const { modelWarnings, familiesOf } = await import('../../../contract/known-models.ts')
     const configured = settings?.families.value
     warnings.push(...modelWarnings(model, { kind, configured, now: context.clock.now() }))
@@ -217,42 +217,20 @@ function flagFor(path: string, flags: readonly ContractFlag[]): string {
   return path
 }
 
-/**
- * The kinds of model that a command may need: where they are configured, the kind of their families, and what the
- * sandbox advertises.
- */
-const kinds = {
-  text: {
-    setting: 'textModel',
-    family: undefined,
-    sandbox: 'sandbox-text',
-    env: 'MODELGATE_TEXT_MODEL',
-    file: 'text_model',
-  },
-  image: {
-    setting: 'imageModel',
-    family: 'image',
-    sandbox: 'image-model-a',
-    env: 'MODELGATE_IMAGE_MODEL',
-    file: 'image_model',
-  },
-  video: {
-    setting: 'videoModel',
-    family: 'video',
-    sandbox: 'sandbox-video',
-    env: 'MODELGATE_VIDEO_MODEL',
-    file: 'video_model',
-  },
-  remix: {
-    setting: 'videoModel',
-    family: 'video',
-    sandbox: 'video-model-remix',
-    env: 'MODELGATE_VIDEO_MODEL',
-    file: 'video_model',
-  },
+/** The models that the sandbox advertises, by the kind that a command needs. */
+const sandboxModels = {
+  text: 'sandbox-text',
+  image: 'image-model-a',
+  video: 'sandbox-video',
+  remix: 'video-model-remix',
 } as const
 
-type ModelKind = keyof typeof kinds
+type ModelKind = keyof typeof sandboxModels
+
+/** How the configuration calls a kind of model, and families theirs. */
+const familyKind = (kind: ModelKind) => (kind === 'remix' ? 'video' : kind)
+
+const modelVariable = (kind: ModelKind) => `MODELGATE_${familyKind(kind).toUpperCase()}_MODEL`
 
 /** The model that flags, environment and configuration name; undefined when none does. */
 function configuredModel(
@@ -260,7 +238,7 @@ function configuredModel(
   options: CommonOptions,
   settings: Settings | undefined,
 ): string | undefined {
-  const model = settings === undefined ? options.model : settings[kinds[kind].setting].value
+  const model = settings === undefined ? options.model : settings[`${familyKind(kind)}Model`].value
   return model === '' ? undefined : model
 }
 
@@ -279,13 +257,12 @@ async function chooseModel(
 ): Promise<string | undefined> {
   const configured = configuredModel(kind, options, settings)
   if (configured !== undefined || settings === undefined) return configured
-  const { sandbox, env, file } = kinds[kind]
-  if (options.sandbox) return sandbox
+  if (options.sandbox) return sandboxModels[kind]
   if (!problems.any && canAsk(context, options.noInput)) {
     const answer = await askText(context, 'Model:')
     if (answer.trim() !== '') return answer.trim()
   }
-  const ways = `set ${env} (${file} in the configuration), or pass -m`
+  const ways = `set ${modelVariable(kind)} (${familyKind(kind)}_model in the configuration), or pass -m`
   throw new UsageError(`No model was given: ${ways}.`, {
     code: 'model_missing',
     hint: 'modelgate models shows those of the gateway; modelgate init makes one the default.',

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { rescueFolder, stateFolder } from '../../../config/paths.ts'
+import { stateFolder } from '../../../config/paths.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
@@ -27,7 +27,7 @@ import { addJobOptions, findNamedJob, refuseUnwritten } from '../jobs/named-job.
 import { parseJsonFileFlag } from '../request/request-body.ts'
 import { learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
-import { openOutputFile, openTextOutput, type TextOutputFlags } from './text-command.ts'
+import { openOutputFile, textOutput, type TextOutputFlags } from './text-command.ts'
 
 /** The options of the commands for one background response. */
 export interface ResponseOptions extends CommonOptions, TextOutputFlags {
@@ -91,19 +91,13 @@ export async function followUp(
     ...(waits || command === 'response cancel'
       ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } }
       : {}),
-    describeRequest: (gateway) => ({
-      request: requestOf(gateway, command, named, wait),
-      content: { body: undefined },
-    }),
-    output: async () =>
-      wait === undefined
-        ? { result: 'job' }
-        : {
-            ...(await openTextOutput(context, options, settings, () =>
-              openAnswerFile(context, options, named, (warning) => void warnings.push(warning)),
-            )),
-            rescue: { folder: rescueFolder(context), name: 'response.txt' },
-          },
+    describeRequest: (gateway) => ({ request: requestOf(gateway, command, named, wait) }),
+    async output() {
+      if (wait === undefined) return { result: 'job' }
+      const file = await openAnswerFile(context, options, named, (warning) => void warnings.push(warning))
+      return await textOutput(context, options, settings, file)
+    },
+    rescue: wait && 'response.txt',
     operation(call) {
       if (wait !== undefined) return waitForResponse(call, named, { ...plan, ...wait, warnings })
       if (command === 'response cancel') return cancelBackground(call, named, plan)

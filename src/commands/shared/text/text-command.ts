@@ -14,6 +14,7 @@ import {
   type TextRequest,
 } from '../../../operations/generate-text.ts'
 import type { Call } from '../../../operations/operation.ts'
+import type { Draft } from '../request/build-request.ts'
 import { say } from './conversation.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
 import { suggestWords, type CommonOptions } from '../options/common-options.ts'
@@ -53,21 +54,24 @@ export async function readAttachments(
 }
 
 /**
- * The earlier messages of `--history`: JSON, `@file`, `@-` or a bare file name.
+ * Puts the earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name) into the body.
+ * @param field takes the messages
+ * @param system the flag that has said what the system says; undefined where none has
+ * @returns what the system says in them
  * @throws UsageError, naming the flag; UsageError and FileError as `parseJsonFileFlag` does
  */
-export async function readHistory(
-  context: Context,
+export async function applyHistory(
+  { call: { context }, body }: Draft,
   text: string,
   read: (value: unknown) => History,
-): Promise<History> {
+  field: string,
+  system: string | undefined,
+): Promise<string | undefined> {
   const value = await parseJsonFileFlag(context, '--history', text)
-  return underFlag('--history', () => read(value))
-}
-
-/** @param flag the other flag that says what the system says */
-export function systemTwice(flag: string): UsageError {
-  return new UsageError(`--history has a system message and ${flag} gives another: use only one of them.`)
+  const history = underFlag('--history', () => read(value))
+  body[field] = history.messages
+  if (history.system === undefined || system === undefined) return history.system
+  throw new UsageError(`--history has a system message and ${system} gives another: use only one of them.`)
 }
 
 async function attachment(context: Context, location: string): Promise<Attachment> {
@@ -112,11 +116,11 @@ export async function sendText(
     ...(start === undefined ? {} : { gate: start.gate }),
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
-      ...(await openTextOutput(context, options, settings, () => openOutputFile(context, options))),
-      rescue: { folder: rescueFolder(context), name: `${command}.txt` },
+      ...(await textOutput(context, options, settings, await openOutputFile(context, options))),
       resume: plan.resume,
       answer: answerCommand(context, options),
     }),
+    rescue: `${command}.txt`,
     operation: (call) =>
       start === undefined ? generateText(call, request, plan) : start.run(call, request, plan),
   })
@@ -186,19 +190,21 @@ export async function takeLanguage<Options extends TextOutputFlags>(
   return { options: { ...options, extract: true }, words: [extract, ...words] }
 }
 
-/** The file for the text of an answer, or what shows it as Markdown. */
-export async function openTextOutput(
+/**
+ * How the text of an answer is shown.
+ * @param file takes it, in place of standard output
+ */
+export async function textOutput(
   context: Context,
   { json, jsonl, raw, extract }: CommonOptions & TextOutputFlags,
   { render }: Settings,
-  openFile: () => Promise<TextFile | undefined>,
+  file?: TextFile,
 ): Promise<Partial<OutputOptions>> {
   if (extract !== undefined) {
     const { extractCode } = await import('../../../output/extract-code.ts')
     const language = extract === true ? undefined : extract
-    return { file: await openFile(), extract: (other) => extractCode(other, language) }
+    return { file, extract: (other) => extractCode(other, language) }
   }
-  const file = await openFile()
   if (file !== undefined) return { file }
   return { markdown: json || jsonl || raw ? undefined : await loadMarkdown(context, render.value) }
 }
