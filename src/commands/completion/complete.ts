@@ -76,7 +76,7 @@ async function answerTo(words: readonly string[], tree: CommandNode, place: Plac
   let mayBeCommand = true
   let mayBeFlag = true
   let pending: Value | undefined
-  const given = new Set<Flag>()
+  const given = new Set<string>()
   for (const word of words.slice(0, -1)) {
     const child = command.children.find((node) => lastWord(node) === word)
     if (pending !== undefined) {
@@ -86,7 +86,7 @@ async function answerTo(words: readonly string[], tree: CommandNode, place: Plac
       mayBeCommand = false
     } else if (mayBeFlag && isFlag(word)) {
       const { flag, before } = flagIn(command, word)
-      if (flag !== undefined) given.add(flag)
+      for (const name of flag?.names ?? []) given.add(name)
       if (before === '') pending = flag?.value
     } else if (mayBeCommand && child !== undefined) {
       command = child
@@ -107,7 +107,7 @@ async function answerTo(words: readonly string[], tree: CommandNode, place: Plac
   if (mayBeFlag && (isFlag(typed) || typed === '-')) {
     const { flag, before } = flagIn(command, typed)
     if (before !== '') return flag?.value === undefined ? { words: [] } : values(flag.value, before)
-    const left = command.flags.filter((other) => other.repeatable || !given.has(other))
+    const left = command.flags.filter(({ names, repeatable }) => repeatable || !given.has(names[0]!))
     return { words: left.flatMap(({ names, about }) => names.map((value) => ({ value, about }))) }
   }
   const commands = mayBeCommand ? command.children : []

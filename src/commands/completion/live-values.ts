@@ -34,6 +34,10 @@ const maxYamlBytes = 250_000
 const finders = {
   videos: (place: Place) => jobs(place, openJobStore),
   responses: (place: Place) => jobs(place, openResponseStore),
+  jobs: async (place: Place) => [
+    ...(await jobs(place, openJobStore)),
+    ...(await jobs(place, openResponseStore)),
+  ],
   models,
   profiles,
   calls,

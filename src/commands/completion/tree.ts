@@ -40,6 +40,7 @@ const liveNames: Readonly<Record<string, LiveKind>> = {
   'response status': 'responses',
   'response wait': 'responses',
   'response cancel': 'responses',
+  wait: 'jobs',
   models: 'models',
   'log show': 'calls',
   run: 'assets',

@@ -74,6 +74,7 @@ describe('after these words come', () => {
     ],
     // An option twice only where that means something.
     ['modelgate generate -m a --mode', []],
+    ['modelgate --profile work generate --prof', []],
     ['modelgate generate --set a=1 --set', ['--set']],
     // Hidden: the opposite of a switch.
     ['modelgate respond --no-par', []],

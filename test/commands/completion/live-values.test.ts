@@ -93,6 +93,8 @@ describe('jobs', () => {
     const stored = await store.create({ ...job, kind: 'response', command: 'respond' })
     await stored.update({ id: 'resp_1', state: 'completed' })
     expect(await lines('responses')).toEqual([['resp_1', 'completed, 0 s ago: A paper boat']])
+    await startJob('video_1', 2)
+    expect(await values('jobs', 'wait')).toEqual(['video_1', 'resp_1'])
   })
 
   test('of hostile ids are left out, long prompts are cut', async () => {
@@ -210,6 +212,7 @@ test('the scripts ask where an id, a model, a profile or a number is expected', 
   }
   collectFrom(children)
   expect(Object.fromEntries(asked)).toMatchObject({
+    wait: 'jobs',
     models: 'models',
     'log show': 'calls',
     'response cancel': 'responses',

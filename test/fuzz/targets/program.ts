@@ -45,7 +45,7 @@ const value = fc.oneof(
 
 /** A flag of the command, with a value that it knows or any other; or a word. */
 function wordsFor({ flags, argument }: CommandNode): fc.Arbitrary<string[]> {
-  const known = flags.flatMap((flag) =>
+  const known = [...flags, ...tree.flags].flatMap((flag) =>
     flag.names.map((name) => ({
       name,
       words: flag.value?.words ?? [],
