@@ -1,27 +1,26 @@
 import type { Command } from 'commander'
 import { editUserFile } from '../config/edit-config.ts'
-import { lastFour } from '../config/key.ts'
+import { credentialsPath, lastFour } from '../config/key.ts'
 import type { Context } from '../context.ts'
-import { FileError, Interrupted } from '../errors.ts'
-import type { InitDocument } from '../events/set-up.ts'
+import { AlreadyReported, asModelgateError, exitCodes, Interrupted, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
+import type { InitDocument } from '../events/set-up.ts'
+import { collectingSink } from '../output/collecting-sink.ts'
+import { reportError } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
-import { createScreen } from '../output/screen.ts'
+import { writeHelp } from '../output/help-page.ts'
 import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
-import { answerBaseUrl, answerKey, type KeyAnswer, type KeyReader } from './init/ask-gateway.ts'
-import { answerModel, modelKinds, type ModelKind } from './init/choose-models.ts'
-import { givenKey, keyReader, refuseMissing } from './init/present.ts'
+import { answerBaseUrl } from './init/ask-gateway.ts'
+import { answerKey, type KeyAnswer } from './init/ask-key.ts'
+import { answerModel } from './init/choose-models.ts'
 import { report } from './init/report.ts'
-import { createSay, createWait, type InitOptions, type Session } from './init/session.ts'
-import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
-import { testCall, type TestCall } from './init/test-call.ts'
+import { openSession, type InitOptions, type Session } from './init/session.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { askYesNo } from './shared/input/questions.ts'
 import type { RunCommand } from './shared/options/command-tools.ts'
 import { addShared } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { writeHelp } from '../output/help-page.ts'
-import { askYesNo, canAsk } from './shared/input/questions.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
-import { homePath, printDocument } from './shared/call/print-document.ts'
+import { printDocument } from './shared/call/print-document.ts'
 
 const examples: readonly Example[] = [
   ['modelgate init', 'asks for all that is needed'],
@@ -57,8 +56,6 @@ export function registerInit(command: Command, context: Context, run: RunCommand
     .option('--video-model <id>', 'default model for videos; "-" for none')
     .option('--test', 'make a test call, which may be billed')
     .option('--no-test', 'make none')
-    .option('--completion', "append completion to the shell's start file")
-    .option('--no-completion', 'do not offer that')
     .option('--no-check', 'do not check that the gateway answers and accepts the key')
     .option('-y, --yes', 'ask nothing: keep every setting that has no flag')
   addShared(command, taken, meanings)
@@ -70,56 +67,51 @@ export function registerInit(command: Command, context: Context, run: RunCommand
 async function setUp(context: Context, options: InitOptions, run: RunCommand): Promise<void> {
   const gate = createGate(context)
   const settings = await ownSettings(context, options)
-  const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, options.noInput)
-  const isSilent = !asks && settings.quiet.value
-  const screen = createScreen(context, gate, !asks)
-  const say = isSilent ? async () => {} : createSay(context, screen)
-  const waitFor = createWait(screen)
-  const checks = options.check && options.dryRun !== true
-  const session: Session = { context, options, asks, checks, settings, gate, say, waitFor }
+  const session = openSession(context, options, settings, gate)
+  const { asks, say } = session
   if (!asks) await refuseMissing(session)
   // Nobody should answer questions for a file that cannot be written.
   if (!options.dryRun) await editUserFile(context, [])
-  const { reader, answers, plan } = await underSignal('Nothing was written.', async () => {
+  const { answers, plan } = await underSignal('Nothing was written.', async () => {
     if (asks) await say(greeting, 'dim')
-    const reader = await keyReader(session)
-    const answers = await answer(session, reader)
-    return { reader, answers, plan: await planChanges(session, answers) }
+    const gateway = await answerBaseUrl(session)
+    const { key, check } = await answerKey(session, gateway)
+    const listed = check?.verdict === 'lists' ? check.models : []
+    const text = await answerModel(session, 'text', listed)
+    const image = await answerModel(session, 'image', listed)
+    const video = await answerModel(session, 'video', listed)
+    const answers: Answers = { gateway, key, check, models: { text, image, video } }
+    return { answers, plan: await planChanges(session, answers) }
   })
+  const { gateway, key, check, models } = answers
   const isPlan = options.dryRun === true
-  const written = isPlan ? [...plan.files] : await writeAnswers(session, plan.values, answers.key)
-  const { warnings, test, completion } = await underSignal('The answers are written.', async () => {
+  const written = isPlan ? plan.files : await writeAnswers(session, plan, key)
+  const { warnings, testExit } = await underSignal('The answers are written.', async () => {
     const warnings = isPlan ? [] : await overridden(session, answers)
     for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
-    const test = isPlan ? undefined : await offerTest(session, run, answers.models.text)
-    const completion = isPlan ? undefined : await offerCompletion(session)
-    return { warnings, test, completion }
+    return { warnings, testExit: isPlan ? null : await offerTest(session, run, models.text) }
   })
-  if (completion?.added) written.push(completion.path!)
-  const { baseUrl } = answers.gateway
-  const { text = null, image = null, video = null } = answers.models
   const document: InitDocument = {
     version: outputVersion,
     command: 'init',
     profile: settings.profile.value,
-    base_url: baseUrl.href.replace(/\/$/, ''),
-    gateway: answers.check?.verdict ?? null,
-    key: keyFacts(answers.key, reader),
-    models: { text, image, video },
+    base_url: gateway.baseUrl.href.replace(/\/$/, ''),
+    gateway: check?.verdict ?? null,
+    key: await keyFacts(session, key),
+    models: { text: models.text ?? null, image: models.image ?? null, video: models.video ?? null },
     changed: Object.keys(plan.values),
-    written,
-    test_exit_code: test === undefined ? null : (test.failure?.exitCode ?? 0),
-    completion: completion ?? null,
+    written: [...written],
+    test_exit_code: testExit?.exitCode ?? null,
+    completion: null,
     warnings,
   }
   if (options.json) {
     await printDocument(context, options, document, () => '', { quiet: settings.quiet.value, gate })
   } else {
     if (asks) await say('')
-    writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))
+    writeHelp(context, gate.text(report(context, document, isPlan)))
   }
-  if (asks && !isOnPath(context)) await say(notOnPath, 'warning')
-  if (test?.failure !== undefined) throw test.failure
+  if (testExit?.failure !== undefined) throw testExit.failure
 }
 
 /** Runs a part of the whole. @throws what it throws; an Interrupted says how far it had come */
@@ -131,86 +123,94 @@ async function underSignal<Value>(state: string, part: () => Promise<Value>): Pr
   }
 }
 
-const notOnPath =
-  'modelgate is not on your PATH yet: "npm link" in a clone puts it there; "npx modelgate" works without.'
-
 const greeting =
   'This sets up modelgate: gateway, key and models. Ctrl-C leaves; nothing is written until the models are chosen.'
 
-/** All answers, from the flags, else from the user; nothing is written yet. */
-async function answer(session: Session, reader: KeyReader): Promise<Answers> {
-  const gateway = await answerBaseUrl(session)
-  const { answer: key, check } = await answerKey(session, gateway, reader, await givenKey(session, reader))
-  const listed = check?.verdict === 'lists' ? check.models : []
-  const models: Record<ModelKind, string | undefined> = {
-    text: undefined,
-    image: undefined,
-    video: undefined,
-  }
-  for (const kind of modelKinds) models[kind] = await answerModel(session, kind, listed)
-  return { gateway, key, check, models }
+/**
+ * Where nobody can be asked, what has no answer yet is an error.
+ * @throws UsageError naming each flag
+ */
+async function refuseMissing({ options, settings }: Session): Promise<void> {
+  const hasKey =
+    options.yes || options.apiKeyFile !== undefined || (await settings.keyLocation()) !== undefined
+  const missing = [
+    ...(options.baseUrl === undefined && settings.baseUrl.value === undefined
+      ? ['The address of the gateway is missing: pass --base-url URL.']
+      : []),
+    ...(hasKey
+      ? []
+      : ['The key is missing: pass --api-key-file FILE, or - to store the one on standard input.']),
+  ]
+  if (missing.length === 0) return
+  throw new UsageError(missing, {
+    code: 'answers_missing',
+    hint: hasKey
+      ? 'On a terminal, modelgate init asks for it.'
+      : 'On a terminal, modelgate init asks for it. With --yes the key may be left to MODELGATE_API_KEY.',
+  })
 }
 
+/** As few words as an answer can have. */
+const prompt = 'Answer with one word: hello'
+/** Characters of the answer that are shown. */
+const shownLength = 100
+
+interface TestCall {
+  readonly exitCode: number
+  /** Reported already; undefined when the call went well. */
+  readonly failure: AlreadyReported | undefined
+}
+
+/** Makes one call with the new configuration, as it would be typed, and tells how it ended; null for no call. */
 async function offerTest(
   session: Session,
   run: RunCommand,
   model: string | undefined,
-): Promise<TestCall | undefined> {
-  const { context, options, asks, say } = session
-  if (options.test === false || (model === undefined && options.test !== true)) return undefined
+): Promise<TestCall | null> {
+  const { context, options, settings, gate, asks, say } = session
+  if (options.test === false || (model === undefined && options.test !== true)) return null
   if (model === undefined) {
     await say('No test call: there is no model for text.', 'warning')
-    return undefined
+    return null
   }
   const question = `Make a test call to ${model}? It may be billed, for a few tokens.`
-  if (options.test !== true && !(asks && (await askYesNo(context, question, true)))) return undefined
-  return testCall(session, run, model)
+  if (options.test !== true && !(asks && (await askYesNo(context, question, true)))) return null
+  const { value: profile } = settings.profile
+  const argv = ['generate', '--profile', profile, '-m', model, '--no-stdin', '--no-input', prompt]
+  await say(`$ modelgate generate -m ${model} "${prompt}"`, 'accent')
+  // Standard output belongs to the report.
+  const answer = collectingSink()
+  let failure: AlreadyReported | undefined
+  try {
+    await run(argv, { ...context, stdout: answer.sink })
+  } catch (error) {
+    failure = error instanceof AlreadyReported ? error : await reported(context, error)
+  }
+  const exitCode = failure?.exitCode ?? 0
+  const { meaning, advice } = Object.values(exitCodes).find(({ code }) => code === exitCode) ?? exitCodes.bug
+  if (exitCode === 0) await say(`  ${gate.line(answer.text().trim(), shownLength)}`)
+  const next = advice === '' ? '' : `: ${advice}`
+  await say(`  exit code ${exitCode}: ${meaning}${next}`, exitCode === 0 ? 'success' : 'warning')
+  return { exitCode, failure }
 }
 
-/** @throws FileError where nobody can be told */
-async function offerCompletion({
-  context,
-  options,
-  asks,
-  say,
-}: Session): Promise<Exclude<InitDocument['completion'], null> | undefined> {
-  const found = completionFor(context)
-  if (found === undefined) return undefined
-  const { shell, line, path } = found
-  const facts = { shell, line, path: path ?? null }
-  try {
-    const isThere = await hasCompletion(found)
-    const isOffered = !isThere && options.completion === undefined && asks
-    if (isOffered) {
-      await say(
-        `Completion for ${shell} takes one line${path === undefined ? ' in the file that $PROFILE names' : ''}:`,
-      )
-      await say(`  ${line}`, 'accent')
-    }
-    const isWanted =
-      options.completion ??
-      (isOffered &&
-        path !== undefined &&
-        (await askYesNo(context, `Append it to ${homePath(context, path)}?`, false)))
-    return { ...facts, added: isWanted && (await addCompletion(found)) }
-  } catch (error) {
-    if (!asks || !(error instanceof FileError)) throw error
-    await say(error.message, 'warning')
-    return { ...facts, added: false }
-  }
+async function reported(context: Context, error: unknown): Promise<AlreadyReported> {
+  const failure = asModelgateError(error, false)
+  await reportError(context, failure, { quiet: false })
+  return new AlreadyReported(failure)
 }
 
 /** Where the key is from now on, without reading it again. */
-function keyFacts(key: KeyAnswer, { present, store }: KeyReader): InitDocument['key'] {
+async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise<InitDocument['key']> {
   switch (key.kind) {
     case 'store':
-      return { source: `credentials file ${store}`, last_four: lastFour(key.value) }
+      return { source: `credentials file ${credentialsPath(context)}`, last_four: lastFour(key.value) }
     case 'file':
-      return { source: `file ${key.text}`, last_four: '' }
-    case 'command':
-      return { source: 'a command', last_four: '' }
-    case 'as it is':
-      return present === undefined ? null : { source: present, last_four: '' }
+      return { source: `file ${key.path}`, last_four: '' }
+    case 'as it is': {
+      const location = await settings.keyLocation()
+      return location === undefined ? null : { source: location.source, last_four: '' }
+    }
     case 'later':
       return null
   }

@@ -1,7 +1,6 @@
 import {
   oneOf,
   count,
-  flag,
   object,
   orNull,
   text,
@@ -23,13 +22,6 @@ const key = object({
   last_four: text('its last four characters; empty for a short one, and for one that is not read'),
 })
 
-const completion = object({
-  shell: text('the shell'),
-  line: text('the line that loads completion'),
-  path: textOrNull("the shell's start file, where that is known"),
-  added: flag('whether the line was appended to it'),
-})
-
 /** The document of `init`. */
 export type InitDocument = Infer<typeof initDocument>
 export const initDocument = object({
@@ -43,6 +35,6 @@ export const initDocument = object({
   changed: texts('the settings that were changed, by their names in the file'),
   written: texts('paths of the files that were changed'),
   test_exit_code: orNull(count('exit code of the test call'), 'null: no call was made'),
-  completion: orNull(completion, 'null for a shell without completion'),
+  completion: textOrNull('null: modelgate completion SHELL prints it'),
   warnings,
 })

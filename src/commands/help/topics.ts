@@ -53,7 +53,6 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['NODE_DISABLE_COMPILE_CACHE', 'keep no compiled code'],
   ['APPDATA, LOCALAPPDATA', 'on Windows, in place of the XDG folders'],
   ['HOME, USERPROFILE', 'the home directory'],
-  ['SHELL, ZDOTDIR, PATH', 'init: the current shell, and whether it finds modelgate'],
 ]
 
 /** By these a terminal says what it is. */

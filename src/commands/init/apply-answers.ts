@@ -5,10 +5,11 @@ import { credentialsPath, locateKey } from '../../config/key.ts'
 import { pathToWrite } from '../../config/layers.ts'
 import { resolveSettings } from '../../config/settings.ts'
 import { settingTable, type SettingName } from '../../config/setting-table.ts'
-import { objectOf, type JsonObject } from '../../json.ts'
+import { objectOf } from '../../json.ts'
 import { isProblem } from '../../problems.ts'
 import type { GatewayCheck } from '../shared/gateway/check-gateway.ts'
-import type { GatewayAnswer, KeyAnswer } from './ask-gateway.ts'
+import type { GatewayAnswer } from './ask-gateway.ts'
+import type { KeyAnswer } from './ask-key.ts'
 import { modelKinds, type Models } from './choose-models.ts'
 import type { Session } from './session.ts'
 
@@ -22,65 +23,37 @@ export interface Answers {
 
 /** What the answers change; nothing that is so already. */
 export interface Plan {
+  /** Where the settings of the profile are: at the top, unless the file has a section for it. */
+  readonly section: readonly string[]
   /** The settings, by their names in the file; undefined for one that is taken out. */
   readonly values: Readonly<Record<string, unknown>>
   readonly files: readonly string[]
 }
 
-export async function planChanges(session: Session, answers: Answers): Promise<Plan> {
-  const { context } = session
-  const values = await newValues(session, answers)
-  const store = answers.key.kind === 'store' ? credentialsPath(context) : undefined
-  return {
-    values,
-    files: [
-      ...(Object.keys(values).length === 0 ? [] : [userFilePath(context)]),
-      ...(store === undefined ? [] : [store]),
-    ],
+export async function planChanges(session: Session, { gateway, key, models }: Answers): Promise<Plan> {
+  const { context, settings, options } = session
+  const profile = settings.profile.value
+  const isAtTop =
+    profile === settingTable.profile.default && !Object.hasOwn(await writtenProfiles(context), profile)
+  const section = isAtTop ? [] : ['profiles', profile]
+  const content = objectOf((await findUserFile(context))?.content)
+  const present = section.reduce((part, name) => objectOf(part[name]), content)
+  const wanted: [SettingName, unknown][] = [['baseUrl', gateway.baseUrl.href.replace(/\/$/, '')]]
+  // Whatever the gateway was reached with, later calls need as well.
+  if (options.allowHttp) wanted.push(['allowHttp', true])
+  if (options.caFile !== undefined) wanted.push(['caFile', pathToWrite(context, options.caFile)])
+  // A stored key is only found where no setting names another.
+  if (key.kind === 'store') wanted.push(['apiKeyFile', undefined], ['apiKeyCommand', undefined])
+  if (key.kind === 'file') wanted.push(['apiKeyFile', key.path], ['apiKeyCommand', undefined])
+  for (const kind of modelKinds) {
+    // One that comes from elsewhere stays there.
+    if (settings[`${kind}Model`].value !== models[kind]) wanted.push([`${kind}Model`, models[kind]])
   }
-}
-
-async function newValues(session: Session, { gateway, key, models }: Answers): Promise<Plan['values']> {
-  const { settings, options } = session
-  const section = await readSection(session)
-  const wanted: [SettingName, unknown][] = [
-    ['baseUrl', gateway.baseUrl.href.replace(/\/$/, '')],
-    // Whatever the gateway was reached with, later calls need as well.
-    ...(options.allowHttp ? [['allowHttp', true] as [SettingName, unknown]] : []),
-    ...(options.caFile === undefined
-      ? []
-      : [['caFile', pathToWrite(session.context, options.caFile)] as [SettingName, unknown]]),
-    ...keyValues(key),
-    ...modelKinds
-      .map((kind): [SettingName, unknown] => [`${kind}Model`, models[kind]])
-      // One that comes from elsewhere stays there.
-      .filter(([name, id]) => settings[name].value !== id),
-  ]
   const changes = wanted.map(([name, value]) => [settingTable[name].file, value] as const)
-  return Object.fromEntries(changes.filter(([name, value]) => section[name] !== value))
-}
-
-/** A stored key is only found where no setting names another. */
-function keyValues(key: KeyAnswer): [SettingName, unknown][] {
-  switch (key.kind) {
-    case 'store':
-      return [
-        ['apiKeyFile', undefined],
-        ['apiKeyCommand', undefined],
-      ]
-    case 'file':
-      return [
-        ['apiKeyFile', key.text],
-        ['apiKeyCommand', undefined],
-      ]
-    case 'command':
-      return [
-        ['apiKeyFile', undefined],
-        ['apiKeyCommand', key.text],
-      ]
-    default:
-      return []
-  }
+  const values = Object.fromEntries(changes.filter(([name, value]) => present[name] !== value))
+  const store = key.kind === 'store' ? credentialsPath(context) : undefined
+  const file = Object.keys(values).length === 0 ? undefined : userFilePath(context)
+  return { section, values, files: [file, store].filter((path) => path !== undefined) }
 }
 
 /**
@@ -89,34 +62,14 @@ function keyValues(key: KeyAnswer): [SettingName, unknown][] {
  * @throws ConfigError, FileError
  */
 export async function writeAnswers(
-  session: Session,
-  values: Plan['values'],
+  { context, settings: { profile } }: Session,
+  { section, values }: Plan,
   key: KeyAnswer,
 ): Promise<string[]> {
-  const { context } = session
-  const path = await sectionPath(session)
-  const changes = Object.entries(values).map(([name, value]): Change => ({ path: [...path, name], value }))
+  const changes = Object.entries(values).map(([name, value]): Change => ({ path: [...section, name], value }))
   const settings = changes.length === 0 ? undefined : await editUserFile(context, changes)
-  const store = key.kind === 'store' ? await storeKey(context, profileOf(session), key.value) : undefined
+  const store = key.kind === 'store' ? await storeKey(context, profile.value, key.value) : undefined
   return [settings, store].flatMap((file) => (file?.changed ? [file.path] : []))
-}
-
-function profileOf({ settings }: Session): string {
-  return settings.profile.value
-}
-
-/** Where the settings of the profile are: at the top, unless the file has a section for it. */
-async function sectionPath(session: Session): Promise<readonly string[]> {
-  const profile = profileOf(session)
-  const isAtTop =
-    profile === settingTable.profile.default &&
-    !Object.hasOwn(await writtenProfiles(session.context), profile)
-  return isAtTop ? [] : ['profiles', profile]
-}
-
-async function readSection(session: Session): Promise<JsonObject> {
-  const content = objectOf((await findUserFile(session.context))?.content)
-  return (await sectionPath(session)).reduce((section, name) => objectOf(section[name]), content)
 }
 
 /**
@@ -133,24 +86,20 @@ export async function overridden(session: Session, answers: Answers): Promise<st
   }
 }
 
-async function sourcesInFront(session: Session, { gateway, key, models }: Answers): Promise<string[]> {
-  const { context } = session
-  const profile = profileOf(session)
-  const now = await resolveSettings(context, { profile })
-  const goesFirst = (name: SettingName, source: string) =>
-    `${source} goes before ${settingTable[name].file} of the configuration.`
+async function sourcesInFront(
+  { context, settings }: Session,
+  { gateway, key, models }: Answers,
+): Promise<string[]> {
+  const now = await resolveSettings(context, { profile: settings.profile.value })
   const location = await locateKey(context, now)
-  const isOtherKey =
-    (key.kind === 'store' && location?.kind !== 'credentials') ||
-    ((key.kind === 'file' || key.kind === 'command') && location?.kind !== key.kind)
+  const expected = key.kind === 'store' ? 'credentials' : key.kind === 'file' ? 'file' : location?.kind
+  const inFront = (name: SettingName, isOther: boolean) =>
+    isOther ? [`${now[name].source} goes before ${settingTable[name].file} of the configuration.`] : []
   return [
-    ...(now.baseUrl.value?.href === gateway.baseUrl.href ? [] : [goesFirst('baseUrl', now.baseUrl.source)]),
-    ...(isOtherKey && location !== undefined
+    ...inFront('baseUrl', now.baseUrl.value?.href !== gateway.baseUrl.href),
+    ...(location !== undefined && location.kind !== expected
       ? [`${location.source} goes before the key that was given.`]
       : []),
-    ...modelKinds.flatMap((kind) => {
-      const { value, source } = now[`${kind}Model`]
-      return value === models[kind] ? [] : [goesFirst(`${kind}Model`, source)]
-    }),
+    ...modelKinds.flatMap((kind) => inFront(`${kind}Model`, now[`${kind}Model`].value !== models[kind])),
   ]
 }

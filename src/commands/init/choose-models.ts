@@ -1,6 +1,5 @@
-import type { Context } from '../../context.ts'
 import type { ModelEntry } from '../../events/model.ts'
-import { askLine, askSearch, type Choice } from '../shared/input/questions.ts'
+import { askSearch, type Choice } from '../shared/input/questions.ts'
 import type { Session } from './session.ts'
 
 /** The kinds that have a default model each. */
@@ -11,44 +10,27 @@ export type ModelKind = (typeof modelKinds)[number]
 /** A default model for each kind; undefined for none. */
 export type Models = Readonly<Record<ModelKind, string | undefined>>
 
-/** The default model of a kind: as its flag says, else as the user does, else as it is. */
+/**
+ * The default model of a kind: as its flag says, else as the user does, else as it is.
+ * @param listed the models of the gateway; empty where it lists none
+ */
 export async function answerModel(
   { context, options, asks, settings }: Session,
   kind: ModelKind,
   listed: readonly ModelEntry[],
 ): Promise<string | undefined> {
-  const given = options[`${kind}Model`]
-  if (given !== undefined) return idOf(given)
   const present = settings[`${kind}Model`].value
-  return asks ? askModel(context, kind, listed, present) : present
-}
-
-/**
- * Asks for a default model: one of those that the gateway lists, any other, or none.
- * @param listed empty where the gateway lists none
- * @param present the one that is configured
- */
-async function askModel(
-  context: Context,
-  kind: ModelKind,
-  listed: readonly ModelEntry[],
-  present: string | undefined,
-): Promise<string | undefined> {
-  const message = `Model for ${kind === 'text' ? 'text' : `${kind}s`}:`
-  if (listed.length === 0) {
-    const typed = await askLine(context, `${message.slice(0, -1)} (id, or - for none):`, {
-      present: present ?? '-',
-    })
-    return idOf(typed)
-  }
+  const given = options[`${kind}Model`]
+  if (given === undefined && !asks) return present
   const models = inOrder(kind, listed)
-  const find = (typed: string) => choicesFor(typed.trim(), models, present)
-  return idOf(
-    await askSearch(context, message, find, present ?? (models.some(({ fits }) => fits) ? undefined : '')),
-  )
-}
-
-function idOf(answer: string): string | undefined {
+  const answer =
+    given ??
+    (await askSearch(
+      context,
+      `Model for ${kind === 'text' ? 'text' : `${kind}s`}:`,
+      (typed) => choicesFor(typed.trim(), models, present),
+      present ?? (models.some(({ fits }) => fits) ? undefined : ''),
+    ))
   const id = answer.trim()
   return id === '' || id === '-' ? undefined : id
 }

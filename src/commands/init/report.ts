@@ -1,3 +1,4 @@
+import { credentialsPath } from '../../config/key.ts'
 import type { Context } from '../../context.ts'
 import { shellWord } from '../../files/file-error.ts'
 import type { InitDocument } from '../../events/set-up.ts'
@@ -6,19 +7,12 @@ import { formatRows, headingLine, type HelpRow } from '../../output/help-page.ts
 import { homePath } from '../shared/call/print-document.ts'
 
 /** The last screen: what has been written where, and what to do next. */
-export function report(
-  context: Context,
-  document: InitDocument,
-  { isPlan, credentials }: { readonly isPlan: boolean; readonly credentials: string | undefined },
-): string {
+export function report(context: Context, document: InitDocument, isPlan: boolean): string {
   const { stdout } = context
   const columns = stdout.isTerminal ? stdout.columns : 80
-  const { written, changed, completion, models, profile } = document
-  const about = (path: string) => {
-    if (path === credentials) return 'the key, readable only by you'
-    if (path === completion?.path) return 'completion, from the next shell on'
-    return changed.join(', ')
-  }
+  const { written, changed, models, profile } = document
+  const about = (path: string) =>
+    path === credentialsPath(context) ? 'the key, readable only by you' : changed.join(', ')
   const files = written.map((path) => [homePath(context, path), about(path)] as const)
   const heading = isPlan ? 'Would be written:' : 'Written:'
   const blocks = [

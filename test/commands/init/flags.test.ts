@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { main } from '../../../src/main.ts'
@@ -177,7 +177,7 @@ test('--dry-run shows what would be written; nothing is sent', async () => {
 test('the document is described by its schema', async () => {
   const sandbox = await runningSandbox()
   const argv = answers(sandbox.url, '--json', '--image-model', 'gpt-image-2', '--test')
-  const { code, out } = await init(argv, { stdin: 'key-with-1234', env: { SHELL: '/bin/zsh' } })
+  const { code, out } = await init(argv, { stdin: 'key-with-1234' })
   expect(code).toBe(0)
   const document: unknown = JSON.parse(out)
   expect(await problemsBySchema('init', document)).toEqual([])
@@ -190,7 +190,7 @@ test('the document is described by its schema', async () => {
     models: { text: null, image: 'gpt-image-2', video: null },
     changed: ['base_url', 'image_model'],
     test_exit_code: null,
-    completion: { shell: 'zsh', path: 'HOME/.zshrc', added: false },
+    completion: null,
     warnings: [],
   })
 })
@@ -293,30 +293,6 @@ test('a project file is neither changed nor taken for the answers', async () => 
   expect({ code, config }).toEqual({ code: 0, config: `${comment}base_url: ${sandbox.url}\n` })
   expect(readFileSync(place.projectFile, 'utf8')).toBe(project)
   expect(err).toContain('warning: In this folder calls do not work yet. The base URL (project file')
-})
-
-test('completion is appended once', async () => {
-  const sandbox = await runningSandbox()
-  const argv = ['--yes', '--base-url', sandbox.url, '--completion']
-  const place = { env: { SHELL: '/usr/bin/fish' }, files: { '.config/fish/config.fish': 'set x 1' } }
-  const first = await init(argv, place)
-  const file = join(first.place.home, '.config/fish/config.fish')
-  expect(first.code).toBe(0)
-  expect(first.out).toContain('~/.config/fish/config.fish')
-  const content = 'set x 1\ntype -q modelgate; and modelgate completion fish | source\n'
-  expect(readFileSync(file, 'utf8')).toBe(content)
-  const { context } = first.place
-  expect(await main(['init', ...argv], context)).toBe(0)
-  expect(readFileSync(file, 'utf8')).toBe(content)
-})
-
-test('a start file that is a link stays one', async () => {
-  const sandbox = await runningSandbox()
-  const place = configPlace({ env: { SHELL: 'bash' }, files: { 'dotfiles/bashrc': '' } })
-  symlinkSync('dotfiles/bashrc', join(place.home, '.bashrc'))
-  expect(await main(['init', '--yes', '--base-url', sandbox.url, '--completion'], place.context)).toBe(0)
-  expect(readFileSync(join(place.home, 'dotfiles/bashrc'), 'utf8')).toContain('modelgate completion bash')
-  expect(readdirSync(place.home)).toContain('.bashrc')
 })
 
 test.runIf(process.getuid?.() !== 0)('a folder that cannot be written ends with 10', async () => {

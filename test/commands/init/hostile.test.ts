@@ -7,7 +7,7 @@ import { json, readAll, stall, text } from '../../support/server-replies.ts'
 import { testContext } from '../../support/test-context.ts'
 import { until as untilSome } from '../../support/until.ts'
 
-const argv = ['init', '--no-completion', '--no-test', '--image-model', '-', '--video-model', '-']
+const argv = ['init', '--no-test', '--image-model', '-', '--video-model', '-']
 const title = '\u001b]0;owned\u0007'
 
 function start(env: Readonly<Record<string, string>> = {}) {
@@ -57,8 +57,10 @@ test('an id that comes twice, or none at all, is no trouble', async () => {
   press('\r')
   await until('As it is')
   press('\r')
-  await until('Model for text (id')
-  press('mine\r')
+  await until('Model for text')
+  press('mine')
+  await until('(as typed)')
+  press('\r')
   expect(await ended).toBe(0)
 })
 
@@ -81,7 +83,7 @@ test('an address that is silent can be kept by Enter', async () => {
   press('\r')
   await until('As it is')
   press('\r')
-  await until('Model for text (id')
+  await until('Model for text')
   press('\x03')
   expect(await ended).toBe(130)
 })

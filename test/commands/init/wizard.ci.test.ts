@@ -14,7 +14,7 @@ async function wizard(
   argv: readonly string[] = [],
 ) {
   const home = options.cwd ?? temporaryFolder()
-  const env = { HOME: home, SHELL: '/bin/bash', PATH: '/bin:/usr/bin', ...options.env }
+  const env = { HOME: home, PATH: '/bin:/usr/bin', ...options.env }
   const result = await runOnScreen(launcher, ['init', ...argv], {
     rows: 60,
     ...options,
@@ -46,7 +46,6 @@ const allAnswers = (url: string, key: string) => [
   { when: '(as typed)', keys: '\r' },
   { when: 'Model for videos', keys: '\r' },
   { when: 'test call', keys: '\r' },
-  { when: 'Append it', keys: 'y\r' },
 ]
 
 test.each([80, 40])('the whole way at %i columns', async (columns) => {
@@ -64,9 +63,6 @@ image_model: gpt-image-1-mini
 video_model: sandbox-video
 `)
   expect(JSON.parse(result.credentials!)).toEqual({ profiles: { default: { api_key: key } } })
-  expect(readFileSync(join(result.home, '.bashrc'), 'utf8')).toBe(
-    'command -v modelgate >/dev/null && eval "$(modelgate completion bash)"\n',
-  )
   // oxlint-disable-next-line no-control-regex
   expect(result.bytes).not.toMatch(/\u001b\[[\d;]*m/)
 })
@@ -99,7 +95,6 @@ profiles:
     { when: 'Model for videos', keys: '-' },
     { when: /for videos[^]*for videos[^]*\(none\)/, keys: '\r' },
     { when: 'test call', keys: 'n\r' },
-    { when: 'Append it', keys: '\r' },
   ]
   const env = { NO_COLOR: '1', MODELGATE_API_KEY: 'some-key' }
   const result = await wizard(again, { cwd: home, env })

@@ -1,0 +1,126 @@
+import { checkKey, credentialsPath, findKey } from '../../config/key.ts'
+import { absolutePath, pathToWrite } from '../../config/layers.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import { homePath } from '../shared/call/print-document.ts'
+import { checkGateway, describeCheck, type GatewayCheck } from '../shared/gateway/check-gateway.ts'
+import { askChoice, askSecret, type Choice } from '../shared/input/questions.ts'
+import { readStandardInputBytes } from '../shared/input/standard-input.ts'
+import { messageOf, type GatewayAnswer } from './ask-gateway.ts'
+import type { Session } from './session.ts'
+
+/** Where the key is to come from. */
+export type KeyAnswer =
+  | { readonly kind: 'as it is' | 'later' }
+  | { readonly kind: 'store'; readonly value: string }
+  | { readonly kind: 'file'; readonly path: string }
+
+/**
+ * Takes the key from `--api-key-file` or asks for it, until the gateway takes it or the user keeps it anyway.
+ * @returns the answer, and the last check of the gateway: with the key, where there is one
+ * @throws UsageError, ModelgateError for a key that cannot be used, where nobody can be asked
+ */
+export async function answerKey(
+  session: Session,
+  { baseUrl, check: open }: GatewayAnswer,
+): Promise<{ readonly key: KeyAnswer; readonly check: GatewayCheck | undefined }> {
+  const { asks, context, gate, settings, say, waitFor } = session
+  const present = (await settings.keyLocation())?.source
+  // An address that was kept although nothing answers there is not tried again.
+  const checks = session.checks && open !== undefined
+  let answer = await givenKey(session, present)
+  for (;;) {
+    const key = (answer ??= await askKey(session, present))
+    answer = undefined
+    let check: GatewayCheck
+    try {
+      const value = await readKey(session, key)
+      if (value === undefined) return { key, check: open }
+      checkKey(value, 'as given')
+      gate.hide(value)
+      if (!checks) return { key, check: undefined }
+      check = await waitFor(`asking ${baseUrl.host}`, checkGateway(session, { baseUrl, key: value }))
+      if (!asks && !isTaken(check)) throw check.error
+    } catch (error) {
+      if (!asks || !(error instanceof ModelgateError) || context.signal.aborted) throw error
+      await say(messageOf(error), 'warning')
+      continue
+    }
+    await say(`  ${describeVerdict(check, open)}`, check.verdict === 'lists' ? 'dim' : 'warning')
+    if (isTaken(check)) return { key, check }
+    const next = await askChoice(context, 'And now?', [
+      { value: 'again', name: 'Give another key' },
+      { value: 'keep', name: 'Keep it anyway' },
+    ])
+    if (next === 'keep') return { key, check: open }
+  }
+}
+
+function isTaken(check: GatewayCheck): check is Extract<GatewayCheck, { verdict: 'lists' | 'lists none' }> {
+  return check.verdict === 'lists' || check.verdict === 'lists none'
+}
+
+function describeVerdict(check: GatewayCheck, open: GatewayCheck | undefined): string {
+  if (check.verdict === 'lists none') return 'The gateway lists no models, so the key could not be checked.'
+  if (check.verdict !== 'lists') return describeCheck(check, true)
+  return open?.verdict === 'lists'
+    ? 'The gateway lists its models without a key: only a call shows whether it accepts the key.'
+    : `The gateway accepts the key; ${describeCheck(check, true)}.`
+}
+
+/** The key as `--api-key-file` gives it, or as it is where nobody can be asked; undefined: to be asked for. */
+async function givenKey(
+  { context, options, asks }: Session,
+  present: string | undefined,
+): Promise<KeyAnswer | undefined> {
+  const { apiKeyFile: path } = options
+  if (path === undefined) return asks ? undefined : { kind: present === undefined ? 'later' : 'as it is' }
+  if (path !== '-') return { kind: 'file', path: pathToWrite(context, path) }
+  if (context.stdin.kind === 'terminal') {
+    throw new UsageError('--api-key-file - reads standard input, which is a terminal.', {
+      hint: 'Leave it out: the key is asked for, and not shown.',
+    })
+  }
+  const bytes = await readStandardInputBytes(context, '--api-key-file -')
+  return { kind: 'store', value: new TextDecoder().decode(bytes).trim() }
+}
+
+/** Reads a key as later calls would; undefined where it is to come later. */
+async function readKey({ context, settings }: Session, key: KeyAnswer): Promise<string | undefined> {
+  switch (key.kind) {
+    case 'store':
+      return key.value
+    case 'file': {
+      const value = absolutePath(context, context.cwd, key.path)
+      const apiKeyFile = { level: 'flag', source: 'as given', value } as const
+      return (await findKey(context, { ...settings, apiKeyFile })).value
+    }
+    case 'as it is':
+      return (await settings.apiKey()).value
+    case 'later':
+      return undefined
+  }
+}
+
+async function askKey({ context }: Session, present: string | undefined): Promise<KeyAnswer> {
+  const asItIs = { value: 'as it is', name: 'As it is', description: present ?? '' } as const
+  const choices: Choice<Exclude<KeyAnswer['kind'], 'file'>>[] = [
+    ...(present === undefined ? [] : [asItIs]),
+    {
+      value: 'store',
+      name: 'Paste it now',
+      description: `kept in ${homePath(context, credentialsPath(context) ?? 'a file')}, which only you can read`,
+    },
+    {
+      value: 'later',
+      name: 'Later',
+      description: 'set MODELGATE_API_KEY, or api_key_file or api_key_command by modelgate config set',
+    },
+  ]
+  const kind = await askChoice(context, 'Your key:', choices)
+  if (kind !== 'store') return { kind }
+  const value = await askSecret(context, 'Key (not shown):', async (typed) => {
+    checkKey(typed.trim(), 'as pasted')
+    return undefined
+  })
+  return { kind, value: value.trim() }
+}
