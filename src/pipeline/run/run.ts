@@ -316,21 +316,16 @@ async function beginRun(
     options.regenerate.length === 0 ? [] : matchInstances(opened.manifest, options.regenerate),
   )
   const inQueue = await takenUp(call, opened, queue)
-  const changed = opened.with({
+  const lock = await lockWithUnfinished(opened, context.clock.now())
+  const resumed = opened.with({
+    lock: new Map(lock),
     inQueue,
     queue: queue?.server.identity ?? null,
     forced: { regenerate, force: options.force },
     isSentAgain: call.idempotencyHonoured || opened.manifest.project.isSandbox,
   })
-  // Of a text that is to be made again the elements are not known.
-  const isAnew = opened.manifest.fanOuts.some(({ source }) => regenerate.has(source.instance))
-  const { written, files } = changed
-  const current = isAnew ? changed.with({ manifest: await withElements(changed, written, files) }) : changed
-  const { manifest } = current
-  const lock = await lockWithUnfinished(current, context.clock.now())
-  const project = current.with({ lock: new Map(lock) })
   const unfinished = options.newRun ? null : history.unfinished
-  const journal = await openJournal(manifest.project, context.clock, unfinished)
+  const journal = await openJournal(opened.manifest.project, context.clock, unfinished)
   let hasBegun = unfinished !== null
   const record = async (event: JournalEvent) => {
     hasBegun = true
@@ -338,9 +333,13 @@ async function beginRun(
     await journal.append(JSON.parse(call.redactor.document(JSON.stringify(event))) as JournalEvent)
     history.note(event)
   }
-  const keeper = keepLock(project.files, manifest.project, lock, options.shard === null)
-  if (isChanging) await takeUpReplies({ project, lock: keeper, record }, call)
-
+  const { written, files } = opened
+  const keeper = keepLock(files, opened.manifest.project, lock, options.shard === null)
+  if (isChanging) await takeUpReplies({ project: resumed, lock: keeper, record }, call)
+  // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
+  const manifest =
+    written.fanOuts.length === 0 ? opened.manifest : await withElements(resumed, written, files)
+  const project = resumed.with({ manifest })
   const costs = costsBy(call)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
   const budget = budgetOf(call, options, project, unfinished)
