@@ -37,7 +37,7 @@ beforeEach(() => {
 /** A line, and what one TAB makes of it, in each of the shells. */
 const lines: readonly (readonly [string, string])[] = [
   ['modelgate comp', 'modelgate completion '],
-  ['modelgate image create --mode', 'modelgate image create --model '],
+  ['modelgate image create --dry', 'modelgate image create --dry-run '],
   ['modelgate generate --thinking-level HI', 'modelgate generate --thinking-level HIGH '],
   ['modelgate generate --thinking-level=HI', 'modelgate generate --thinking-level=HIGH '],
   ['modelgate generate -m te', String.raw`modelgate generate -m text\;model `],
