@@ -56,7 +56,9 @@ export class RescueSink implements Sink {
   async drain(): Promise<void> {
     if (this.#file === undefined) {
       try {
-        return await this.#context.stdout.drain()
+        await this.#context.stdout.drain()
+        if (this.isIdle) this.#held = []
+        return
       } catch (error) {
         if (!(error instanceof FileError) || this.#failure !== undefined) throw error
         this.#failure = error

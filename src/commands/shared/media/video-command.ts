@@ -33,7 +33,14 @@ import {
   type CommonOptions,
   strictMeanings,
 } from '../options/common-options.ts'
-import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from '../jobs/named-job.ts'
+import {
+  addJobOptions,
+  findNamedJob,
+  optionsForJob,
+  pollOption,
+  waitLimits,
+  type FoundJob,
+} from '../jobs/named-job.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { canAsk } from '../input/questions.ts'
@@ -245,18 +252,16 @@ export async function findVideo<Options extends VideoOptions>(
 export function waitPlan(
   context: Context,
   options: VideoOptions,
-  { timeout, pollInterval }: Settings,
+  settings: Settings,
   resume: WaitPlan['resume'],
 ): Omit<WaitPlan, 'output' | 'force'> {
-  const { clock } = context
   return {
     refetch: options.output !== undefined || options.force === true,
     isCopy: options.output !== undefined,
     allowPrivateUrls: options.allowPrivateUrls === true,
     strict: options.strict === true,
     acceptMismatch: options.acceptMismatch === true,
-    pollIntervalS: pollInterval.value,
-    deadlineMs: timeout.value === undefined ? undefined : clock.monotonic() + timeout.value * 1000,
+    ...waitLimits(context, settings),
     resume,
   }
 }

@@ -83,14 +83,10 @@ export async function startRequest<Options extends CommonOptions>(
 }
 
 /** Whether a model is named, or none is needed: otherwise the user is asked for one. */
-export function hasModel({ endpoint, modelKind, call, body, settings }: Draft, carried?: string): boolean {
-  const { options } = call
-  const isNamed = carried !== undefined || configuredModel(modelKind, options, settings) !== undefined
-  return (
-    isNamed ||
-    (isInBody(endpoint) && (body['model'] !== undefined || isSet(options, 'model'))) ||
-    isOptional(endpoint)
-  )
+export function hasModel(draft: Draft, carried?: string): boolean {
+  const { endpoint, call, body } = draft
+  if (carried !== undefined || configuredModel(draft) !== undefined || isOptional(endpoint)) return true
+  return isInBody(endpoint) && (body['model'] !== undefined || isSet(call.options, 'model'))
 }
 
 /** Whether the model is a field of the body; otherwise it is in the path. */
@@ -106,15 +102,15 @@ const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields
  */
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
   const { endpoint, modelKind, call, body, settings, problems, isFirst } = draft
-  const { context, options } = call
+  const { options } = call
   await applySets(options, body, problems)
   const id = await problems.check(async () => {
     const named =
       (isInBody(endpoint) ? modelOfBody(body, options) : undefined) ??
       (options.model === undefined ? carried : undefined) ??
-      configuredModel(modelKind, options, settings)
+      configuredModel(draft)
     if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
-    const chosen = named ?? (await chooseModel(modelKind, context, options, settings, problems))
+    const chosen = named ?? (await chooseModel(draft))
     // A model of another type stays in the body, where the check finds it.
     const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'
     if (isInBody(endpoint) && chosen !== undefined && !isSetWrong) body['model'] = chosen
@@ -161,7 +157,8 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
 }
 
 /** @throws UsageError with all violations of the contract, each naming the flag to change */
-function throwViolations({ endpoint, flags, call, body, problems }: Draft, model: Model | undefined): void {
+function throwViolations(draft: Draft, model: Model | undefined): void {
+  const { endpoint, flags, call, body, problems } = draft
   const { options, own } = call
   // If some input could not be read, missing fields are not reported.
   const isPartial = problems.any
@@ -176,7 +173,7 @@ function throwViolations({ endpoint, flags, call, body, problems }: Draft, model
   if (violations.length + slips.length === 0) return
   throw new UsageError(
     [
-      ...violations.map((violation) => sentence(violation, endpoint, flags)),
+      ...violations.map((violation) => sentence(violation, draft)),
       ...slips.map(([path, problem]) => `${flagFor(path, flags)} ${problem}`),
     ],
     {
@@ -189,11 +186,7 @@ function throwViolations({ endpoint, flags, call, body, problems }: Draft, model
   )
 }
 
-function sentence(
-  { path, kind, problem, other }: Violation,
-  endpoint: Endpoint,
-  flags: readonly ContractFlag[],
-): string {
+function sentence({ path, kind, problem, other }: Violation, { endpoint, flags }: Draft): string {
   if (kind === 'unknown') {
     const known = nearestName(path, Object.keys(endpoint.fields))
     return `"${path}" ${problem}${known === undefined ? '.' : `; did you mean "${known}"?`}`
@@ -233,36 +226,24 @@ const familyKind = (kind: ModelKind) => (kind === 'remix' ? 'video' : kind)
 const modelVariable = (kind: ModelKind) => `MODELGATE_${familyKind(kind).toUpperCase()}_MODEL`
 
 /** The model that flags, environment and configuration name; undefined when none does. */
-function configuredModel(
-  kind: ModelKind,
-  options: CommonOptions,
-  settings: Settings | undefined,
-): string | undefined {
-  const model = settings === undefined ? options.model : settings[`${familyKind(kind)}Model`].value
+function configuredModel({ modelKind, call, settings }: Draft): string | undefined {
+  const model = settings === undefined ? call.options.model : settings[`${familyKind(modelKind)}Model`].value
   return model === '' ? undefined : model
 }
 
 /**
- * The model: `-m`, then environment and configuration, then the sandbox's; otherwise the user is asked.
- * @param settings undefined if they could not be read: then a missing model is not reported
- * @param problems if there are any, the user is not asked, because the call fails anyway
- * @throws UsageError if there is no model
+ * The model of the sandbox; otherwise the user is asked, unless the call fails anyway.
+ * @throws UsageError if there is no model; settings that could not be read may have one
  */
-async function chooseModel(
-  kind: ModelKind,
-  context: Context,
-  options: CommonOptions,
-  settings: Settings | undefined,
-  problems: ProblemList,
-): Promise<string | undefined> {
-  const configured = configuredModel(kind, options, settings)
-  if (configured !== undefined || settings === undefined) return configured
-  if (options.sandbox) return sandboxModels[kind]
+async function chooseModel({ modelKind, call, settings, problems }: Draft): Promise<string | undefined> {
+  const { context, options } = call
+  if (settings === undefined) return undefined
+  if (options.sandbox) return sandboxModels[modelKind]
   if (!problems.any && canAsk(context, options.noInput)) {
     const answer = await askText(context, 'Model:')
     if (answer.trim() !== '') return answer.trim()
   }
-  const ways = `set ${modelVariable(kind)} (${familyKind(kind)}_model in the configuration), or pass -m`
+  const ways = `set ${modelVariable(modelKind)} (${familyKind(modelKind)}_model in the configuration), or pass -m`
   throw new UsageError(`No model was given: ${ways}.`, {
     code: 'model_missing',
     hint: 'modelgate models shows those of the gateway; modelgate init makes one the default.',

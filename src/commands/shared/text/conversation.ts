@@ -39,7 +39,7 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
 
 /**
  * Opens the conversation that a call goes on with, and prepares its request.
- * @param open another way to it than the flags
+ * @param session the conversation, where no flag names it
  * @returns undefined for a call that stands alone
  * @throws UsageError when there is nothing to go on with, or the file is not a conversation; FileError
  */

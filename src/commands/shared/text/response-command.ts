@@ -23,7 +23,7 @@ import {
 import { createGate } from '../../../output/gate.ts'
 import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from '../options/common-options.ts'
-import { addJobOptions, findNamedJob, refuseUnwritten } from '../jobs/named-job.ts'
+import { addJobOptions, findNamedJob, refuseUnwritten, waitLimits } from '../jobs/named-job.ts'
 import { parseJsonFileFlag } from '../request/request-body.ts'
 import { learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -75,15 +75,13 @@ export async function followUp(
   const names: JobNames = new Map()
   if (named.stored !== undefined) await learnName(context, store, names, named.id)
   const wait = waits ? await planWait(context, options, named) : undefined
-  const { timeout, pollInterval, outputDir } = settings
   const warnings: string[] = []
   const plan = {
-    folder: outputDir.value ?? '.',
+    folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
     resume: resumeResponse(context, given, { names }),
-    pollIntervalS: pollInterval.value,
-    deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
+    ...waitLimits(context, settings),
   }
   await runOperation(context, options, settings, {
     streamed: wait?.streamed === true,

@@ -7,13 +7,7 @@ import type { TextFile } from '../../../files/text-file.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
 import type { History } from '../../../operations/chat-history.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
-import {
-  generateText,
-  textGatewayRequest,
-  type TextPlan,
-  type TextRequest,
-} from '../../../operations/generate-text.ts'
-import type { Call } from '../../../operations/operation.ts'
+import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
 import type { Draft } from '../request/build-request.ts'
 import { say } from './conversation.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
@@ -21,6 +15,7 @@ import { suggestWords, type CommonOptions } from '../options/common-options.ts'
 import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts'
 import { allInputs } from '../../../problems.ts'
 import { answerCommand, learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
+import { waitLimits } from '../jobs/named-job.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
 
@@ -102,7 +97,6 @@ export async function sendText(
     strict: options.strict === true,
     resume: resumeResponse(context, options, { names, isStart: true }),
   }
-  const start = isBackground ? await prepareBackground(context, options, settings, names) : undefined
   await runOperation(context, options, settings, {
     streamed,
     warnings,
@@ -113,7 +107,6 @@ export async function sendText(
       media: [...(options.attach ?? []), ...(talk?.media ?? [])],
       ...(isBackground ? { creation: { model, count: 1, of: 'text' } } : {}),
     },
-    ...(start === undefined ? {} : { gate: start.gate }),
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
       ...(await textOutput(context, options, settings, await openOutputFile(context, options))),
@@ -121,38 +114,25 @@ export async function sendText(
       answer: answerCommand(context, options),
     }),
     rescue: `${command}.txt`,
-    operation: (call) =>
-      start === undefined ? generateText(call, request, plan) : start.run(call, request, plan),
+    async operation(call, gate) {
+      if (!isBackground) return await generateText(call, request, plan)
+      // Loaded only for a response that is recorded on this machine.
+      const [{ startBackground }, { openResponses }] = await Promise.all([
+        import('../../../operations/background-response.ts'),
+        import('../../../operations/jobs.ts'),
+      ])
+      const store = openResponses(context, stateFolder(context), gate)
+      return await startBackground(call, request, {
+        ...plan,
+        ...waitLimits(context, settings),
+        store,
+        onRecorded: (id) => learnName(context, store, names, id),
+        isSandbox: options.sandbox === true,
+        profile: settings.profile.value,
+        location: { output: options.output ?? null, folder: null, force: options.force === true },
+      })
+    },
   })
-}
-
-/** Loaded only for a response that runs in the background, which is recorded on this machine. */
-async function prepareBackground(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings,
-  names: JobNames,
-) {
-  const [{ startBackground }, { openResponses }, { createGate }] = await Promise.all([
-    import('../../../operations/background-response.ts'),
-    import('../../../operations/jobs.ts'),
-    import('../../../output/gate.ts'),
-  ])
-  const { timeout, pollInterval, profile } = settings
-  const gate = createGate(context)
-  const store = openResponses(context, stateFolder(context), gate)
-  const background = {
-    store,
-    onRecorded: (id: string) => learnName(context, store, names, id),
-    isSandbox: options.sandbox === true,
-    profile: profile.value,
-    location: { output: options.output ?? null, folder: null, force: options.force === true },
-    pollIntervalS: pollInterval.value,
-    deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
-  }
-  const run = (call: Call, request: TextRequest, plan: TextPlan) =>
-    startBackground(call, request, { ...plan, ...background })
-  return { gate, run }
 }
 
 export function renderOption(): Option {
