@@ -54,15 +54,6 @@ export async function optionsForJob<Options extends CommonOptions>(
   )
 }
 
-/** How often a wait looks, and until when: the time of `--timeout` starts now. */
-export function waitLimits({ clock }: Pick<Context, 'clock'>, { timeout, pollInterval }: Settings) {
-  const { value: seconds } = timeout
-  return {
-    pollIntervalS: pollInterval.value,
-    deadlineMs: seconds === undefined ? undefined : clock.monotonic() + seconds * 1000,
-  }
-}
-
 /** @throws UsageError for a file that a command would leave unwritten, since it does not wait for the result */
 export function refuseUnwritten({ output }: CommonOptions, waits: boolean): void {
   if (output === undefined || waits) return

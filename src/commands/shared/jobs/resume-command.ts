@@ -1,3 +1,4 @@
+import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
@@ -25,6 +26,15 @@ export async function learnName(
   const { jobs } = await store.list()
   const others = jobs.flatMap(({ record }) => (record.id === null || record.id === id ? [] : [record.id]))
   names.set(id, shortIds([id, ...others])[0]!)
+}
+
+/** How often a wait looks, and until when: the time of `--timeout` starts now. */
+export function waitLimits({ clock }: Pick<Context, 'clock'>, { timeout, pollInterval }: Settings) {
+  const { value: seconds } = timeout
+  return {
+    pollIntervalS: pollInterval.value,
+    deadlineMs: seconds === undefined ? undefined : clock.monotonic() + seconds * 1000,
+  }
 }
 
 type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true; readonly acceptMismatch?: true }

@@ -18,7 +18,7 @@ import {
 } from '../../../operations/video-request.ts'
 import type { WaitPlan } from '../../../operations/wait-for-video.ts'
 import { createGate } from '../../../output/gate.ts'
-import { learnName, resumeCommand, type JobNames } from '../jobs/resume-command.ts'
+import { learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
   checkRequest,
   nameModel,
@@ -33,14 +33,7 @@ import {
   type CommonOptions,
   strictMeanings,
 } from '../options/common-options.ts'
-import {
-  addJobOptions,
-  findNamedJob,
-  optionsForJob,
-  pollOption,
-  waitLimits,
-  type FoundJob,
-} from '../jobs/named-job.ts'
+import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from '../jobs/named-job.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { canAsk } from '../input/questions.ts'

@@ -23,9 +23,9 @@ import {
 import { createGate } from '../../../output/gate.ts'
 import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from '../options/common-options.ts'
-import { addJobOptions, findNamedJob, refuseUnwritten, waitLimits } from '../jobs/named-job.ts'
+import { addJobOptions, findNamedJob, refuseUnwritten } from '../jobs/named-job.ts'
 import { parseJsonFileFlag } from '../request/request-body.ts'
-import { learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
+import { learnName, resumeResponse, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { openOutputFile, textOutput, type TextOutputFlags } from './text-command.ts'
 

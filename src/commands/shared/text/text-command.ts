@@ -14,8 +14,13 @@ import { loadMarkdown, type OutputOptions } from '../../../output/create-output.
 import { suggestWords, type CommonOptions } from '../options/common-options.ts'
 import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts'
 import { allInputs } from '../../../problems.ts'
-import { answerCommand, learnName, resumeResponse, type JobNames } from '../jobs/resume-command.ts'
-import { waitLimits } from '../jobs/named-job.ts'
+import {
+  answerCommand,
+  learnName,
+  resumeResponse,
+  waitLimits,
+  type JobNames,
+} from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
 
