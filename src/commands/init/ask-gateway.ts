@@ -15,14 +15,14 @@ export interface GatewayAnswer {
 }
 
 /**
- * Takes the address from `--base-url` or asks for it; it is tried at once, and can be corrected where it stands.
- * @throws UsageError, ModelgateError for an address that cannot be used, where nobody can be asked
+ * Takes the address from `--base-url`, or asks for it; it is tried at once, and can be corrected where it was typed.
+ * @throws UsageError, ModelgateError for a given address that cannot be used
  */
 export async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
   const { options, settings, asks, context, gate, say } = session
   const given = options.baseUrl
   const present = given ?? settings.baseUrl.value?.href.replace(/\/$/, '')
-  if (!asks || (given !== undefined && (await isGood(session, given)))) return tryOut(session, present!)
+  if (given !== undefined || !asks) return tryOut(session, present!)
   // The error may quote what the address has answered.
   const shown = (text: string) => gate.line(text, maxErrorLength)
   let answer: GatewayAnswer | undefined
@@ -71,17 +71,6 @@ async function tryOut(session: Session, text: string, signal?: AbortSignal): Pro
     })
   }
   return { baseUrl, check }
-}
-
-async function isGood(session: Session, text: string): Promise<boolean> {
-  try {
-    await tryOut(session, text)
-    return true
-  } catch (error) {
-    if (!(error instanceof ModelgateError) || session.context.signal.aborted) throw error
-    await session.say(messageOf(error), 'warning')
-    return false
-  }
 }
 
 function normalise({ settings }: Session, text: string): URL {

@@ -10,10 +10,10 @@ import { until as untilSome } from '../../support/until.ts'
 const argv = ['init', '--no-test', '--image-model', '-', '--video-model', '-']
 const title = '\u001b]0;owned\u0007'
 
-function start(env: Readonly<Record<string, string>> = {}) {
+function start(env: Readonly<Record<string, string>> = {}, ...more: readonly string[]) {
   const terminal = questionTerminal()
   const { context } = configPlace({ ...terminal.overrides, env })
-  return { ...terminal, ended: main(argv, context) }
+  return { ...terminal, ended: main([...argv, ...more], context) }
 }
 
 test('what an address answers does not act on the terminal', async () => {
@@ -86,6 +86,12 @@ test('an address that is silent can be kept by Enter', async () => {
   await until('Model for text')
   press('\x03')
   expect(await ended).toBe(130)
+})
+
+test('an address that is given and silent is an error, and no question', async () => {
+  const { ended, shown } = start({}, '--base-url', `http://127.0.0.1:${await closedPort()}`)
+  expect(await ended).toBe(6)
+  expect(shown()).not.toContain('Address of your gateway')
 })
 
 test('without a place for the answers nothing is asked', async () => {
