@@ -18,7 +18,7 @@ const examples: readonly Example[] = [
 
 /** `modelgate help [command|topic]`, also for subcommands: `modelgate help video wait`. */
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
-  const names = [...new Set([...Object.keys(topics), ...namesOf(command.parent!)])]
+  const names = [...new Set(namesIn(command.parent!))]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
   addExamples(command, examples)
   command.addArgument(suggestWords(topic, names))
@@ -28,12 +28,14 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   command.action(async (name?: string, ownName?: string) => {
     const { json, all } = command.optsWithGlobals<{ json?: true; all?: true }>()
     const topicOfName = name !== undefined && Object.hasOwn(topics, name) ? topics[name] : undefined
-    if (topicOfName !== undefined && ownName === undefined && !json) {
+    if (topicOfName !== undefined && !json) {
+      if (ownName !== undefined) throw unknownTopic([name!], ownName, [])
       const { columns } = context.stdout
       const pages = `The pages of the documentation: ${docsPlace()}`
       return writeHelp(context, `${formatTopic(topicOfName, columns)}\n${wrap(pages, columns)}\n`)
     }
-    const found = await findCommand(command, name, ownName, load)
+    const words = [name, ownName].filter((word) => word !== undefined)
+    const found = await findCommand(command, words, load)
     if (json) return printTree(context, command.parent!, found, load)
     if (all) found.args = [allFlag]
     found.outputHelp()
@@ -41,24 +43,16 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
 }
 
 /** @throws UsageError when there is no such command */
-async function findCommand(
-  command: Command,
-  name: string | undefined,
-  ownName: string | undefined,
-  load: LoadCommand,
-): Promise<Command> {
-  const program = command.parent!
-  if (name === undefined) return program
-  const found = program.commands.find((candidate) => candidate.name() === name)
-  if (found === undefined) {
-    const names = [...Object.keys(topics), ...namesOf(program)]
-    throw unknownTopic(name, ownName, ownName === undefined ? names : [])
+async function findCommand(help: Command, words: readonly string[], load: LoadCommand): Promise<Command> {
+  const program = help.parent!
+  let found = program
+  for (const word of words) {
+    const next = found.commands.find((candidate) => candidate.name() === word)
+    if (next === undefined) throw unknownTopic(found === program ? [] : [found.name()], word, namesIn(found))
+    if (found === program && next !== help) await load(next)
+    found = next
   }
-  if (found !== command) await load(found)
-  if (ownName === undefined) return found
-  const own = found.commands.find((candidate) => candidate.name() === ownName)
-  if (own === undefined) throw unknownTopic(name, ownName, namesOf(found))
-  return own
+  return found
 }
 
 /** @throws what `Sink.drain` throws */
@@ -75,24 +69,22 @@ async function printTree(
   await stdout.drain()
 }
 
-function namesOf({ commands }: Command): string[] {
-  return commands.map((command) => command.name())
+/** What help can be asked for: the commands of a command, and of the program its topics, too. */
+function namesIn({ commands, parent }: Command): string[] {
+  const names = commands.map((command) => command.name())
+  return parent === null ? [...Object.keys(topics), ...names] : names
 }
 
-/** @param names what the last word could have been */
-function unknownTopic(name: string, ownName: string | undefined, names: readonly string[]): UsageError {
-  const near = nearestName(ownName ?? name, names)
-  const topic = ownName === undefined ? name : `${name} ${ownName}`
-  const given = ownName === undefined ? '' : `${name} `
+function unknownTopic(before: readonly string[], word: string, names: readonly string[]): UsageError {
+  const near = nearestName(word, names)
+  const topic = JSON.stringify([...before, word].join(' '))
+  const known = names.map((name) => [...before, name].join(' ')).join(', ')
   return new UsageError(
-    `There is no help on ${JSON.stringify(topic)}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
+    `There is no help on ${topic}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
     {
       code: 'unknown_topic',
-      next: near === undefined ? undefined : ['modelgate', 'help', ...`${given}${near}`.split(' ')],
-      hint:
-        names.length === 0
-          ? 'See modelgate help.'
-          : `There is help on ${names.map((other) => `${given}${other}`).join(', ')}.`,
+      next: near === undefined ? undefined : ['modelgate', 'help', ...before, near],
+      hint: known === '' ? 'See modelgate help.' : `There is help on ${known}.`,
     },
   )
 }

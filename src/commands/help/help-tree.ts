@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander'
 import { flagName as settingFlag, settingNames, settingTable } from '../../config/setting-table.ts'
 import { families } from '../../contract/families.ts'
 import { isList, wordsOf } from '../../contract/field-flags.ts'
-import { familyEndpoints, type Family, type FamilyEndpoint, type Field } from '../../contract/field.ts'
+import { familyEndpoints, type Field } from '../../contract/field.ts'
 import { knownModels } from '../../contract/known-models.ts'
 import { exitCodes } from '../../errors.ts'
 import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../events/help-document.ts'
@@ -100,6 +100,8 @@ function describeOption(
   const flag = flagOf(option)
   const contract = flags.find((one) => `--${one.name}` === flag)
   const opposite = command.options.find(({ long }) => long === flag.replace('--', '--no-'))
+  // The parser's types leave these out.
+  const { conflictsWith } = option as Option & { readonly conflictsWith: readonly string[] }
   return {
     flag,
     short: option.long === undefined ? null : (option.short ?? null),
@@ -108,18 +110,13 @@ function describeOption(
     default: defaultOf(option, contract),
     repeatable: option.parseArg === collect,
     conflicts: [
-      ...conflictsOf(option).map((other) => `--${dashed(other)}`),
+      ...conflictsWith.map((other) => `--${dashed(other)}`),
       ...conflicts.flatMap(([one, other]) => (one === flag ? [other] : other === flag ? [one] : [])),
     ],
     field: contract === undefined ? null : contract.path.join('.'),
     settings: settingsOf(name, flag),
     limits: contract === undefined ? [] : familyLimits(name, contract),
   }
-}
-
-/** Under which names commander keeps the options that exclude this one; its types leave them out. */
-function conflictsOf(option: Option): readonly string[] {
-  return (option as Option & { readonly conflictsWith: readonly string[] }).conflictsWith
 }
 
 const dashed = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -133,14 +130,14 @@ function valueOf(option: Option, field: Field | undefined): HelpOption['value'] 
     type: typeOf(placeholder, field),
     values: (field === undefined ? option.argChoices : wordsOf(field)?.slice()) ?? null,
     closed:
-      field === undefined ? option.parseArg !== undefined && option.parseArg !== collect : isClosed(field),
+      field === undefined
+        ? option.parseArg !== undefined && option.parseArg !== collect
+        : bounds?.values !== undefined,
     min: bounds?.min ?? null,
     max: bounds?.max ?? null,
     max_length: field === undefined || isList(field) ? null : (field.maxLength ?? null),
   }
 }
-
-const isClosed = ({ values, items }: Field) => (values ?? items?.values) !== undefined
 
 type ValueType = (typeof valueTypes)[number]
 
@@ -196,13 +193,11 @@ function familyLimits(name: string, { path, field }: ContractFlag): HelpOption['
   const endpoint = familyEndpoints.find((one) => one === name)
   const [key] = path
   if (endpoint === undefined || key === undefined || path.length > 1) return []
-  return families.flatMap((family) => limitsIn(family, endpoint, key, field))
-}
-
-function limitsIn(family: Family, endpoint: FamilyEndpoint, key: string, field: Field): HelpOption['limits'] {
-  const own = family.endpoints[endpoint]?.[key]
-  const limit = own === undefined ? undefined : limitOf(key, field, own)
-  if (limit === undefined) return []
-  const models = knownModels().filter((model) => model.family?.id === family.id)
-  return [{ family: family.id, models: models.map(({ id }) => id), limit }]
+  return families.flatMap(({ id: family, endpoints }) => {
+    const own = endpoints[endpoint]?.[key]
+    const limit = own === undefined ? undefined : limitOf(key, field, own)
+    if (limit === undefined) return []
+    const models = knownModels().filter((model) => model.family?.id === family)
+    return [{ family, models: models.map(({ id }) => id), limit }]
+  })
 }
