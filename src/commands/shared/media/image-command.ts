@@ -117,10 +117,7 @@ export async function finishImageRequest(
 }
 
 /** How images are saved, by the flags. */
-export function imagePlan(
-  options: Omit<ImageOptions, 'validate' | 'input' | 'stdin'>,
-  settings: Settings | undefined,
-): ImagePlan {
+export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
   const { output, force, skipExisting, download, raw, savePartials, sidecar, strict } = options
   return {
     output,
@@ -144,10 +141,7 @@ function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
 }
 
 /** @throws UsageError for flags that contradict each other, each problem a sentence that names both */
-export function checkCombination(
-  { stdout }: Pick<Context, 'stdout'>,
-  options: Omit<ImageOptions, 'validate' | 'input' | 'stdin'>,
-): void {
+export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStandardOutput = output === '-'
   const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })
