@@ -26,9 +26,12 @@ export function manPage(document: HelpDocument): string {
     ]),
     section('EXAMPLES', root.examples.flatMap(exampleLines).slice(1)),
     section('COMMANDS', others.filter(isCalled).flatMap(commandLines)),
-    section('OPTIONS OF EVERY COMMAND', [
-      text('Those that do not apply to a command are refused by it; its help shows which do.'),
-      ...root.options.flatMap((option) => optionLines(option)),
+    section('OPTIONS THAT COMMANDS SHARE', [
+      text('As respond has them. The help of a command shows which it has, and what they mean for it.'),
+      ...others
+        .find(({ name }) => name === 'respond')!
+        .options.filter(({ common }) => common)
+        .flatMap(optionLines),
       ...entry(bold('-V') + ', ' + bold('--version'), 'print the version'),
       ...entry(bold('-h') + ', ' + bold('--help'), 'show help; with --all, every option'),
     ]),

@@ -17,7 +17,11 @@ export function skillBlocks(document: HelpDocument): Readonly<Record<string, str
       ['code', 'meaning', 'what to do'],
       exit_codes.map(({ code, meaning, advice }) => [String(code), meaning, advice ?? '']),
     ),
-    'image-flags': flagTable(optionsOf('image create').filter(({ value }) => value !== null)),
+    'image-flags': flagTable(
+      optionsOf('image create').filter(
+        ({ value, common, flag }) => value !== null && (!common || ['--model', '--output'].includes(flag)),
+      ),
+    ),
     'image-limits': markdownTable(
       ['models', 'size', 'quality', 'n', 'formats', 'background'],
       limitRows(optionsOf('image create')),
