@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { countStates, type StateCounts } from '../../events/run-document.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { createProblemList } from '../../problems.ts'
-import { isOfWaiting, type Instance, type Job, type Manifest } from '../manifest/manifest.ts'
+import { isOfWaiting, type Instance, type Manifest } from '../manifest/manifest.ts'
 import { assess } from './assess.ts'
 import { upstreamOf } from './result-files.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
@@ -122,7 +122,8 @@ function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: Projec
  * @param patterns names of jobs or ids of instances, with `*` and `?` as wildcards; none for everything
  * @throws UsageError `unknown_job` that lists every name that means nothing
  */
-export function matchInstances({ jobs, instances }: Manifest, patterns: readonly string[]): Set<string> {
+export function matchInstances(manifest: Manifest, patterns: readonly string[]): Set<string> {
+  const { jobs, instances } = manifest
   if (patterns.length === 0) return new Set(instances.keys())
   const chosen = new Set<string>()
   const problems = createProblemList()
@@ -135,7 +136,7 @@ export function matchInstances({ jobs, instances }: Manifest, patterns: readonly
       isKnown ||= found.length > 0 || matches(job.name)
       for (const id of found) chosen.add(id)
     }
-    if (!isKnown && chosen.size === before) problems.add(unknownName(pattern, jobs))
+    if (!isKnown && chosen.size === before) problems.add(unknownName(pattern, manifest))
   }
   problems.throwIfAny()
   return chosen
@@ -181,7 +182,7 @@ const flagsForWords: Readonly<Record<string, string>> = {
   generate: '--generate',
 }
 
-function unknownName(pattern: string, jobs: readonly Job[]): UsageError {
+function unknownName(pattern: string, { jobs, instances }: Manifest): UsageError {
   const shown = JSON.stringify(pattern)
   if (/[*?]/.test(pattern)) {
     return new UsageError(`No job matches ${shown}.`, { code: 'unknown_job' })
@@ -191,6 +192,16 @@ function unknownName(pattern: string, jobs: readonly Job[]): UsageError {
     return new UsageError(`There is no job ${shown}. Did you mean the flag ${flag}?`, { code: 'unknown_job' })
   }
   const [name] = pattern.split('[', 1)
+  const source = instances.get(name!)?.waiting && instances.get(name!)!.references[0]!.text
+  if (source !== undefined) {
+    return new UsageError(
+      `${shown} is not known yet: the instances of ${name} are the elements of ${source}.`,
+      {
+        code: 'unknown_job',
+        hint: `Run ${source.slice(1)} first.`,
+      },
+    )
+  }
   const job = jobs.find((job) => job.name === name)
   const near =
     job === undefined

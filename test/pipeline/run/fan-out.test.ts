@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { adoptJobs } from '../../../src/pipeline/changes/adopt.ts'
 import { runBench } from './run-bench.ts'
 
 const storyboard = `version: 1
@@ -157,6 +158,29 @@ describe('what a model decides is confirmed, or bounded', () => {
       [4, 4],
     ])
   })
+})
+
+test('an element cannot be named before it is known', async () => {
+  const project = await bench(two)
+  const { error } = await project.run({ jobs: ['frames[dawn]'], maxCreates: 5 })
+  expect(error?.message).toBe(
+    '"frames[dawn]" is not known yet: the instances of frames are the elements of @scenes.',
+  )
+  expect((await project.run({ jobs: ['scenes'], maxCreates: 5 })).exit).toBe('ok')
+  const { told } = await project.run({ jobs: ['frames[dawn]'], maxCreates: 5 })
+  expect(told).toEqual(['scenes: fresh', 'frames[dawn]: fresh (generated)'])
+})
+
+test('what a person makes of the text and adopts is what is made', async () => {
+  const loose = storyboard.replace(', schema: scenes.json', '')
+  const project = await bench(two, loose)
+  expect((await project.run({ maxCreates: 9 })).exit).toBe('partial')
+  const changed = await project.run({ mode: 'check' })
+  expect(changed.told[0]).toBe('scenes: rejected')
+  project.write('story/scenes.json', JSON.stringify(two.slice(1)))
+  await adoptJobs(project.call, ['scenes'])
+  const { told } = await project.run({ maxCreates: 9 })
+  expect(told.slice(0, 2)).toEqual(['scenes: fresh', 'frames[noon]: fresh (generated)'])
 })
 
 test('a budget that is reached within a fan-out is counted across both parts of the run', async () => {
