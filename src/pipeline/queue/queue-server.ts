@@ -133,7 +133,9 @@ export class QueueServer {
         throw new DelayedError()
       }
       const lane = this.lane(name)
-      await lane.rateLimit(handled.ms).catch(() => {})
+      // When it is over a new window of the rate begins: never before the one that runs is over.
+      const left = await lane.getRateLimitTtl().catch(() => 0)
+      await lane.rateLimit(Math.max(handled.ms, left)).catch(() => {})
       throw new RateLimitError()
     }
     const worker = new Worker<TaskData>(

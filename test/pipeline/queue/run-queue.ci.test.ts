@@ -1,11 +1,11 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { Interrupted, ModelgateError } from '../../../src/errors.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
 import { runBench } from '../run/run-bench.ts'
-import { queueBench } from './queue-bench.ts'
+import { locks, queueBench } from './queue-bench.ts'
 
 const mixed = `version: 1
 jobs:
@@ -375,6 +375,25 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
     expect(document!.warnings).toEqual([
       'No worker has started it yet. Start one: modelgate run worker --queue redis://queue --store store',
     ])
+  })
+
+  test('a rest begins no window of the rate before the one that runs is over', async () => {
+    const { queue } = await benches(single)
+    const lane = queue.server.lane('text')
+    await lane.add('task', { message: '', state: '' })
+    const stop = queue.server.receive('text', {
+      concurrency: 1,
+      rate: { requests: 1, perMs: 600_000 },
+      locks,
+      handle: async () => ({ kind: 'rest', ms: 1 }),
+      onError() {},
+    })
+    // It ends with the lane's rest.
+    onTestFinished(() => void stop())
+    // So long only after the rest: before it there is no window.
+    await expect.poll(async () => (await lane.getJob('1'))?.attemptsStarted).toBe(1)
+    await expect.poll(() => lane.getJobCountByTypes('active')).toBe(0)
+    expect(await lane.getRateLimitTtl()).toBeGreaterThan(300_000)
   })
 
   test('gives nothing to the queue when standard output is full', async () => {
