@@ -27,9 +27,9 @@ import { askText, canAsk } from '../input/questions.ts'
 /** A call of a command, as the parser has read it. */
 export interface CommandCall<Options extends CommonOptions> {
   readonly context: Context
-  /** The command's own options and those of every command. */
+  /** With those that stand before the name of the command. */
   readonly options: Options
-  /** Only the command's own: the program has options of the same name (`--no-input` beside `--input`). */
+  /** Only those behind its name, among them the fields of the request. */
   readonly own: Readonly<Record<string, unknown>>
   readonly words: readonly string[]
   /** The prompt as it is; nothing else is read then. */
