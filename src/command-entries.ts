@@ -33,37 +33,6 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/chat.ts')).registerChat,
   },
   {
-    name: 'response',
-    about: 'Check, wait for and cancel background responses',
-    examples: [
-      ['modelgate respond --background -m MODEL "Plan a year"'],
-      ['modelgate response wait --last'],
-      ['modelgate response cancel resp_123'],
-    ],
-    commands: [
-      {
-        name: 'status',
-        about: 'Look up a background response',
-        load: async () => (await import('./commands/response-status.ts')).registerResponseStatus,
-      },
-      {
-        name: 'wait',
-        about: 'Wait for a background response and print its answer',
-        load: async () => (await import('./commands/response-wait.ts')).registerResponseWait,
-      },
-      {
-        name: 'cancel',
-        about: 'Stop a background response',
-        load: async () => (await import('./commands/response-cancel.ts')).registerResponseCancel,
-      },
-      {
-        name: 'list',
-        about: 'List the background responses started on this machine',
-        load: async () => (await import('./commands/response-list.ts')).registerResponseList,
-      },
-    ],
-  },
-  {
     name: 'image',
     about: 'Create and edit images',
     examples: [
@@ -90,8 +59,8 @@ export const commandEntries: readonly CommandEntry[] = [
     examples: [
       ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
       ['modelgate video remix -m MODEL --last "Make it night"'],
-      ['modelgate video wait --last'],
-      ['modelgate video list --refresh'],
+      ['modelgate wait --last'],
+      ['modelgate jobs --refresh'],
     ],
     commands: [
       {
@@ -109,16 +78,6 @@ export const commandEntries: readonly CommandEntry[] = [
         about: 'Look up a job: a video or an operation',
         load: async () => (await import('./commands/video-status.ts')).registerVideoStatus,
       },
-      {
-        name: 'wait',
-        about: 'Wait for a job and save its videos',
-        load: async () => (await import('./commands/video-wait.ts')).registerVideoWait,
-      },
-      {
-        name: 'list',
-        about: 'List the video jobs started on this machine',
-        load: async () => (await import('./commands/video-list.ts')).registerVideoList,
-      },
     ],
   },
   {
@@ -130,6 +89,11 @@ export const commandEntries: readonly CommandEntry[] = [
     name: 'jobs',
     about: 'List the jobs started on this machine, and results not fetched yet',
     load: async () => (await import('./commands/jobs.ts')).registerJobs,
+  },
+  {
+    name: 'cancel',
+    about: 'Stop a background response',
+    load: async () => (await import('./commands/cancel.ts')).registerCancel,
   },
   {
     name: 'run',

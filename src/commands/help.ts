@@ -11,7 +11,7 @@ import { writeHelp } from '../output/help-page.ts'
 import { wrap } from '../output/line-breaks.ts'
 
 const examples: readonly Example[] = [
-  ['modelgate help video wait', 'a command'],
+  ['modelgate help video status', 'a command'],
   ['modelgate help money', 'a topic'],
   ['modelgate help --json image create', 'as data, limits of each model family included'],
 ]

@@ -1,13 +1,34 @@
-import type { Command } from 'commander'
-import { stateFolder } from '../config/paths.ts'
+import { Option, type Command } from 'commander'
+import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import type { ImageJobs } from '../files/jobs/job-record.ts'
-import { isLeftToFetch, openImages } from '../operations/jobs.ts'
-import { videoStates } from '../contract/video-state.ts'
+import { stateFolder } from '../config/paths.ts'
+import { isFinal, videoStates } from '../contract/video-state.ts'
+import { responseStates } from '../contract/response-object.ts'
+import { UsageError } from '../errors.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import type { JobSummary } from '../events/video.ts'
+import { summaryOf } from '../files/jobs/job-record.ts'
+import type { StoredJob } from '../files/jobs/job-store.ts'
+import { isPrunable, openJobs } from '../operations/jobs.ts'
+import { jobsToRefresh, refreshJobs } from '../operations/refresh-jobs.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { registerJobList, type JobListing } from './shared/jobs/job-list.ts'
-import { responseListing } from './response-list.ts'
-import { videoListing } from './video-list.ts'
+import { createGate, type Gate } from '../output/gate.ts'
+import { roundedDuration } from '../quantities.ts'
+import { jobTable } from '../output/job-table.ts'
+import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
+import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
+import { printDocument } from './shared/call/print-document.ts'
+import { createProblemList } from '../problems.ts'
+import { addJobOptions, optionsForJob } from './shared/jobs/named-job.ts'
+
+interface ListOptions extends CommonOptions {
+  limit?: string
+  state?: string
+  refresh?: true
+  prune?: true
+}
+
+const states = [...new Set([...videoStates, ...responseStates, 'unknown'])]
 
 const jobsExamples: readonly Example[] = [
   ['modelgate jobs'],
@@ -15,21 +36,150 @@ const jobsExamples: readonly Example[] = [
   ['modelgate jobs --json | jq -r ".jobs[].id"'],
 ]
 
-/** `modelgate jobs`: all that this machine has started, and the images that are not fetched. */
+/** `modelgate jobs`: what this machine has started, and the images that are not fetched. */
 export function registerJobs(command: Command, context: Context): void {
   addExamples(command, jobsExamples)
-  registerJobList(command, context, {
-    command: 'jobs',
-    pruned: 'finished jobs: failed, expired, saved or answered',
-    listings: [imageListing(context), responseListing(context), videoListing(context)],
-  })
+  addJobOptions(command, [
+    new Option('--limit <number>', 'show only this many, the newest first'),
+    suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),
+    new Option('--refresh', 'look up every unfinished job'),
+    new Option('--prune', 'forget finished jobs: failed, expired, saved or answered'),
+  ])
+  addShared(command, 'json jsonl dryRun gateway messages')
+  command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
 }
 
-/** The images at addresses on record. */
-function imageListing(context: Context): JobListing<ImageJobs> {
-  return {
-    states: videoStates,
-    open: (redactor) => openImages(context, stateFolder(context), redactor),
-    isPrunable: (record, now) => !isLeftToFetch(record, now),
+/** @throws UsageError; what `refreshJobs` throws */
+async function listJobs(context: Context, options: ListOptions): Promise<void> {
+  const problems = createProblemList()
+  const settings = await problems.check(() => readSettings(context, options))
+  const limit = await problems.check(() => parseLimit(options.limit))
+  await problems.check(() => checkState(options.state))
+  problems.throwIfAny()
+  const gate = createGate(context)
+  const store = openJobs(context, stateFolder(context), gate)
+  const found = await store.list()
+  const warnings = [...found.warnings]
+  if (options.refresh && !options.dryRun) {
+    warnings.push(...(await refresh(context, options, settings!, gate, found.jobs)))
   }
+  const now = context.clock.now() / 1000
+  const chosen = found.jobs
+    .filter(({ record }) => options.state === undefined || record.state === options.state)
+    .filter(({ record }) => !options.prune || isPrunable(record, now))
+    .slice(0, limit)
+  if (options.prune && !options.dryRun) await store.forget(chosen)
+  const jobs = chosen.map(({ record }) => summaryOf(record))
+  await show(context, options, settings!, gate, { jobs, warnings, now })
+}
+
+/** Opens a gateway only when there is a job to look up on it. @returns warnings */
+async function refresh(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  gate: Gate,
+  all: readonly StoredJob[],
+): Promise<string[]> {
+  const warnings: string[] = []
+  /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
+  const own = new Map<string, URL>()
+  const ours: StoredJob[] = []
+  for (const job of all) {
+    if (isFinal(job.record.state)) continue
+    const isOurs = optionsForJob(context, options, settings, job.record).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof UsageError)) throw error
+        warnings.push(`Not looked up. ${error.message}`)
+      },
+    )
+    if (await isOurs) ours.push(job)
+  }
+  for (const [first, ...others] of jobsToRefresh(ours)) {
+    const jobs = [first, ...others]
+    const { record } = first
+    const skip = (reason: string) => warnings.push(`${counted(jobs)} ${reason}`)
+    if (options.sandbox && !record.is_sandbox) {
+      skip('not in the sandbox, and not looked up with --sandbox.')
+      continue
+    }
+    const itsOptions = await optionsForJob(context, options, settings, record)
+    const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
+    const { baseUrl, baseUrls, profile } = itsSettings
+    const here = own.get(profile.value) ?? baseUrl.value
+    if (!record.is_sandbox && here !== undefined) {
+      const there = URL.parse(record.base_url)?.origin
+      if (there !== here.origin && there !== baseUrls.value?.v1beta.origin) {
+        skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
+        continue
+      }
+      own.set(profile.value, here)
+    }
+    const opened = await openGateway(context, itsOptions, itsSettings, false, () => undefined, gate)
+    warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
+  }
+  return warnings
+}
+
+function counted({ length }: readonly unknown[]): string {
+  return length === 1 ? '1 job is' : `${length} jobs are`
+}
+
+interface Listing {
+  readonly jobs: readonly JobSummary[]
+  readonly warnings: readonly string[]
+  /** Unix seconds. */
+  readonly now: number
+}
+
+async function show(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  gate: Gate,
+  { jobs, warnings, now }: Listing,
+): Promise<void> {
+  const quiet = settings.quiet.value
+  const document = { version: outputVersion, command: 'jobs', jobs, warnings } as const
+  await printDocument(
+    context,
+    options,
+    document,
+    (styles, columns) => jobTable(jobs, { now, columns, styles }),
+    { quiet, gate, events: jobs.map((job) => ({ type: 'job-list', job })) },
+  )
+  if (options.json || options.jsonl || quiet) return
+  reportCount(context, options, jobs.length)
+  if (context.stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
+}
+
+/** Prints what the rows do not show: that jobs were forgotten, or that there are none. */
+function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
+  const jobs = count === 1 ? '1 job' : `${count} jobs`
+  if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
+  else if (count === 0) stderr.write('No jobs are on record.\n')
+}
+
+/** A state that is younger than this, in seconds, is news. */
+const freshSeconds = 10
+
+/** Tells how old the states of the jobs are that go on without this machine, and how to see newer ones. */
+function reportAge({ stderr }: Context, jobs: readonly JobSummary[], now: number): void {
+  const running = jobs.filter(({ id, state }) => id !== null && !isFinal(state))
+  const age = Math.max(...running.map(({ checked_at, created_at }) => now - (checked_at ?? created_at)))
+  if (!(age >= freshSeconds)) return
+  const which = running.length === 1 ? 'The running job is' : 'Running jobs are'
+  stderr.write(`${which} shown as last seen, ${roundedDuration(age)} ago; --refresh looks again.\n`)
+}
+
+function parseLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new UsageError(`--limit must be a whole number from 1, not ${JSON.stringify(text)}.`)
+}
+
+function checkState(state: string | undefined): void {
+  if (state === undefined || states.some((one) => one === state)) return
+  throw new UsageError(`--state must be one of ${states.join(', ')}, not ${JSON.stringify(state)}.`)
 }

@@ -40,7 +40,7 @@ export function registerLog(command: Command, context: Context): void {
     new Option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names'),
     suggestWords(
       new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
-      ['generate', 'respond', 'chat', 'response', 'image', 'video'],
+      ['generate', 'respond', 'chat', 'image', 'video', 'wait'],
     ),
   ]
   addExamples(command, logExamples)

@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
+import { videoKinds } from '../files/jobs/job-record.ts'
 import { addShared, strictMeanings } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
+import { addJobOptions, findNamedJob, lastOption } from './shared/jobs/named-job.ts'
 import { waitOptions, type VideoOptions } from './shared/media/video-command.ts'
 import { lookUpJob, optionsOfLookUps } from './shared/media/video-look-up.ts'
 
@@ -19,8 +20,12 @@ export function registerVideoStatus(command: Command, context: Context): void {
   addShared(command, optionsOfLookUps, strictMeanings.videosIfWaiting)
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')
-    .action((id: string | undefined, _: unknown, self: Command) =>
-      lookUpJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),
+    .action(async (id: string | undefined, _: unknown, self: Command) =>
+      lookUpJob(
+        context,
+        await findNamedJob(context, self.optsWithGlobals<VideoOptions>(), id, videoKinds),
+        'video status',
+      ),
     )
   addJobOptions(command, [
     lastOption(),

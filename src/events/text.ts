@@ -161,7 +161,7 @@ export const textEvents = {
 }
 
 /** The commands that print a text document. */
-const textCommands = ['generate', 'respond', 'response status', 'response wait', 'response cancel'] as const
+const textCommands = ['generate', 'respond', 'wait', 'cancel'] as const
 
 /** The document that `--json` prints. */
 export type TextDocument = Infer<typeof textDocument>

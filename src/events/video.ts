@@ -64,7 +64,7 @@ const video = define(
 export type VideoFailure = Infer<typeof videoFailure.schema>
 const videoFailure = define('video_failure', object(failureFields('video')))
 
-/** What is recorded of a job that this machine started; the lines of `video list` and `response list`. */
+/** What is recorded of a job that this machine started; the lines of `jobs`. */
 export type JobSummary = Infer<typeof job.schema>
 const job = define(
   'job',
@@ -126,7 +126,7 @@ export const videoEvents = {
   'video-fail': { id, failure: videoFailure.reference },
   /** One of several jobs that came to nothing, or not to all of its videos. */
   'job-fail': { id, ...reason },
-  /** A job of `video list`. */
+  /** A job of `jobs`. */
   'job-list': { job: job.reference },
 }
 
@@ -151,11 +151,11 @@ const outcomeFields = {
   warnings,
 }
 
-/** The document of `video generate`, `remix`, `status` and `wait`. */
+/** The document of `video generate`, `remix` and `status`, and of `wait` for one of them. */
 export type VideoDocument = Infer<typeof videoDocument>
 export const videoDocument = object({
   version,
-  command: oneOf(['video generate', 'video remix', 'video status', 'video wait'], 'the command that ran'),
+  command: oneOf(['video generate', 'video remix', 'video status', 'wait'], 'the command that ran'),
   ...outcomeFields,
   cost,
   state,
@@ -172,22 +172,22 @@ const awaitedVideo = define(
   }),
 )
 
-/** The document of `video wait` for several jobs. */
+/** The document of `wait` for several video jobs. */
 export type VideosDocument = Infer<typeof videosDocument>
 export const videosDocument = object({
   version,
-  command: oneOf(['video wait'], 'the command that ran'),
+  command: oneOf(['wait'], 'the command that ran'),
   videos: list(awaitedVideo.reference, 'the jobs, in the order in which they were given'),
   warnings,
 })
 
 export const videoDefinitions = [video, videoFailure, job, awaitedVideo] as const
 
-/** The document of `video list`. */
+/** The document of `jobs`. */
 export type JobListDocument = Infer<typeof jobListDocument>
 export const jobListDocument = object({
   version,
-  command: oneOf(['video list', 'response list', 'jobs'], 'the command that ran'),
+  command: oneOf(['jobs'], 'the command that ran'),
   jobs: list(job.reference, 'jobs that this machine has started'),
   warnings,
 })

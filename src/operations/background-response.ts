@@ -1,9 +1,9 @@
 import { leadTo } from '../files/next-command.ts'
 import { responseStateOf } from '../contract/response-object.ts'
-import { Interrupted, asModelgateError, type ModelgateError } from '../errors.ts'
+import { Interrupted, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
-import { digestOfKey, type ResponseJobs } from '../files/jobs/job-record.ts'
-import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
+import type { JobProgress } from '../files/jobs/job-record.ts'
+import type { StoredJob } from '../files/jobs/job-store.ts'
 import {
   createBackground,
   hasEnded,
@@ -20,21 +20,13 @@ import {
   type TextRequest,
   type TextRun,
 } from './generate-text.ts'
-import { isNew, mayExist } from './jobs.ts'
+import { forgetOrKeep, isNew, keepRecord, recordJob, reportLookUps, type RecordPlan } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
 import { promptOf } from './request-prompt.ts'
-import type { VideoLocation } from './video-request.ts'
 
-export interface BackgroundPlan extends TextPlan {
-  /** The responses recorded on this machine. */
-  readonly store: JobStore<ResponseJobs>
+export interface BackgroundPlan extends TextPlan, RecordPlan {
   /** Called when a response on record has its id, before that is reported. */
   onRecorded(id: string): Promise<void>
-  readonly isSandbox: boolean
-  /** The profile that the settings are from. */
-  readonly profile: string
-  /** Where the answer goes, so that a later command can write it there. */
-  readonly location: VideoLocation
   /** The first interval between two look-ups, in seconds; by default the usual one. */
   readonly pollIntervalS: number | undefined
   /** When the command ends, on the monotonic clock, in milliseconds; undefined when it does not. */
@@ -44,7 +36,7 @@ export interface BackgroundPlan extends TextPlan {
 /** A background response that an operation is about, with its record on this machine. */
 export interface FollowedResponse {
   readonly place: StreamPlace
-  stored: StoredJob<ResponseJobs> | undefined
+  stored: StoredJob | undefined
 }
 
 /**
@@ -62,12 +54,25 @@ export async function startBackground(
   const work = async () => {
     run.begin()
     const wire = textGatewayRequest(gateway, request)
-    followed.stored = await recordResponse(call, run, request, plan, wire.idempotencyKey!)
+    const { command, model, body, answerSchema } = request
+    const facts = {
+      kind: 'response',
+      command,
+      model: model ?? '',
+      prompt: promptOf(body) ?? '',
+      base_url: gateway.baseUrl.href,
+      request: body,
+      idempotency_key: wire.idempotencyKey!,
+      checks_schema: answerSchema !== undefined,
+    } as const
+    followed.stored = await recordJob(call, plan, facts, (reason) =>
+      run.warn(`The response is not on record on this machine: ${reason} Keep its id.`),
+    )
     // If it cannot be opened, the response is still recorded and its id will be reported.
     const log = await followed.stored?.openReplyLog().catch(() => undefined)
     const sent = { ...wire, onReplyBytes: log?.add }
     const created = async (id: string) => {
-      await keepRecord(run, followed, { id })
+      await keepState(run, followed, { id })
       log?.close()
       if (followed.stored?.record.id === id) await plan.onRecorded(id)
       call.listener.event({ type: 'job-create', id, kind: 'response' })
@@ -76,7 +81,7 @@ export async function startBackground(
       if (request.streamed) await follow(call, run, followed, { request: sent, isRest: false, created }, plan)
       else await take(call, run, followed, await createBackground(gateway, sent), created)
     } catch (error) {
-      if (followed.place.id === undefined) await keepOrForget(followed, plan, error)
+      if (followed.place.id === undefined) await forgetOrKeep(plan.store, followed.stored, error)
       throw error
     } finally {
       log?.close()
@@ -98,7 +103,7 @@ async function take(
   followed.place.id = id
   run.receiver.replied?.(requestId)
   await created(id)
-  await keepRecord(run, followed, changeOf(report))
+  await keepState(run, followed, changeOf(report))
   if (isCut) run.warn("The gateway's reply was cut short after the id of the response.")
   listener.raw?.(text)
   run.decoder.message(value)
@@ -128,54 +133,37 @@ export async function follow(
   const receiver = {
     ...run.receiver,
     onId: created,
-    onReport: (report: ResponseReport) => void keepRecord(run, followed, changeOf(report)),
+    onReport: (report: ResponseReport) => void keepState(run, followed, changeOf(report)),
   }
   await followResponse(gateway, first, place, run.decoder, receiver, {
     ...waitOptions(call, run, followed, plan),
     isRest,
-  }).finally(() => keepRecord(run, followed, streamedChange(run)))
+  }).finally(() => keepState(run, followed, streamedChange(run)))
 }
 
 /** How look-ups are made and reported. */
 export function waitOptions(
-  { context, listener, hasSent }: Call,
+  call: Call,
   run: TextRun,
   followed: FollowedResponse,
   { pollIntervalS, deadlineMs }: Pick<BackgroundPlan, 'pollIntervalS' | 'deadlineMs'>,
 ): WaitOptions<ResponseReport> {
   const { stored, place } = followed
-  const startedAt = stored?.record.created_at
-  const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
+  let reports: ReturnType<typeof reportLookUps> | undefined
+  // The id of a response that is being started is not known yet.
+  const report = () => (reports ??= reportLookUps(call, place.id!, stored?.record.created_at))
   return {
     firstWaitS: pollIntervalS,
     deadlineMs,
-    isNew: isNew(stored, context),
+    isNew: isNew(stored, call.context),
     isUnverified: stored === undefined,
-    isOwn: hasSent(),
-    onReport(report, { elapsedMs }) {
-      const { state, status, progress } = report
-      const elapsed_s = Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10
-      listener.event({
-        type: 'job-progress',
-        id: place.id!,
-        state,
-        status,
-        progress,
-        elapsed_s,
-        remaining_s: null,
-      })
-      run.saw(state)
-      void keepRecord(run, followed, changeOf(report))
+    isOwn: call.hasSent(),
+    onReport(found, { elapsedMs }) {
+      report().progress(found, elapsedMs, null)
+      run.saw(found.state)
+      void keepState(run, followed, changeOf(found))
     },
-    onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>
-      listener.event({
-        type: 'poll-fail',
-        id: place.id!,
-        attempt,
-        wait_s: waitS,
-        http_status: httpStatus,
-        reason,
-      }),
+    onFailedLookUp: (failed) => report().onFailedLookUp(failed),
   }
 }
 
@@ -209,67 +197,24 @@ export function withResume(
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
 }
 
-/** A failing disk does not prevent the start: the id is reported in any case. */
-async function recordResponse(
-  { context, gateway }: Call,
+/** Updates the record of the response, as `keepRecord` does. */
+export async function keepState(
   run: TextRun,
-  { command, model, body, answerSchema }: TextRequest,
-  { store, isSandbox, profile, location }: BackgroundPlan,
-  idempotencyKey: string,
-): Promise<StoredJob<ResponseJobs> | undefined> {
-  try {
-    return await store.create({
-      kind: 'response',
-      command,
-      model: model ?? '',
-      prompt: promptOf(body) ?? '',
-      base_url: gateway.baseUrl.href,
-      is_sandbox: isSandbox,
-      profile,
-      key_digest: digestOfKey(gateway.key),
-      request: body,
-      idempotency_key: idempotencyKey,
-      output: { ...location, cwd: context.cwd },
-      checks_schema: answerSchema !== undefined,
-    })
-  } catch (error) {
-    const { message } = asModelgateError(error, gateway.trace !== undefined)
-    run.warn(`The response is not on record on this machine: ${message} Keep its id.`)
-    return undefined
-  }
-}
-
-/** A response that was certainly not started is forgotten; of another one, the key is all that is known. */
-async function keepOrForget(
   { stored }: FollowedResponse,
-  { store }: BackgroundPlan,
-  error: unknown,
+  change: Partial<JobProgress>,
 ): Promise<void> {
-  if (stored === undefined) return
-  if (!mayExist(error)) return store.forget([stored])
-  const { code, message } = asModelgateError(error, false)
-  await stored.update({ error: { code, message } }).catch(() => {})
-}
-
-type Change = Parameters<StoredJob<ResponseJobs>['update']>[0]
-
-/** Updates the record. A failing disk must not fail the command: it causes a warning. */
-export async function keepRecord(run: TextRun, { stored }: FollowedResponse, change: Change): Promise<void> {
-  await stored?.update(change).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error)
-    run.warn(`The record of the response cannot be kept up to date: ${reason}`)
-  })
+  await keepRecord(stored, change, run.warn)
 }
 
 /** The fields of a report that are recorded. */
-export function changeOf({ state, status, requestId, value }: ResponseReport): Change {
+export function changeOf({ state, status, requestId, value }: ResponseReport): Partial<JobProgress> {
   const completedAt = numberOf(value['completed_at'])
   const times = completedAt === null ? {} : { completed_at: Math.floor(completedAt) }
   return { state, status, request_id: requestId, ...times }
 }
 
 /** The same of a stream. */
-function streamedChange({ decoder }: TextRun): Change {
+function streamedChange({ decoder }: TextRun): Partial<JobProgress> {
   const { state, response } = decoder.result()
   const status = stringOf(objectOf(response)['status']) ?? null
   return state === null ? {} : { state: responseStateOf(status ?? '') ?? state, status }

@@ -1,24 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { asModelgateError, ModelgateError } from '../errors.ts'
+import { ModelgateError } from '../errors.ts'
 import type { ImageDocument } from '../events/image.ts'
-import { digestOfKey, type ImageJobs, type MadeImages } from '../files/jobs/job-record.ts'
+import type { MadeImages } from '../files/jobs/job-record.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
 import type { ImageRequest } from './image-request.ts'
+import { recordJob, type RecordPlan } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
 
-export interface ImageRecordPlan {
-  readonly store: JobStore<ImageJobs>
-  readonly isSandbox: boolean
-  /** The profile of the settings. */
-  readonly profile: string
-  /** What `-o`, `output_dir` and `--force` say. */
-  readonly location: {
-    readonly output: string | null
-    readonly folder: string | null
-    readonly force: boolean
-  }
+export interface ImageRecordPlan extends RecordPlan {
   /** The command that fetches the images later. */
   readonly resume: (id: string) => NextCommand
 }
@@ -27,51 +18,44 @@ export interface ImageRecordPlan {
  * Puts images at addresses on record before they are fetched, under an id of this machine.
  * @returns `onMade` for the plan of a request, and `settle` for its outcome
  */
-export function recordImages(
-  { context, gateway, listener }: Call,
-  request: ImageRequest,
-  { store, isSandbox, profile, location, resume }: ImageRecordPlan,
-) {
-  let stored: StoredJob<ImageJobs> | undefined
+export function recordImages(call: Call, request: ImageRequest, plan: ImageRecordPlan) {
+  const { gateway, listener } = call
+  let stored: StoredJob | undefined
   return {
     async onMade(all: MadeImages): Promise<NextCommand | undefined> {
       // What came in the reply itself cannot be asked for again.
       const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }
       if (made.images.length === 0) return undefined
       const id = `image_${randomBytes(5).toString('hex')}`
-      const job = {
-        kind: 'image',
-        command: request.command,
-        model: made.model ?? '',
-        prompt: request.prompt,
-        base_url: gateway.baseUrl.href,
-        profile,
-        key_digest: digestOfKey(gateway.key),
-        is_sandbox: isSandbox,
-        request: request.body,
-        idempotency_key: idempotencyKeyOf(gateway),
-        output: { ...location, cwd: context.cwd },
-      } as const
       const { expires_at, request_id } = made
-      try {
-        stored = await store.create(job, { id, state: 'completed', expires_at, request_id, made })
-        return resume(id)
-      } catch (error) {
-        const { message } = asModelgateError(error, gateway.trace !== undefined)
-        listener.event({ type: 'warning-add', message: `The images are not on record: ${message}` })
-        return undefined
-      }
+      stored = await recordJob(
+        call,
+        plan,
+        {
+          kind: 'image',
+          command: request.command,
+          model: made.model ?? '',
+          prompt: request.prompt,
+          base_url: gateway.baseUrl.href,
+          request: request.body,
+          idempotency_key: idempotencyKeyOf(gateway),
+        },
+        (reason) =>
+          listener.event({ type: 'warning-add', message: `The images are not on record: ${reason}` }),
+        { id, state: 'completed', expires_at, request_id, made },
+      )
+      return stored && plan.resume(id)
     },
     async settle(outcome: Outcome<ImageDocument>): Promise<void> {
-      if (stored !== undefined) await settleImages(store, stored, outcome)
+      if (stored !== undefined) await settleImages(plan.store, stored, outcome)
     },
   }
 }
 
 /** Keeps on record what is left to fetch, and forgets the rest. Best effort: the images are as safe as before. */
 export async function settleImages(
-  store: JobStore<ImageJobs>,
-  stored: StoredJob<ImageJobs>,
+  store: JobStore,
+  stored: StoredJob,
   outcome: Outcome<ImageDocument>,
 ): Promise<void> {
   const { document } = outcome

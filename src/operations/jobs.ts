@@ -1,29 +1,30 @@
 import { isFinal } from '../contract/video-state.ts'
 import type { FileHost } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
-import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
-import type { AnyJobs, ImageJobs, JobFamily, JobRecord, ResponseJobs } from '../files/jobs/job-record.ts'
 import {
-  openImageStore,
-  openJobStore,
-  openResponseStore,
-  type JobStore,
-  type StoredJob,
-} from '../files/jobs/job-store.ts'
+  digestOfKey,
+  videoKinds,
+  type JobProgress,
+  type JobRecord,
+  type NewJob,
+  type RecordKind,
+} from '../files/jobs/job-record.ts'
+import { openJobStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
-import type { Gateway } from '../gateway/gateway.ts'
 import { isOwnOrigin } from '../gateway/url.ts'
 import { responseInBeginning } from '../gateway/responses/background.ts'
 import { jobInBeginning } from '../gateway/videos/start-job.ts'
 import { operationPath } from '../gateway/videos/read-job.ts'
-import type { Redactor } from './operation.ts'
+import type { FailedLookUp } from '../gateway/videos/wait-for-job.ts'
+import type { OutputEvent } from '../events/documents.ts'
+import type { Call, Redactor } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
 /** A job by its id on the gateway, with its record on this machine. */
-export interface NamedJob {
+export interface NamedJob<Kind extends RecordKind = (typeof videoKinds)[number]> {
   readonly id: string
-  readonly kind: JobKind
+  readonly kind: Kind
   readonly stored: StoredJob | undefined
 }
 
@@ -43,66 +44,142 @@ export function openJobs(host: FileHost, stateFolder: string | undefined, redact
   return openJobStore(stateFolder, host.clock, {
     host,
     clean: (json) => redactor.document(json),
-    readReply: jobInBeginning,
+    readReply: (text, kind) =>
+      kind === 'response' || kind === 'image' ? responseInBeginning(text) : jobInBeginning(text, kind),
   })
 }
 
-/** Opens the store of background responses on this machine, as `openJobs` that of jobs. */
-export function openResponses(
-  host: FileHost,
-  stateFolder: string | undefined,
-  redactor: Redactor,
-): JobStore<ResponseJobs> {
-  return openResponseStore(stateFolder, host.clock, {
-    host,
-    clean: (json) => redactor.document(json),
-    readReply: responseInBeginning,
+/** Where and how the jobs of a command go on record. */
+export interface RecordPlan {
+  readonly store: JobStore
+  readonly isSandbox: boolean
+  /** The profile that the settings are from. */
+  readonly profile: string
+  /** `Context.terminalId` */
+  readonly terminal?: string | undefined
+  /** What `-o`, `output_dir` and `--force` say, so that a later command can plan it again. */
+  readonly location: Omit<NewJob['output'], 'cwd'>
+}
+
+/**
+ * Puts a job on record. A failing disk does not prevent the start, since the id is reported in any case.
+ * @param known what is known of it already
+ * @param warn takes the reason why it is not on record
+ */
+export async function recordJob(
+  { context, gateway }: Call,
+  { store, isSandbox, profile, terminal, location }: RecordPlan,
+  job: Pick<
+    NewJob,
+    'kind' | 'command' | 'model' | 'prompt' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
+  >,
+  warn: (reason: string) => void,
+  known?: Partial<JobProgress>,
+): Promise<StoredJob | undefined> {
+  try {
+    const output = { ...location, cwd: context.cwd }
+    const rest = { profile, key_digest: digestOfKey(gateway.key), is_sandbox: isSandbox, output }
+    return await store.create({ ...job, ...rest, ...(terminal === undefined ? {} : { terminal }) }, known)
+  } catch (error) {
+    warn(asModelgateError(error, gateway.trace !== undefined).message)
+    return undefined
+  }
+}
+
+/** Updates a record. A failing disk must not fail the command: it causes a warning. */
+export async function keepRecord(
+  stored: StoredJob | undefined,
+  change: Partial<JobProgress>,
+  warn: (message: string) => void,
+): Promise<void> {
+  await stored?.update(change).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    warn(`The record of the job cannot be kept up to date: ${reason}`)
   })
 }
 
-/** Opens the store of images that have not been fetched, as `openJobs` that of jobs. */
-export function openImages(
-  host: FileHost,
-  stateFolder: string | undefined,
-  redactor: Redactor,
-): JobStore<ImageJobs> {
-  return openImageStore(stateFolder, host.clock, { host, clean: (json) => redactor.document(json) })
+/**
+ * Forgets a job that was certainly not started, after the request for it failed. If it may exist, the key is all that is
+ * known of it, so the record is kept. Never throws.
+ */
+export async function forgetOrKeep(
+  store: JobStore,
+  stored: StoredJob | undefined,
+  error: unknown,
+): Promise<void> {
+  if (stored === undefined) return
+  if (!mayExist(error)) return store.forget([stored])
+  const { code, message } = asModelgateError(error, false)
+  await stored.update({ error: { code, message } }).catch(() => {})
+}
+
+/** Reports the look-ups of a job as events: those that failed, and how it stands. */
+export function reportLookUps({ context, listener }: Call, id: string, startedAt: number | undefined) {
+  const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
+  return {
+    /** @param remaining_s seconds that are left, if that is known */
+    progress(
+      {
+        state,
+        status,
+        progress,
+      }: Pick<Extract<OutputEvent, { type: 'job-progress' }>, 'state' | 'status' | 'progress'>,
+      elapsedMs: number,
+      remaining_s: number | null,
+    ): void {
+      const elapsed_s = Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10
+      listener.event({ type: 'job-progress', id, state, status, progress, elapsed_s, remaining_s })
+    },
+    onFailedLookUp({ attempt, waitS, httpStatus, reason }: FailedLookUp): void {
+      listener.event({ type: 'poll-fail', id, attempt, wait_s: waitS, http_status: httpStatus, reason })
+    },
+  }
 }
 
 /**
  * A job that is not on record, by its id: a name with slashes is an operation's.
- * @throws UsageError for an invalid path
+ * @param kinds those that it may be of
+ * @throws UsageError for an invalid path, and for an image, which only this machine knows
  */
-export function unrecordedJob(id: string): NamedJob {
+export function unrecordedJob<Kind extends RecordKind>(id: string, kinds: readonly Kind[]): NamedJob<Kind> {
+  const named = (kind: RecordKind) => ({
+    id,
+    kind: kinds.find((one) => one === kind) ?? kinds[0]!,
+    stored: undefined,
+  })
+  if (id.startsWith('resp_')) return named('response')
+  if (id.startsWith('image_') && named('image').kind === 'image') {
+    throw new UsageError(`There is no image ${id} on record: it has been fetched, or forgotten.`)
+  }
   // Video ids of relays may be base64, with slashes in them.
-  if (!/(?:^|\/)operations\/|^(?:models|projects|publishers)\//.test(id))
-    return { id, kind: 'video', stored: undefined }
+  if (!/(?:^|\/)operations\/|^(?:models|projects|publishers)\//.test(id)) return named('video')
   // A remix uses only the last part, so check the whole name here.
   operationPath(id)
-  return { id, kind: 'operation', stored: undefined }
+  return named('operation')
 }
 
-/** The job started last on this machine. @throws UsageError without one */
-export async function lastJob<Family extends JobFamily>(store: JobStore<Family>): Promise<StoredJob<Family>> {
-  const last = await store.last()
-  if (last !== undefined) return last
-  throw new UsageError('This machine has no job on record.', {
-    code: 'no_job',
-    hint: 'Give the id of the job.',
-  })
-}
-
-/** A job on record. @throws UsageError if its id is unknown, or it is on another gateway */
-export function namedJob<Family extends JobFamily>(
-  stored: StoredJob<Family>,
+/** A job on record. @throws UsageError if its id is unknown, it is of another kind, or on another gateway */
+export function namedJob<Kind extends RecordKind>(
+  stored: StoredJob,
+  kinds: readonly Kind[],
   { isSandbox, baseUrl, betaUrl }: JobGateway,
-): { readonly id: string; readonly kind: Family['kinds'][number]; readonly stored: StoredJob<Family> } {
-  const { id, kind, idempotency_key, is_sandbox, base_url } = stored.record
+): NamedJob<Kind> {
+  const { id, kind: known, idempotency_key, is_sandbox, base_url } = stored.record
   if (id === null) {
     throw new UsageError(
       `The id of the job is unknown, since the gateway's reply never arrived or could not be read. Its idempotency key is ${idempotency_key}.`,
       { code: 'id_unknown', hint: 'Ask the gateway whether it exists before you start it again.' },
     )
+  }
+  const kind = kinds.find((one) => one === known)
+  if (kind === undefined) {
+    throw new UsageError(`${id} is ${nouns[known]}.`, {
+      code: 'other_kind',
+      hint:
+        known === 'image' || known === 'response'
+          ? `To take it: modelgate wait ${shellWord(id)}`
+          : 'It cannot be cancelled: the gateway has no request for that.',
+    })
   }
   if (isSandbox && !is_sandbox) {
     throw new UsageError(`The job ${id} was started on a gateway: leave out --sandbox.`, {
@@ -120,11 +197,18 @@ export function namedJob<Family extends JobFamily>(
   return { id, kind, stored }
 }
 
+const nouns = {
+  video: 'a video',
+  operation: 'the operation of a video',
+  response: 'a background response',
+  image: 'an image that has not been fetched',
+} as const satisfies Record<RecordKind, string>
+
 /** A job that the gateway told of less than so many seconds ago may be missing on another of its servers (fault C11). */
 const newForS = 10
 
 /** Whether the job was started, or seen running, a moment ago, as far as there is a record of it. */
-export function isNew(stored: StoredJob<AnyJobs> | undefined, { clock }: Pick<FileHost, 'clock'>): boolean {
+export function isNew(stored: StoredJob | undefined, { clock }: Pick<FileHost, 'clock'>): boolean {
   if (stored === undefined) return false
   const { state, checked_at, created_at } = stored.record
   return !isFinal(state) && Math.abs(clock.now() / 1000 - (checked_at ?? created_at)) < newForS
@@ -138,68 +222,27 @@ export const unknownJobDays = 7
  * seconds
  */
 export function isPrunable(record: JobRecord, now: number): boolean {
-  const { state, files, result, request, checked_at, created_at } = record
-  if (state === 'failed' || isExpired(record, now)) return true
+  const { kind, state, files, result, request, checked_at, created_at } = record
+  if (kind === 'image') return !isLeftToFetch(record, now)
+  if (kind === 'response' ? isFinal(state) : state === 'failed' || isExpired(record, now)) return true
   // `result` is set once all videos have been saved.
   if (state === 'completed') return result !== undefined || files.length >= videoCount(request)
   return now - (checked_at ?? created_at) > unknownJobDays * 86_400
 }
 
 /** Whether the result of a job on record is not here yet, and may still be had. @param now Unix seconds */
-export function isLeftToFetch(record: JobRecord<AnyJobs>, now: number): boolean {
+export function isLeftToFetch(record: JobRecord, now: number): boolean {
   const { kind, state, result, files } = record
   if (!isFinal(state)) return true
   if (kind === 'response' || state === 'failed' || isExpired(record, now)) return false
   return kind === 'image' || (result === undefined && files.length === 0)
 }
 
-/** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */
-export function jobsToRefresh<Family extends JobFamily>(
-  jobs: readonly StoredJob<Family>[],
-): readonly (readonly [StoredJob<Family>, ...(readonly StoredJob<Family>[])])[] {
-  const open = jobs.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
-  const groups = Map.groupBy(open, ({ record }) =>
-    record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),
-  )
-  return [...groups.values()].map(([first, ...others]) => [first!, ...others])
-}
-
-/** How many jobs are looked up concurrently. */
-const atOnce = 4
-
-/**
- * Looks up jobs and updates their records.
- * @returns a warning for each look-up that failed
- * @throws the reason of the signal
- */
-export async function refreshJobs<Family extends JobFamily>(
-  gateway: Gateway,
-  jobs: readonly StoredJob<Family>[],
-  lookUp: (gateway: Gateway, job: StoredJob<Family>) => Promise<Parameters<StoredJob<Family>['update']>[0]>,
-): Promise<string[]> {
-  const warnings: string[] = []
-  const rest = jobs.values()
-  const refresh = async (job: StoredJob<Family>) => {
-    const { id } = job.record
-    try {
-      await job.update(await lookUp(gateway, job))
-    } catch (error) {
-      if (gateway.signal.aborted) throw error
-      warnings.push(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)
-    }
-  }
-  const work = async () => {
-    for (const job of rest) await refresh(job)
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
-  return warnings
-}
-
 /**
  * Whether a job may exist after the request for it failed so: an error in place of a job is a rejection, whatever the
  * status. After an unexpected error the outcome is unknown.
  */
-export function mayExist(error: unknown): boolean {
+function mayExist(error: unknown): boolean {
   if (!(error instanceof ModelgateError)) return true
   if (error.exit === 'failed') return false
   return error.facts.billed === 'maybe' || error.facts.billed === 'yes'

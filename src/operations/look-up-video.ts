@@ -1,5 +1,5 @@
 import { leadTo, type NextCommand } from '../files/next-command.ts'
-import type { VideoState } from '../contract/video-state.ts'
+import { videoStateOf, type VideoState } from '../contract/video-state.ts'
 import { stat } from 'node:fs/promises'
 import { formatState, isoTime } from '../events/format-job.ts'
 
@@ -14,7 +14,7 @@ import {
   beginRun,
   changeOf,
   jobFailed,
-  keepRecord,
+  keepJob,
   recordedJob,
   reportFailure,
   settleRun,
@@ -43,7 +43,7 @@ export async function lookUpVideo(
       isNew: isNew(stored, call.context),
     })
     run.job = found
-    await keepRecord(run, changeOf(found))
+    await keepJob(run, changeOf(found))
     if (found.note !== undefined) warn(run, found.note)
     if (found.state === 'failed') {
       const failure = jobFailed(found)
@@ -73,7 +73,7 @@ export async function withRecordedFacts(
   if (record === undefined || error instanceof Interrupted) return error
   const isUnknown = isUnknownJob(error)
   const hasExpired = error.code === 'result_expired' || error.facts.httpStatus === 404
-  const state = record.state === 'unknown' ? undefined : record.state
+  const state = videoStateOf(record.state)
   const sentences = [
     ...(isUnknown && state !== undefined ? [lastState(state, record)] : []),
     ...(isUnknown || hasExpired ? await savedFilesOf(record) : []),

@@ -21,7 +21,7 @@ import {
   reportFiltered,
   reportRaw,
   reportSaved,
-  keepRecord,
+  keepJob,
   reportFailure,
   savedFiles,
   someMissing,
@@ -221,7 +221,7 @@ async function recordResult(
   const files = savedFiles(run)
   if (files.length < count || (isCopy && run.stored?.record.result !== undefined)) return
   const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
-  await keepRecord(run, { result: { reply: value, videos } })
+  await keepJob(run, { result: { reply: value, videos } })
 }
 
 function tooManyForStandardOutput(count: number, remoteId: string): UsageError {
@@ -264,7 +264,7 @@ async function saveVideo(
     }
     reportSaved(run, index, kept)
     const files = [...(run.stored?.record.files ?? []), resolve(context.cwd, kept.path)]
-    await keepRecord(run, { files })
+    await keepJob(run, { files })
   } catch (error) {
     if (!gateway.signal.aborted) throw await keepDamaged(file, error)
     await file.discard()

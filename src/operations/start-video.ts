@@ -1,29 +1,20 @@
 import { leadTo } from '../files/next-command.ts'
 import { formatState } from '../events/format-job.ts'
-import { UsageError, asModelgateError } from '../errors.ts'
+import { UsageError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
-import { digestOfKey } from '../files/jobs/job-record.ts'
-import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { rootOf } from '../gateway/url.ts'
 import type { GatewayRequest } from '../gateway/gateway.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { createOperation, remixVideo } from '../gateway/videos/start-job.ts'
-import { mayExist, type NamedJob } from './jobs.ts'
+import { forgetOrKeep, recordJob, type NamedJob, type RecordPlan } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
-import { videoGatewayRequest, type VideoLocation, type VideoRequest } from './video-request.ts'
-import { beginRun, changeOf, jobFailed, keepRecord, settleRun, warn, type VideoRun } from './video-run.ts'
+import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
+import { beginRun, changeOf, jobFailed, keepJob, settleRun, warn, type VideoRun } from './video-run.ts'
 import { waitAndSave, type WaitPlan } from './wait-for-video.ts'
 
-export interface StartPlan extends WaitPlan {
-  /** The jobs recorded on this machine. */
-  readonly store: JobStore
-  readonly isSandbox: boolean
-  /** The profile that the settings are from. */
-  readonly profile: string
-  /** The parameters that `output` was planned with, so that a later command can plan it again. */
-  readonly location: VideoLocation
+export interface StartPlan extends WaitPlan, RecordPlan {
   /** Called with the id of a job once that is on record. */
   onRecorded(id: string): Promise<void>
   /** Whether the job is waited for and its videos are saved. */
@@ -47,10 +38,22 @@ export async function startVideo(
     for (const message of request.warnings) warn(run, message)
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
-    run.stored = await recordJob(call, run, request, plan, wire.idempotencyKey)
+    const { path } = request.kind === 'video' ? videoRemixEndpoint : videoOperationEndpoint
+    const facts = {
+      kind: request.kind,
+      command,
+      model,
+      prompt: request.prompt,
+      base_url: rootOf(gateway, path).href,
+      request: request.body,
+      idempotency_key: wire.idempotencyKey,
+    }
+    run.stored = await recordJob(call, plan, facts, (reason) =>
+      warn(run, `The job is not on record on this machine: ${reason} Keep its id.`),
+    )
     const started = await send(call, run, request, plan, wire)
     const { id, kind } = started
-    await keepRecord(run, { id, ...changeOf(started) })
+    await keepJob(run, { id, ...changeOf(started) })
     run.job = started
     if (run.stored?.record.id === id) await plan.onRecorded(id)
     listener.event({ type: 'job-create', id, kind })
@@ -84,36 +87,6 @@ async function checkSource(
   })
 }
 
-/** A failing disk does not prevent the start: the id is reported in any case. */
-async function recordJob(
-  { context, gateway }: Call,
-  run: VideoRun,
-  { kind, command, model, prompt, body }: VideoRequest,
-  { store, isSandbox, profile, location }: StartPlan,
-  idempotencyKey: string,
-): Promise<StoredJob | undefined> {
-  try {
-    return await store.create({
-      kind,
-      command,
-      model,
-      prompt,
-      base_url: rootOf(gateway, kind === 'video' ? videoRemixEndpoint.path : videoOperationEndpoint.path)
-        .href,
-      profile,
-      key_digest: digestOfKey(gateway.key),
-      is_sandbox: isSandbox,
-      request: body,
-      idempotency_key: idempotencyKey,
-      output: { ...location, cwd: context.cwd },
-    })
-  } catch (error) {
-    const { message } = asModelgateError(error, gateway.trace !== undefined)
-    warn(run, `The job is not on record on this machine: ${message} Keep its id.`)
-    return undefined
-  }
-}
-
 /** Sends the request and writes the reply to disk before parsing it. */
 async function send(
   { gateway }: Call,
@@ -128,13 +101,7 @@ async function send(
   try {
     return await create(gateway, { ...wire, onReplyBytes: log?.add }).finally(() => log?.close())
   } catch (error) {
-    // Deletes the record of a job that was certainly not started. If it may exist, the key is all that is known, so
-    // keep the record.
-    if (stored !== undefined && !mayExist(error)) await store.forget([stored])
-    else {
-      const { code, message } = asModelgateError(error, false)
-      await stored?.update({ error: { code, message } }).catch(() => {})
-    }
+    await forgetOrKeep(store, stored, error)
     throw error
   }
 }

@@ -3,12 +3,13 @@ import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { Mismatch } from '../events/text.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
-import type { JobRecord } from '../files/jobs/job-record.ts'
+import type { JobProgress, JobRecord } from '../files/jobs/job-record.ts'
 import type { StoredJob } from '../files/jobs/job-store.ts'
 import { changeContent, isContentRefusal } from '../gateway/content-refusal.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
+import { keepRecord } from './jobs.ts'
 import { mismatchError, videoDifferences } from './mismatch.ts'
 import { settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
@@ -241,16 +242,13 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
   })
 }
 
-/** Updates the record. A failing disk must not fail the job: it causes one warning. */
-export async function keepRecord(run: VideoRun, change: Parameters<StoredJob['update']>[0]): Promise<void> {
-  await run.stored?.update(change).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error)
-    warn(run, `The job's record cannot be kept up to date: ${reason}`)
-  })
+/** Updates the record of the job, as `keepRecord` does. */
+export async function keepJob(run: VideoRun, change: Partial<JobProgress>): Promise<void> {
+  await keepRecord(run.stored, change, (message) => warn(run, message))
 }
 
 /** The fields of a report that are recorded. */
-export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] {
+export function changeOf(report: JobReport): Partial<JobProgress> {
   const { state, status, progress, completedAt, expiresAt, failure, requestId } = report
   return {
     ...(isFinal(state) && completedAt !== null ? { completed_at: Math.floor(completedAt) } : {}),

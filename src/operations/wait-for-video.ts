@@ -6,7 +6,7 @@ import type { JobReport } from '../gateway/videos/job-fields.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
 import { videoSources } from '../gateway/videos/fetch-video.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
-import { isNew, type NamedJob } from './jobs.ts'
+import { isNew, reportLookUps, type NamedJob } from './jobs.ts'
 import { withRecordedFacts } from './look-up-video.ts'
 import type { Call, Outcome } from './operation.ts'
 import { saveVideos, type SavePlan } from './save-videos.ts'
@@ -16,7 +16,7 @@ import {
   jobFailed,
   checkCount,
   doubtful,
-  keepRecord,
+  keepJob,
   settleRun,
   type Judgement,
   type VideoRun,
@@ -67,13 +67,12 @@ export async function waitAndSave(
   job: Job,
   first?: JobReport,
 ): Promise<ModelgateError | undefined> {
-  const { context, listener } = call
+  const { context } = call
   const { stored } = run
   const { deadlineMs } = plan
   // --timeout limits the whole wait here, not each request, and is counted from the start of the command.
   const gateway = { ...call.gateway, limits: { ...call.gateway.limits, total: undefined } }
-  const startedAt = stored?.record.created_at ?? first?.createdAt ?? undefined
-  const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
+  const reports = reportLookUps(call, job.id, stored?.record.created_at ?? first?.createdAt ?? undefined)
   const timeLeft = createTimeLeft()
   let writing = Promise.resolve()
   const ended = await waitForJob(gateway, job, {
@@ -85,29 +84,12 @@ export async function waitAndSave(
     isOwn: plan.isOwn ?? call.hasSent(),
     goOn: leadTo('To continue waiting: ', plan.resume(job.id)),
     onReport(found, { elapsedMs }) {
-      const { state, status, progress } = found
       run.job = found
-      listener.event({
-        type: 'job-progress',
-        id: job.id,
-        state,
-        status,
-        progress,
-        elapsed_s: Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10,
-        remaining_s: timeLeft({ state, progress, elapsedMs }),
-      })
+      reports.progress(found, elapsedMs, timeLeft({ ...found, elapsedMs }))
       // In order, and without delaying the next look-up.
-      writing = writing.then(() => keepRecord(run, changeOf(found)))
+      writing = writing.then(() => keepJob(run, changeOf(found)))
     },
-    onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>
-      listener.event({
-        type: 'poll-fail',
-        id: job.id,
-        attempt,
-        wait_s: waitS,
-        http_status: httpStatus,
-        reason,
-      }),
+    onFailedLookUp: reports.onFailedLookUp,
   }).finally(() => writing)
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }

@@ -1,5 +1,5 @@
 import { leadTo, type NextCommand } from '../files/next-command.ts'
-import { lastSegment } from '../contract/video-state.ts'
+import { lastSegment, videoStateOf } from '../contract/video-state.ts'
 import { ModelgateError, type Billed } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { OutputEvent } from '../events/documents.ts'
@@ -33,7 +33,7 @@ export async function waitForVideos<Job extends AwaitedJob>(
   resume: (...ids: readonly string[]) => NextCommand,
 ): Promise<Outcome<VideosDocument>> {
   const warnings: string[] = []
-  listener.event({ type: 'start', version: outputVersion, command: 'video wait', model: null })
+  listener.event({ type: 'start', version: outputVersion, command: 'wait', model: null })
   const takeTurn = createTurns(savingAtOnce)
   const waitFor = async (job: Job): Promise<AwaitedOutcome> => {
     const { named, plan, saved } = job
@@ -47,11 +47,11 @@ export async function waitForVideos<Job extends AwaitedJob>(
     const own = { ...listener, event }
     const outcome =
       saved === undefined
-        ? await waitForVideo({ ...callOf(job), listener: own }, 'video wait', named, {
+        ? await waitForVideo({ ...callOf(job), listener: own }, 'wait', named, {
             ...plan,
             takeTurn,
           })
-        : reportSavedVideos(own, 'video wait', named, saved, plan)
+        : reportSavedVideos(own, 'wait', named, saved, plan)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     if (error !== undefined && !signal.aborted && error.exit !== 'running') {
       listener.event({ type: 'job-fail', id: named.id, code: error.code, message: error.message })
@@ -61,7 +61,7 @@ export async function waitForVideos<Job extends AwaitedJob>(
   const outcomes = await Promise.all(jobs.map(waitFor))
   const document = {
     version: outputVersion,
-    command: 'video wait',
+    command: 'wait',
     videos: outcomes.map(awaitedVideo),
     warnings,
   } as const
@@ -104,11 +104,11 @@ function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): Awai
     ...known
   } = document ?? {
     version: outputVersion,
-    command: 'video wait',
+    command: 'wait',
     model: record?.model ?? null,
     id: named.id,
     kind: named.kind,
-    state: record?.state ?? 'unknown',
+    state: videoStateOf(record?.state ?? '') ?? 'unknown',
     status: record?.status ?? null,
     progress: record?.progress ?? null,
     seconds: null,

@@ -93,7 +93,7 @@ export function createJobOutput(parts: JobOutputParts): Output {
 }
 
 function isJob(document: OutputDocument): document is VideoDocument | TextDocument {
-  return /^(?:video|response) (?!list)/.test(document.command) && 'state' in document
+  return /^(?:video .*|wait|cancel)$/.test(document.command) && 'state' in document
 }
 
 const nameWidth = 'completed'.length

@@ -27,13 +27,13 @@ test('a killed command leaves a response that another one prints', async () => {
   await until(() => streaming.stdout.length > 20)
   streaming.process.kill('SIGKILL')
   const shown = (await streaming.ended).stdout.toString()
-  const waiting = start('response', 'wait', '--last')
+  const waiting = start('wait', '--last')
   await until(() => waiting.stderr.includes('in_progress'))
   waiting.process.kill('SIGKILL')
   expect((await waiting.ended).stdout.length).toBe(0)
   passTenSeconds(home)
-  const { exit, stdout } = await start('response', 'wait', '--last').ended
+  const { exit, stdout } = await start('wait', '--last').ended
   expect([exit, stdout.toString().startsWith(shown)]).toEqual([0, true])
-  const again = await start('response', 'wait', '--last', '--stream').ended
+  const again = await start('wait', '--last', '--stream').ended
   expect(again.stdout.toString()).toBe(stdout.toString())
 })

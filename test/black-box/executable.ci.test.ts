@@ -111,7 +111,7 @@ test('a video is made, looked up and made anew, each in a process of its own', a
   const cwd = temporaryFolder()
   const made = await call(cwd, ['video', 'generate', '--sandbox', '--wait', '-o', 'boat.mp4', 'A boat']).ended
   expect([made.exit, made.stdout.toString()]).toEqual([0, 'boat.mp4\n'])
-  const list = await call(cwd, ['video', 'list']).ended
+  const list = await call(cwd, ['jobs']).ended
   const [id] = list.stdout.toString().split('\t')
   const status = await call(cwd, ['video', 'status', id!]).ended
   expect([status.exit, status.stdout.toString()]).toEqual([0, expect.stringContaining('completed')])

@@ -7,7 +7,7 @@ import { launcher, spawnProgram } from './spawn-program.ts'
 /** Calls whose text other commands do not change. */
 const calls = [
   ['image', '--help'],
-  ['response', 'cancel', '--help'],
+  ['cancel', '--help'],
   ['help', 'pipelines'],
 ] as const
 

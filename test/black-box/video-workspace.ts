@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { JobListDocument, JobSummary } from '../../src/events/video.ts'
 import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { isForAll } from '../program/videos/video-run.ts'
 import { spawnProgram, type Spawned } from './spawn-program.ts'
 
 /** A machine of somebody who runs one command after the other, or several at once. */
@@ -12,7 +13,7 @@ export interface VideoWorkspace {
   readonly cwd: string
   start(words: readonly string[], env?: Readonly<Record<string, string>>): Spawned
   run(words: readonly string[]): Promise<{ exit: number | NodeJS.Signals; stdout: string; stderr: string }>
-  /** What `video list` tells. */
+  /** What `jobs` tells. */
   list(): Promise<readonly JobSummary[]>
   /** Names of the files that are whole. */
   files(): readonly string[]
@@ -34,7 +35,7 @@ export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspac
   const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
   const names = () => readdirSync(cwd).sort()
   const start: VideoWorkspace['start'] = (words, more) =>
-    spawnProgram(['video', ...words], { cwd, env: { ...env, ...more } })
+    spawnProgram(isForAll(words) ? words : ['video', ...words], { cwd, env: { ...env, ...more } })
   const run: VideoWorkspace['run'] = async (words) => {
     const { exit, stdout, stderr } = await start(words).ended
     return { exit, stdout: stdout.toString(), stderr }
@@ -45,7 +46,7 @@ export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspac
     start,
     run,
     async list() {
-      const { exit, stdout, stderr } = await run(['list', '--json'])
+      const { exit, stdout, stderr } = await run(['jobs', '--json'])
       expect([exit, stderr]).toEqual([0, ''])
       const { jobs, warnings } = JSON.parse(stdout) as JobListDocument
       expect(warnings).toEqual([])

@@ -68,7 +68,7 @@ describe('help --json', () => {
       'image create',
       'image edit',
     ])
-    expect((await helpJson('video', 'wait')).commands.map(({ name }) => name)).toEqual(['video wait'])
+    expect((await helpJson('wait')).commands.map(({ name }) => name)).toEqual(['wait'])
   })
 
   test('tells what an option takes', () => {
@@ -94,7 +94,7 @@ describe('help --json', () => {
       default: '2',
       settings: [{ name: 'max_retries', environment: 'MODELGATE_MAX_RETRIES' }],
     })
-    expect(optionCalled('video list', '--state').value!.values).toContain('in_progress')
+    expect(optionCalled('jobs', '--state').value!.values).toContain('in_progress')
     expect(optionCalled('image create', '--model').settings).toEqual([
       { name: 'image_model', environment: 'MODELGATE_IMAGE_MODEL' },
     ])
@@ -124,7 +124,7 @@ describe('help --json', () => {
       common: true,
       about: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
     })
-    expect(commandCalled('video wait').common_options).not.toContain('--body')
+    expect(commandCalled('wait').common_options).not.toContain('--body')
     expect(commandCalled('generate').common_options).toContain('--body')
   })
 

@@ -28,8 +28,8 @@ const calls = [
   ['video', 'generate', '--help'],
   ['video', 'remix', '--help'],
   ['video', 'status', '--help'],
-  ['video', 'wait', '--help'],
-  ['video', 'list', '--help'],
+  ['wait', '--help'],
+  ['jobs', '--help'],
 ] as const
 
 const widths = [20, 40, 80, 200]
@@ -72,7 +72,7 @@ test.each([
   expect(found).not.toContain(-1)
 })
 
-test.each([['generate'], ['image', 'create'], ['video', 'wait']])(
+test.each([['generate'], ['image', 'create'], ['video', 'status']])(
   '%s %s shows three examples and no common options, and says how to see the rest',
   async (...words) => {
     const { out } = await runMain([...words, '--help'], { columns: 200 })
@@ -124,7 +124,7 @@ test('the variables that matter to most come first', async () => {
   ])
 })
 
-test.each(['image', 'video', 'response'])('%s --help is its commands, one line each', async (name) => {
+test.each(['image', 'video'])('%s --help is its commands, one line each', async (name) => {
   const { out } = await runMain([name, '--help'])
   const entry = commandEntries.find((one) => one.name === name)!
   const names = entry.commands!.map((command) => command.name)
@@ -178,7 +178,7 @@ test('help COMMAND is the same as COMMAND --help', async () => {
 })
 
 test.each([
-  [['help', 'video', 'wiat'], 'There is no help on "video wiat". Did you mean wait?'],
+  [['help', 'video', 'stauts'], 'There is no help on "video stauts". Did you mean status?'],
   [['help', 'generate', 'text'], 'There is no help on "generate text".'],
   [['help', 'environment', 'CI'], 'There is no help on "environment CI".'],
 ])('%j is refused', async (argv, says) => {
@@ -191,7 +191,7 @@ test.each([
   [['help'], 'modelgate [options] [command]'],
   [['video'], 'modelgate video [options] [command]'],
   [['image'], 'modelgate image [options] [command]'],
-  [['video', 'help', 'wait'], 'modelgate video wait [options] [id...]'],
+  [['video', 'help', 'status'], 'modelgate video status [options] [id]'],
 ])('%j tells the usage of that command alone', async (argv, usage) => {
   const { code, out, err } = await runMain(argv)
   expect([code, err]).toEqual([0, ''])
@@ -201,7 +201,7 @@ test.each([
 test.each([
   [['vidoe'], 'modelgate'],
   [['video', 'generat'], 'modelgate video'],
-  [['video', 'wait', '--nonsense'], 'modelgate video wait'],
+  [['wait', '--nonsense'], 'modelgate wait'],
   [['generate', '--nonsense'], 'modelgate generate'],
 ])('the hint for %j names help that there is', async (argv, command) => {
   const { code, err } = await runMain(argv)
@@ -211,7 +211,7 @@ test.each([
 
 test.each([
   [['vidoe', '--help'], "unknown command 'vidoe' (Did you mean video?)"],
-  [['video', 'wiat', '--help'], "unknown command 'wiat' (Did you mean wait?)"],
+  [['video', 'stauts', '--help'], "unknown command 'stauts' (Did you mean status?)"],
 ])('%j gives no help on something else', async (argv, message) => {
   const { code, out, err } = await runMain(argv)
   expect([code, out]).toEqual([2, ''])
@@ -255,9 +255,9 @@ test.each(['generate', 'respond'] as const)(
 )
 
 test.each([
-  ['video list', ['--model', '--output', '--force', '--strict', '--curl'], ['--json', '--dry-run']],
+  ['jobs', ['--model', '--output', '--force', '--strict', '--curl'], ['--json', '--dry-run']],
   ['video status', ['--model', '--body', '--usage'], ['--strict', '--output', '--json']],
-  ['video wait', ['--model', '--body', '--usage'], ['--strict', '--output', '--json']],
+  ['wait', ['--model', '--body', '--usage'], ['--strict', '--output', '--json']],
 ])('the help of %s names no option that it refuses', async (name, refused, taken) => {
   const words = name.split(' ')
   const { out } = await runMain([...words, '--help', '--all'])

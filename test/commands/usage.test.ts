@@ -65,10 +65,10 @@ const calls = [
   }),
   entry('video generate', 'film', { created: { job: 'op_{1}', video_seconds: 8, video_size: '720p' } }),
   entry('video remix', 'film', { created: { job: 'video_1' } }),
-  entry('video wait', 'film', { jobs: ['op_{1}'] }),
+  entry('wait', 'film', { jobs: ['op_{1}'] }),
   entry('respond', 'writer', { created: { job: 'resp_1' }, time: '2026-11-21T12:00:00.000Z' }),
-  entry('response wait', undefined, { jobs: ['resp_1'], ...tokens(1_000_000, 0) }),
-  entry('response wait', undefined, { jobs: ['resp_1'], ...tokens(1_000_000, 0) }),
+  entry('wait', undefined, { jobs: ['resp_1'], ...tokens(1_000_000, 0) }),
+  entry('wait', undefined, { jobs: ['resp_1'], ...tokens(1_000_000, 0) }),
   entry('respond', 'writer', { sandbox: true, ...tokens(1_000_000, 0) }),
 ]
 
@@ -255,8 +255,8 @@ test('a video has the seconds of the file that a later wait has saved, once', as
   const log = [
     entry('video generate', 'film', { created: { job: 'op_1', video_size: '720p' } }),
     entry('video generate', 'film', { created: { job: 'op_2', video_size: '720p' } }),
-    entry('video wait', 'film', { jobs: ['op_1'], files: [file] }),
-    entry('video wait', 'film', { jobs: ['op_1'], files: [file] }),
+    entry('wait', 'film', { jobs: ['op_1'], files: [file] }),
+    entry('wait', 'film', { jobs: ['op_1'], files: [file] }),
   ]
   expect((await documentOf([], log)).total).toMatchObject({
     calls: 2,

@@ -69,11 +69,11 @@ describe.each([2, 8])('%i processes at once', (count) => {
   test('wait for the same job: it is on record once, and its file is whole', async () => {
     const machine = await crashMachine()
     await machine.finish(['video', 'generate', '-m', 'veo-3.1', '-o', 'boat.mp4', 'A boat'])
-    const ended = await callAll(machine, times(['video', 'wait', '--last']))
+    const ended = await callAll(machine, times(['wait', '--last']))
     expect(ended.map(({ exit, stdout }) => [exit, stdout.toString()])).toEqual(times([0, 'boat.mp4\n']))
     expect([...machine.files().keys()]).toEqual(['boat.mp4'])
     expect(machine.sandbox.created()).toBe(1)
-    const { stdout } = await machine.finish(['video', 'list', '--json'])
+    const { stdout } = await machine.finish(['jobs', '--json'])
     const { jobs, warnings } = JSON.parse(stdout.toString()) as { jobs: { state: string }[]; warnings: [] }
     expect([jobs.map(({ state }) => state), warnings]).toEqual([['completed'], []])
     expect([machine.leftovers(), machine.brokenRecords()]).toEqual([[], []])
@@ -82,7 +82,7 @@ describe.each([2, 8])('%i processes at once', (count) => {
   test('start jobs: each is on record', async () => {
     const machine = await crashMachine()
     await callAll(machine, times(['video', 'generate', '-m', 'veo-3.1', '-o', 'boat.mp4', 'A boat']))
-    const { stdout } = await machine.finish(['video', 'list', '--json'])
+    const { stdout } = await machine.finish(['jobs', '--json'])
     const { jobs } = JSON.parse(stdout.toString()) as { jobs: { id: string | null }[] }
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(count)
     expect([machine.sandbox.created(), machine.brokenRecords()]).toEqual([count, []])

@@ -77,7 +77,7 @@ describe.skipIf(!canMount)('a disk that is full (needs the right to mount a tmpf
     const { exit, stderr } = await machine.start(video).ended
     expect(exit).toBe(10)
     expectUntouched(machine)
-    const [words = ''] = /(?<=modelgate )video wait .*$/m.exec(stderr) ?? []
+    const [words = ''] = /(?<=modelgate )wait .*$/m.exec(stderr) ?? []
     free()
     // To a place with room for it.
     const folder = temporaryFolder()

@@ -91,9 +91,9 @@ export const scenes: readonly KillScene[] = [
         return { call: video, exits: [0], creates: 1 }
       }
       // Nobody knows more of a job than its key until its id has come.
-      return { call: ['video', 'wait', '--last'], exits: job.id === null ? [0, 2] : [0], creates: 0 }
+      return { call: ['wait', '--last'], exits: job.id === null ? [0, 2] : [0], creates: 0 }
     },
-    tidy: ['video', 'list'],
+    tidy: ['jobs'],
     finally(machine, { exit, stderr }) {
       const [job, ...others] = jobs(machine)
       expect(others).toEqual([])
@@ -102,8 +102,8 @@ export const scenes: readonly KillScene[] = [
     },
   },
   {
-    name: 'video list --prune',
-    call: ['video', 'list', '--prune'],
+    name: 'jobs --prune',
+    call: ['jobs', '--prune'],
     async prepare(machine) {
       for (const name of ['one', 'two']) {
         await machine.finish(['video', 'generate', '-m', 'veo-3.1', '--wait', '-o', `${name}.mp4`, name])

@@ -87,7 +87,7 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
     const machine = await crashMachine()
     await machine.finish(['video', 'generate', '-m', 'sora-2', '-o', 'boat.mp4', 'A boat'])
     const { env } = movableClock(to)
-    const { exit, stderr } = await machine.start(['video', 'wait', '--last'], env).ended
+    const { exit, stderr } = await machine.start(['wait', '--last'], env).ended
     expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
     expect([...machine.files().keys()]).toEqual(['boat.mp4'])
   })

@@ -98,7 +98,7 @@ for (const way of ways) {
         const run = await call('run', '--yes')
         expect([run.exit, run.exit === 0 ? '' : run.stderr]).toEqual([0, ''])
         expect((await call('log')).exit).toBe(0)
-        expect((await call('video', 'list')).exit).toBe(0)
+        expect((await call('jobs')).exit).toBe(0)
       },
     )
 

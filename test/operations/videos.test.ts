@@ -19,6 +19,7 @@ import {
 import { waitForVideo } from '../../src/operations/wait-for-video.ts'
 import { testGateway } from '../gateway/test-gateway.ts'
 import { clip, film, finished, operation, running, started } from '../program/videos/video-replies.ts'
+import { videoKinds } from '../../src/files/jobs/job-record.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
@@ -99,10 +100,14 @@ test('a job is started, looked up, waited for, and found saved, without a comman
   const begun = await startVideo(call, request, plan)
   expect(begun).toMatchObject({ kind: 'ended', document: { command: 'video generate', id: operation } })
   const stored = (await store.find(operation))!
-  const named = namedJob(stored, { isSandbox: false, baseUrl: call.gateway.baseUrl, betaUrl: undefined })
+  const named = namedJob(stored, videoKinds, {
+    isSandbox: false,
+    baseUrl: call.gateway.baseUrl,
+    betaUrl: undefined,
+  })
   const looked = await lookUpVideo(call, 'video status', named, { reportsState: true, resume: plan.resume })
   expect(looked).toMatchObject({ kind: 'ended', failure: { code: 'still_running' } })
-  const waited = await waitForVideo(call, 'video wait', named, plan)
+  const waited = await waitForVideo(call, 'wait', named, plan)
   expect(waited).toMatchObject({ kind: 'ended', document: { files: [{ path: 'x.mp4' }] } })
   expect(readFileSync(join(cwd, 'x.mp4'))).toEqual(clip)
   // How often the download is told of depends on the pieces in which it comes.
@@ -117,7 +122,7 @@ test('a job is started, looked up, waited for, and found saved, without a comman
     'video-save',
   ])
   const videos = await findSavedVideos(call.context, named, plan.output, call.redactor)
-  const again = reportSavedVideos(call.listener, 'video wait', named, videos!, plan)
+  const again = reportSavedVideos(call.listener, 'wait', named, videos!, plan)
   expect(again).toMatchObject({ kind: 'ended', document: { state: 'completed', files: [{ path: 'x.mp4' }] } })
 })
 

@@ -64,11 +64,11 @@ test('Ctrl-C leaves nothing of the line, nor of the mark that the terminal makes
   expect(lines).toEqual(['modelgate: Stopped.'])
 })
 
-/** Three jobs, as `video wait` shows them: the last line is that of the download, whose progress is waited for. */
+/** Three jobs, as `wait` shows them: the last line is that of the download, whose progress is waited for. */
 const boardIds = ['video_zzzz', 'video_1234567890abcdef', 'models/veo/operations/aaaabbbbcccc1']
 const last = { id: boardIds[2]! }
 const board: readonly Step[] = [
-  { ...sampleEvents.start, command: 'video wait' },
+  { ...sampleEvents.start, command: 'wait' },
   { ...sampleEvents['job-progress'], ...last, state: 'completed', progress: null },
   { ...sampleEvents['job-progress'], id: 'video_1234567890abcdef' },
   { ...downloading, ...last },

@@ -12,29 +12,29 @@ const long = 'Tell me a long story about a paper boat on the river at night'
 const calls: readonly CallSummary[] = [
   { ...sample, number: 1, command: 'generate', model: 'text-model', prompt: long, files: [] },
   { ...sample, number: 2, time: '2026-11-22T06:00:00.000Z', exit_code: 7, command: 'image create' },
-  { ...sample, number: 13, time: '2026-11-19T06:00:00.000Z', command: 'video wait', prompt: null },
-  { ...sample, number: 14, command: 'response wait', prompt: null, files: [], model: null },
+  { ...sample, number: 13, time: '2026-11-19T06:00:00.000Z', command: 'wait', prompt: null },
+  { ...sample, number: 14, command: 'wait', prompt: null, files: [], model: null },
 ]
 
 test.each<[number, string]>([
   [
     80,
     `
-N   AGE     COMMAND        MODEL          OUTCOME  PROMPT
-1   30 min  generate       text-model     ok       Tell me a long story about …
-2   3 h     image create   image-model-a  unknown  A boat
-13  3 d     video wait     image-model-a  ok       boat.png
-14  30 min  response wait                 ok       video_1
+N   AGE     COMMAND       MODEL          OUTCOME  PROMPT
+1   30 min  generate      text-model     ok       Tell me a long story about a…
+2   3 h     image create  image-model-a  unknown  A boat
+13  3 d     wait          image-model-a  ok       boat.png
+14  30 min  wait                         ok       video_1
 `,
   ],
   [
     40,
     `
-N   COMMAND        OUTCOME  PROMPT
-1   generate       ok       Tell me a …
-2   image create   unknown  A boat
-13  video wait     ok       boat.png
-14  response wait  ok       video_1
+N   COMMAND       OUTCOME  PROMPT
+1   generate      ok       Tell me a l…
+2   image create  unknown  A boat
+13  wait          ok       boat.png
+14  wait          ok       video_1
 `,
   ],
 ])('the calls on a terminal of %i columns', (columns, table) => {

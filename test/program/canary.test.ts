@@ -50,7 +50,7 @@ const groups: readonly [
     ['none', 'failed', 'refused'],
   ],
   [
-    [`${film} --no-wait`, 'video list', 'video wait --last', 'video list --refresh'],
+    [`${film} --no-wait`, 'jobs', 'wait --last', 'jobs --refresh'],
     ['', '--json', '--jsonl', '--debug'],
     ['none', 'failed'],
   ],
@@ -69,12 +69,7 @@ const groups: readonly [
     ['none', 'failed'],
   ],
   [
-    [
-      'respond -m some --background hello',
-      'response status resp_1',
-      'response wait resp_1',
-      'response cancel resp_1',
-    ],
+    ['respond -m some --background hello', 'wait resp_1', 'cancel resp_1'],
     ['', '--json', '--jsonl', '--debug'],
     ['none', 'failed', 'refused'],
   ],

@@ -25,8 +25,8 @@ async function failureOf(
 
 test.each([
   [
-    ['vidoe', 'list'],
-    ['modelgate', 'video', 'list', '--json'],
+    ['vidoe', 'status'],
+    ['modelgate', 'video', 'status', '--json'],
   ],
   [['job'], ['modelgate', 'jobs', '--json']],
   [['history'], ['modelgate', 'log', '--json']],
@@ -47,8 +47,16 @@ test.each([
     ['modelgate', 'video', 'generate', '--duration-seconds=4', 'x', '--json'],
   ],
   [
-    ['video', 'wiat', 'video_1'],
-    ['modelgate', 'video', 'wait', 'video_1', '--json'],
+    ['video', 'stauts', 'video_1'],
+    ['modelgate', 'video', 'status', 'video_1', '--json'],
+  ],
+  [
+    ['video', 'wait', 'video_1', '-o', 'x.mp4'],
+    ['modelgate', 'wait', 'video_1', '-o', 'x.mp4', '--json'],
+  ],
+  [
+    ['response', 'cancel', '--last'],
+    ['modelgate', 'cancel', '--last', '--json'],
   ],
   [
     ['generate', '--modle', 'a b', 'x'],
@@ -59,8 +67,8 @@ test.each([
     ['modelgate', 'generate', '--model=a', 'x', '--json'],
   ],
   [
-    ['help', 'video', 'wiat'],
-    ['modelgate', 'help', 'video', 'wait'],
+    ['help', 'video', 'stauts'],
+    ['modelgate', 'help', 'video', 'status'],
   ],
   [
     ['help', 'mony'],

@@ -231,7 +231,7 @@ test('a key is sent only where it started something', async () => {
   const other = { MODELGATE_BASE_URL: '', MODELGATE_API_KEY: 'another-key-9876' }
   for (const words of [
     'wait --last',
-    'video wait --last',
+    'wait --last',
     'video status --last',
     'wait --all',
     'video remix -m m --last x',
@@ -240,7 +240,7 @@ test('a key is sent only where it started something', async () => {
     expect([words, code]).toEqual([words, 2])
     expect(words + err).toMatch(/started at http:.* with another key.*--base-url/s)
   }
-  const listed = await run('video list --refresh', undefined, other)
+  const listed = await run('jobs --refresh', undefined, other)
   expect([listed.code, listed.err]).toEqual([0, expect.stringContaining('with another key')])
   expect(asked()).toHaveLength(before)
   const { code } = await run('video status --last', undefined, { MODELGATE_BASE_URL: '' })

@@ -16,7 +16,7 @@ import { startProgram } from './start-program.ts'
 const places: readonly RegExp[] = [
   // What is asked for.
   /--(?:dry-run|curl) > standard output$/,
-  /^(?:log|video list).* > standard output$/,
+  /^(?:log|jobs).* > standard output$/,
   /--conversation-file talk\.yaml.* > work\/talk\.yaml$/,
   // `/save talk.yaml`.
   /^chat .* > work\/talk\.yaml$/,
@@ -50,7 +50,7 @@ const groups: readonly (readonly [commands: readonly string[], modes: readonly s
     ['', '--json', '--jsonl', '--raw', '--debug', '--sidecar', '--dry-run', '--curl'],
   ],
   [
-    [`${film} --wait PROMPT`, 'video list', `${remix} --wait PROMPT`],
+    [`${film} --wait PROMPT`, 'jobs', `${remix} --wait PROMPT`],
     ['', '--json', '--jsonl', '--debug'],
   ],
   [

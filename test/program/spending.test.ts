@@ -91,7 +91,7 @@ describe('MODELGATE_MAX_CREATES', () => {
     const env = { MODELGATE_MAX_CREATES: '1' }
     expect((await call(video(), env)).code).toBe(0)
     expect((await call(['video', 'status', '--last'], env)).code).toBe(0)
-    expect((await call(['video', 'list', '--refresh'], env)).code).toBe(0)
+    expect((await call(['jobs', '--refresh'], env)).code).toBe(0)
     expect((await call(text('--dry-run'), env)).code).toBe(0)
     expect((await call(['models'], env)).code).toBe(0)
     expect(lines().filter(({ count }) => count)).toHaveLength(1)

@@ -316,7 +316,7 @@ export const sampleDocument: TextDocument = {
 
 export const sampleVideoDocument: VideoDocument = {
   version: 1,
-  command: 'video wait',
+  command: 'wait',
   model: 'video-model',
   id: 'video_1',
   kind: 'video',
@@ -353,7 +353,7 @@ const { version: _, command: __, cost: ___, ...sampleOutcome } = sampleVideoDocu
 /** One job that came to its end, and one of which nothing was heard. */
 export const sampleVideosDocument: VideosDocument = {
   version: 1,
-  command: 'video wait',
+  command: 'wait',
   videos: [
     { ...sampleOutcome, error: null },
     {
@@ -370,7 +370,7 @@ export const sampleVideosDocument: VideosDocument = {
 
 export const sampleJobList: JobListDocument = {
   version: 1,
-  command: 'video list',
+  command: 'jobs',
   jobs: [sampleJob],
   warnings: [],
 }

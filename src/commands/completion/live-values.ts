@@ -5,7 +5,8 @@ import { parseYaml } from '../../config/parse-config.ts'
 import { stateFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import { knownModels } from '../../contract/known-models.ts'
-import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
+import { recordKinds, videoKinds, type RecordKind } from '../../files/jobs/job-record.ts'
+import { openJobStore } from '../../files/jobs/job-store.ts'
 import { logFolder, openLog } from '../../files/log/log-file.ts'
 import { isObject } from '../../json.ts'
 import { manifestName } from '../../pipeline/project.ts'
@@ -32,12 +33,9 @@ const maxYamlBytes = 250_000
 
 /** What only this machine knows: its jobs, its configuration, its log, the manifest of the project. */
 const finders = {
-  videos: (place: Place) => jobs(place, openJobStore),
-  responses: (place: Place) => jobs(place, openResponseStore),
-  jobs: async (place: Place) => [
-    ...(await jobs(place, openJobStore)),
-    ...(await jobs(place, openResponseStore)),
-  ],
+  videos: (place: Place) => jobs(place, videoKinds),
+  responses: (place: Place) => jobs(place, ['response']),
+  jobs: (place: Place) => jobs(place, recordKinds),
   models,
   profiles,
   calls,
@@ -66,11 +64,9 @@ export async function liveValues(
     .map(({ value, about }) => ({ value, about: shortened(about) }))
 }
 
-async function jobs(
-  place: Place,
-  open: typeof openJobStore | typeof openResponseStore,
-): Promise<Candidate[]> {
-  const { jobs: found } = await open(stateFolder(place), { now: () => place.now }).list(maxValues)
+async function jobs(place: Place, kinds: readonly RecordKind[]): Promise<Candidate[]> {
+  const store = openJobStore(stateFolder(place), { now: () => place.now })
+  const { jobs: found } = await store.list(kinds, maxValues)
   return found.flatMap(({ record: { id, state, prompt, created_at } }) =>
     id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt) }],
   )

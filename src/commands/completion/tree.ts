@@ -35,12 +35,9 @@ export interface Value {
 /** The arguments and options that name what only this machine knows. */
 const liveNames: Readonly<Record<string, LiveKind>> = {
   'video status': 'videos',
-  'video wait': 'videos',
   'video remix': 'videos',
-  'response status': 'responses',
-  'response wait': 'responses',
-  'response cancel': 'responses',
   wait: 'jobs',
+  cancel: 'responses',
   models: 'models',
   'log show': 'calls',
   run: 'assets',

@@ -5,7 +5,8 @@ import { rescueFolder, stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { shellWord, systemCode, writeError } from '../../files/file-error.ts'
-import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
+import { isFinal } from '../../contract/video-state.ts'
+import { openJobStore } from '../../files/jobs/job-store.ts'
 import { logFolder } from '../../files/log/log-file.ts'
 import { hasPermissions } from '../../platform.ts'
 import { byteText } from '../../quantities.ts'
@@ -64,14 +65,11 @@ export async function checkState(context: Context, settings: Settings | undefine
 }
 
 async function jobTexts(context: Context, folder: string): Promise<string[]> {
-  const stores = [openJobStore(folder, context.clock), openResponseStore(folder, context.clock)]
-  const lists = await Promise.all(stores.map((store) => store.list()))
-  const states = lists.flatMap(({ jobs }) => jobs.map(({ record }) => record.state as string))
-  const running = states.filter((state) => ['pending', 'queued', 'in_progress', 'unknown'].includes(state))
-  const damaged = lists.flatMap(({ warnings }) => warnings)
+  const { jobs, warnings } = await openJobStore(folder, context.clock).list()
+  const running = jobs.filter(({ record: { state } }) => !isFinal(state))
   return [
     `${count(running.length, 'job')} running`,
-    ...(damaged.length === 0 ? [] : [count(damaged.length, 'damaged record')]),
+    ...(warnings.length === 0 ? [] : [count(warnings.length, 'damaged record')]),
   ]
 }
 

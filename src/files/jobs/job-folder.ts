@@ -5,13 +5,13 @@ import { systemCode } from '../file-error.ts'
 import type { FileHost } from '../../context.ts'
 import { renameFile, syncFolder } from '../write-target.ts'
 import { removeLeftovers } from '../atomic-file.ts'
-import { decodeRecord, mergeRecords, type JobFamily, type JobRecord, type VideoJobs } from './job-record.ts'
+import { decodeRecord, mergeRecords, type JobRecord } from './job-record.ts'
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 
 /** The contents of a job's folder. */
-export interface FoundRecord<Family extends JobFamily = VideoJobs> {
+export interface FoundRecord {
   /** All that any process has written; undefined when none of it can be read. */
-  readonly record: JobRecord<Family> | undefined
+  readonly record: JobRecord | undefined
   /** The files that the record was read from. */
   readonly names: readonly string[]
   /** The next version has a higher number. */
@@ -37,10 +37,7 @@ const maxEmptyListings = 3
  * Reads the record of a job. Usually there is one file; writers that met have left one each, and killed ones older ones.
  * @throws the error of the system, `ENOENT` when there is no such folder
  */
-export async function readJobFolder<Family extends JobFamily>(
-  folder: string,
-  family: Family,
-): Promise<FoundRecord<Family>> {
+export async function readJobFolder(folder: string): Promise<FoundRecord> {
   for (let listing = 1; ; listing++) {
     const all = await readdir(folder)
     const names = all.filter((name) => versionName.test(name)).toSorted(byNumber)
@@ -48,9 +45,9 @@ export async function readJobFolder<Family extends JobFamily>(
     const texts = await Promise.all(names.map((name) => readVersion(join(folder, name))))
     const isWhole = names.length > 0 && texts.every((text) => text !== undefined)
     const rest = { hasLeftovers, replies: all.filter((name) => replyName.test(name)) }
-    if (isWhole || listing === maxListings) return { ...foundIn(names, texts, family), ...rest }
+    if (isWhole || listing === maxListings) return { ...foundIn(names, texts), ...rest }
     // An empty folder belongs to a job that is being recorded, or to a writer that was killed at that.
-    if (names.length === 0 && listing >= maxEmptyListings) return { ...foundIn([], [], family), ...rest }
+    if (names.length === 0 && listing >= maxEmptyListings) return { ...foundIn([], []), ...rest }
   }
 }
 
@@ -123,18 +120,17 @@ export async function tidyJobFolder(folder: string, now: number): Promise<void> 
   await rmdir(folder).catch(() => {})
 }
 
-function foundIn<Family extends JobFamily>(
+function foundIn(
   names: readonly string[],
   texts: readonly (string | undefined)[],
-  family: Family,
-): Omit<FoundRecord<Family>, 'hasLeftovers' | 'replies'> {
+): Omit<FoundRecord, 'hasLeftovers' | 'replies'> {
   const damage: string[] = []
   const read: string[] = []
-  let record: JobRecord<Family> | undefined
+  let record: JobRecord | undefined
   for (const [at, name] of names.entries()) {
     const text = texts[at]
     if (text === undefined) continue
-    const decoded = decodeRecord(text, family)
+    const decoded = decodeRecord(text)
     if (decoded.record === undefined) {
       damage.push(`${name} ${text === '' ? 'cannot be read' : decoded.problem}`)
       continue

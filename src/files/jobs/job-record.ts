@@ -1,37 +1,27 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { isFinal, type VideoState, videoStates } from '../../contract/video-state.ts'
-import { type ResponseState, responseStates } from '../../contract/response-object.ts'
+import { isFinal, videoStates } from '../../contract/video-state.ts'
+import { responseStates } from '../../contract/response-object.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 
 import { isObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 
 /** Incremented when a field is added; fields are never removed. */
-const recordVersion = 4
+const recordVersion = 5
 
-/** What distinguishes video jobs from background responses. The records of each have a folder of their own. */
-export interface JobFamily<Kind extends string = string, State extends string = string> {
-  /** The name of the folder in the state folder. */
-  readonly folder: string
-  readonly kinds: readonly Kind[]
-  /** The states that a job can be in, as far as is known. */
-  readonly states: readonly State[]
-}
-export type VideoJobs = JobFamily<JobKind, VideoState>
-export const videoJobs: VideoJobs = { folder: 'jobs', kinds: ['video', 'operation'], states: videoStates }
-export type ResponseJobs = JobFamily<'response', ResponseState>
-export const responseJobs: ResponseJobs = {
-  folder: 'responses',
-  kinds: ['response'],
-  states: responseStates,
-}
-/** Images at addresses that have not been fetched: recorded when they are made, under an id of this machine. */
-export type ImageJobs = JobFamily<'image', VideoState>
-export const imageJobs: ImageJobs = { folder: 'images', kinds: ['image'], states: videoStates }
-/** The families that there are. */
-export type AnyJobs = VideoJobs | ResponseJobs | ImageJobs
-type KindOf<Family extends JobFamily> = Family['kinds'][number]
-type StateOf<Family extends JobFamily> = Family['states'][number]
+/** What a record is about: a video or an operation, a background response, images at addresses. */
+export type RecordKind = JobSummary['kind']
+export const videoKinds = ['video', 'operation'] as const satisfies readonly JobKind[]
+/** Every kind, with the folder of its records in the state folder. */
+export const recordFolders = {
+  video: 'jobs',
+  operation: 'jobs',
+  response: 'responses',
+  image: 'images',
+} as const satisfies Record<RecordKind, string>
+export const recordKinds = Object.keys(recordFolders) as readonly RecordKind[]
+type JobState = JobSummary['state']
+const states = [...videoStates, ...responseStates, 'unknown'] as const satisfies readonly JobState[]
 
 /** The output options of the command that started the job. */
 interface JobOutput {
@@ -45,8 +35,8 @@ interface JobOutput {
 }
 
 /** What is known about a job before the request is sent. */
-export interface NewJob<Family extends JobFamily = VideoJobs> {
-  readonly kind: KindOf<Family>
+export interface NewJob<Kind extends RecordKind = RecordKind> {
+  readonly kind: Kind
   /** `video generate`, `video remix`, `respond`. */
   readonly command: string
   readonly model: string
@@ -64,17 +54,19 @@ export interface NewJob<Family extends JobFamily = VideoJobs> {
   readonly output: JobOutput
   /** Added in version 3: whether the answer of a background response is checked against the schema in the request. */
   readonly checks_schema?: boolean
+  /** Added in version 5: the terminal that the command was typed in. */
+  readonly terminal?: string
 }
 
 /** What is learned about a job after the request has been sent. */
-export interface JobProgress<Family extends JobFamily = VideoJobs> {
+export interface JobProgress {
   /** The id of a video or a response, or the name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
   /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
   /** Added in version 3; Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
   readonly completed_at?: number | null
-  readonly state: StateOf<Family> | 'unknown'
+  readonly state: JobState
   /** The gateway's own name for the state. */
   readonly status: string | null
   /** 0 to 100, for display. */
@@ -120,14 +112,14 @@ export interface RemoteImage {
 }
 
 /** The record of a job. Fields of later versions are preserved. */
-export interface JobRecord<Family extends JobFamily = VideoJobs> extends NewJob<Family>, JobProgress<Family> {
+export interface JobRecord<Kind extends RecordKind = RecordKind> extends NewJob<Kind>, JobProgress {
   readonly version: number
   /** Unix seconds, of this machine's clock. */
   readonly created_at: number
 }
 
 /** Creates the record of a job before its request is sent. @param now Unix seconds */
-export function newRecord<Family extends JobFamily>(job: NewJob<Family>, now: number): JobRecord<Family> {
+export function newRecord<Kind extends RecordKind>(job: NewJob<Kind>, now: number): JobRecord<Kind> {
   return {
     version: recordVersion,
     id: null,
@@ -150,6 +142,7 @@ export function newRecord<Family extends JobFamily>(job: NewJob<Family>, now: nu
     files: [],
     output: job.output,
     ...(job.checks_schema === undefined ? {} : { checks_schema: job.checks_schema }),
+    ...(job.terminal === undefined ? {} : { terminal: job.terminal }),
     request_id: null,
     error: null,
   }
@@ -166,9 +159,7 @@ export function isStartedWith({ key_digest }: Pick<NewJob, 'key_digest'>, key: s
 }
 
 /** Converts a report about a job to fields of its record. */
-export function recordedChange<Family extends JobFamily>(
-  change: Partial<JobProgress<Family>>,
-): Partial<JobProgress<Family>> {
+export function recordedChange(change: Partial<JobProgress>): Partial<JobProgress> {
   const { result } = change
   if (result === undefined) return change
   return { ...change, result: { ...result, reply: withoutMedia(result.reply) } }
@@ -178,10 +169,10 @@ export function recordedChange<Family extends JobFamily>(
  * Merges two records of a job: the later one, with whatever must not be lost from the earlier one: an id, a saved
  * file, and that the job has ended. The result does not depend on the order of merging.
  */
-export function mergeRecords<Family extends JobFamily>(
-  before: JobRecord<Family>,
-  after: JobRecord<Family>,
-): JobRecord<Family> {
+export function mergeRecords<Kind extends RecordKind>(
+  before: JobRecord<Kind>,
+  after: JobRecord<Kind>,
+): JobRecord<Kind> {
   const { state, status, progress, error } = rank(after) < rank(before) ? before : after
   return {
     ...before,
@@ -200,7 +191,7 @@ export function mergeRecords<Family extends JobFamily>(
 }
 
 /** The fields for output. */
-export function summaryOf<Family extends AnyJobs>(record: JobRecord<Family>): JobSummary {
+export function summaryOf(record: JobRecord): JobSummary {
   const { id, kind, state, status, progress, model, prompt, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, completed_at = null, expires_at, files } = record
   return {
@@ -222,7 +213,7 @@ export function summaryOf<Family extends AnyJobs>(record: JobRecord<Family>): Jo
   }
 }
 
-function rank({ state }: JobRecord<JobFamily>): number {
+function rank({ state }: JobRecord): number {
   if (state === 'unknown') return 0
   return isFinal(state) ? 2 : 1
 }
@@ -232,7 +223,7 @@ function latest(one: number | null, other: number | null): number | null {
 }
 
 /** The gateway says when a job ended, or it is first seen later. */
-function earliestEnd(one: JobRecord<JobFamily>, other: JobRecord<JobFamily>): { completed_at?: number } {
+function earliestEnd(one: JobRecord, other: JobRecord): { completed_at?: number } {
   const ends = [one.completed_at, other.completed_at].filter((end) => typeof end === 'number')
   return ends.length === 0 ? {} : { completed_at: Math.min(...ends) }
 }
@@ -305,55 +296,53 @@ const isMade = hasFields({
   usage: (value) => value !== undefined,
 })
 
-const fields: Readonly<Record<Exclude<keyof JobRecord, 'kind' | 'state' | keyof typeof laterFields>, Check>> =
-  {
-    version: (value) => Number.isInteger(value) && (value as number) >= 1,
-    id: orNull(isText),
-    command: isText,
-    model: isText,
-    prompt: isText,
-    base_url: isText,
-    is_sandbox: isBoolean,
-    request: (value) => value !== undefined,
-    idempotency_key: isText,
-    created_at: isNumber,
-    checked_at: orNull(isNumber),
-    status: orNull(isText),
-    progress: orNull(isNumber),
-    expires_at: orNull(isNumber),
-    files: (value) => Array.isArray(value) && value.every(isText),
-    output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isBoolean, cwd: isText }),
-    request_id: orNull(isText),
-    error: orNull(hasFields({ code: isText, message: isText })),
-  }
+const fields: Readonly<Record<Exclude<keyof JobRecord, keyof typeof laterFields>, Check>> = {
+  kind: isOneOf(recordKinds),
+  state: isOneOf(states),
+  version: (value) => Number.isInteger(value) && (value as number) >= 1,
+  id: orNull(isText),
+  command: isText,
+  model: isText,
+  prompt: isText,
+  base_url: isText,
+  is_sandbox: isBoolean,
+  request: (value) => value !== undefined,
+  idempotency_key: isText,
+  created_at: isNumber,
+  checked_at: orNull(isNumber),
+  status: orNull(isText),
+  progress: orNull(isNumber),
+  expires_at: orNull(isNumber),
+  files: (value) => Array.isArray(value) && value.every(isText),
+  output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isBoolean, cwd: isText }),
+  request_id: orNull(isText),
+  error: orNull(hasFields({ code: isText, message: isText })),
+}
 
 /** Fields that not every record has. */
 const laterFields = {
   result: isResult,
   checks_schema: isBoolean,
+  terminal: isText,
   profile: isText,
   key_digest: isText,
   made: isMade,
   completed_at: orNull(isNumber),
 }
 
-type DecodedRecord<Family extends JobFamily> =
-  | { readonly record: JobRecord<Family>; readonly problem?: never }
-  | { readonly problem: string; readonly record?: never }
-
 /** Parses a record, keeping unknown fields. The problem is a clause. */
-export function decodeRecord<Family extends JobFamily>(
+export function decodeRecord(
   text: string,
-  { kinds, states }: Family,
-): DecodedRecord<Family> {
+):
+  | { readonly record: JobRecord; readonly problem?: never }
+  | { readonly problem: string; readonly record?: never } {
   const { value, problem } = parseJson(text)
   if (problem !== undefined) return { problem }
   if (!isObject(value)) return { problem: 'is not a JSON object' }
   const later = Object.entries(laterFields).filter(([name]) => Object.hasOwn(value, name))
-  const own = { kind: isOneOf(kinds), state: isOneOf([...states, 'unknown']) }
-  const wrong = wrongField({ ...fields, ...own, ...Object.fromEntries(later) }, value)
+  const wrong = wrongField({ ...fields, ...Object.fromEntries(later) }, value)
   return wrong === undefined
-    ? { record: value as unknown as JobRecord<Family> }
+    ? { record: value as unknown as JobRecord }
     : { problem: `has no valid "${wrong}"` }
 }
 

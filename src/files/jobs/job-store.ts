@@ -1,7 +1,7 @@
 import { isFinal, lastSegment } from '../../contract/video-state.ts'
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Clock, FileHost } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
@@ -18,113 +18,83 @@ import {
   type ReplyLog,
 } from './job-folder.ts'
 import {
-  imageJobs,
   mergeRecords,
   newRecord,
   recordedChange,
-  responseJobs,
-  videoJobs,
-  type ImageJobs,
-  type JobFamily,
+  recordFolders,
+  recordKinds,
   type JobRecord,
   type NewJob,
   type JobProgress,
-  type ResponseJobs,
-  type VideoJobs,
+  type RecordKind,
 } from './job-record.ts'
 
-interface JobList<Family extends JobFamily> {
+interface JobList<Kind extends RecordKind> {
   /** Newest first. */
-  readonly jobs: readonly StoredJob<Family>[]
+  readonly jobs: readonly StoredJob<Kind>[]
   /** One sentence for each record that cannot be read. */
   readonly warnings: readonly string[]
+}
+
+/** Where a command was typed. */
+export interface Place {
+  /** `Context.terminalId` */
+  readonly terminal: string | undefined
+  readonly cwd: string
 }
 
 /**
  * The jobs started on this machine, each in its own folder. Any number of processes may read and write at once and be
  * killed at any time: nothing written is lost, and no process waits for another.
  */
-export interface JobStore<Family extends JobFamily = VideoJobs> {
+export interface JobStore {
   /**
    * Records a job before its request is sent, so that its idempotency key survives a kill.
    * @param known what is known of it already
    * @throws FileError
    */
-  create(job: NewJob<Family>, known?: Partial<JobProgress<Family>>): Promise<StoredJob<Family>>
-  /** @param newest reads no more than so many */
-  list(newest?: number): Promise<JobList<Family>>
+  create(job: NewJob, known?: Partial<JobProgress>): Promise<StoredJob>
+  /** @param newest reads no more than so many of each folder */
+  list<Kind extends RecordKind = RecordKind>(kinds?: readonly Kind[], newest?: number): Promise<JobList<Kind>>
   /**
    * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
    * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
    * @throws UsageError `ambiguous_id` when several begin so
    */
-  find(text: string): Promise<StoredJob<Family> | undefined>
-  /** The newest job, whose id may be unknown. */
-  last(): Promise<StoredJob<Family> | undefined>
+  find(text: string): Promise<StoredJob | undefined>
+  /** The newest job of this terminal, or, where there is none, of this folder. Its id may be unknown. */
+  last<Kind extends RecordKind>(place: Place, kinds: readonly Kind[]): Promise<StoredJob<Kind> | undefined>
   /** Deletes the records of jobs. Never throws: records that cannot be removed stay. */
-  forget(jobs: readonly StoredJob<Family>[]): Promise<void>
+  forget(jobs: readonly StoredJob[]): Promise<void>
 }
 
 const maxConcurrentReads = 64
 
-interface JobStoreOptions<Family extends JobFamily> {
+interface JobStoreOptions {
   /** Removes secrets from the JSON that is written. */
   readonly clean?: (json: string) => string
   /** Without it a file that another program has open is not tried again. */
   readonly host?: FileHost
   /** Finds the id of a job in the reply to its creation, which may be incomplete. */
-  readonly readReply?: (
-    text: string,
-    kind: JobRecord<Family>['kind'],
-  ) => Pick<JobRecord<Family>, 'id' | 'kind'> | undefined
+  readonly readReply?: (text: string, kind: RecordKind) => Pick<JobRecord, 'id' | 'kind'> | undefined
 }
 
 /**
- * The video jobs in a state folder; undefined if the machine has none: then nothing is recorded, and `create` fails with
- * that reason.
+ * The jobs in a state folder; undefined if the machine has none: then nothing is recorded, and `create` fails with that
+ * reason.
  */
 export function openJobStore(
   stateFolder: string | undefined,
   clock: Pick<Clock, 'now'>,
-  options: JobStoreOptions<VideoJobs> = {},
+  { clean = (json) => json, host, readReply: findIdIn = () => undefined }: JobStoreOptions = {},
 ): JobStore {
-  return openStore(videoJobs, stateFolder, clock, options)
-}
-
-/** The images that have not been fetched, as `openJobStore` has the video jobs. */
-export function openImageStore(
-  stateFolder: string | undefined,
-  clock: Pick<Clock, 'now'>,
-  options: JobStoreOptions<ImageJobs> = {},
-): JobStore<ImageJobs> {
-  return openStore(imageJobs, stateFolder, clock, options)
-}
-
-/** The background responses in a state folder, as `openJobStore` has the video jobs. */
-export function openResponseStore(
-  stateFolder: string | undefined,
-  clock: Pick<Clock, 'now'>,
-  options: JobStoreOptions<ResponseJobs> = {},
-): JobStore<ResponseJobs> {
-  return openStore(responseJobs, stateFolder, clock, options)
-}
-
-function openStore<Family extends JobFamily>(
-  family: Family,
-  stateFolder: string | undefined,
-  clock: Pick<Clock, 'now'>,
-  { clean = (json) => json, host, readReply: findIdIn = () => undefined }: JobStoreOptions<Family>,
-): JobStore<Family> {
-  const root = stateFolder === undefined ? undefined : join(stateFolder, family.folder)
-  type OwnRecord = JobRecord<Family>
-
-  const write = async (folder: string, merge: (before: OwnRecord | undefined) => OwnRecord) => {
+  const write = async (folder: string, merge: (before: JobRecord | undefined) => JobRecord) => {
     try {
       // Another process may remove a forgotten or empty folder at any time.
       for (let attempt = 1; ; attempt++) {
         try {
           await makeFolder(folder)
-          const found = await readJobFolder(folder, family)
+          const found = await readJobFolder(folder)
           const record = merge(found.record)
           await writeVersion(host, folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))
           if (record.id !== null) await removeReplies(folder, found)
@@ -138,7 +108,7 @@ function openStore<Family extends JobFamily>(
     }
   }
 
-  const jobIn = (folder: string, known: OwnRecord): StoredJob<Family> => {
+  const jobIn = (folder: string, known: JobRecord): StoredJob => {
     let record = known
     let writing: Promise<unknown> = Promise.resolve()
     return {
@@ -171,20 +141,22 @@ function openStore<Family extends JobFamily>(
   const withId = async (
     folder: string,
     found: Pick<FoundRecord, 'replies'>,
-    record: OwnRecord,
-  ): Promise<OwnRecord> => {
+    record: JobRecord,
+  ): Promise<JobRecord> => {
     if (record.id !== null || found.replies.length === 0) return record
     return { ...record, ...findIdIn(await readReply(folder, found), record.kind) }
   }
 
-  async function list(newest = Infinity): Promise<JobList<Family>> {
-    if (root === undefined) return { jobs: [], warnings: [noFolder().message] }
-    const { names: all, warnings } = await folderNames(root)
-    const names = all.slice(-Math.min(newest, all.length))
-    const jobs: StoredJob<Family>[] = []
-    const load = async (name: string) => {
-      const folder = join(root, name)
-      const found = await readJobFolder(folder, family).catch((error: unknown) => {
+  const list: JobStore['list'] = async <Kind extends RecordKind>(
+    kinds: readonly Kind[] = recordKinds as readonly Kind[],
+    newest = Infinity,
+  ) => {
+    if (stateFolder === undefined) return { jobs: [], warnings: [noFolder().message] }
+    const roots = [...new Set(kinds.map((kind) => join(stateFolder, recordFolders[kind])))]
+    const warnings: string[] = []
+    const jobs: StoredJob[] = []
+    const load = async (folder: string) => {
+      const found = await readJobFolder(folder).catch((error: unknown) => {
         // Another process may have forgotten the job meanwhile.
         if (systemCode(error) !== 'ENOENT') warnings.push(readError(error, folder).message)
       })
@@ -196,43 +168,55 @@ function openStore<Family extends JobFamily>(
       }
       for (const clause of damage) warnings.push(`Skipped the job record in ${shownPath(folder)}: ${clause}.`)
     }
-    for (let at = 0; at < names.length; at += maxConcurrentReads) {
-      await Promise.all(names.slice(at, at + maxConcurrentReads).map(load))
+    for (const root of roots) {
+      const names = await folderNames(root, warnings)
+      const folders = names.slice(-Math.min(newest, names.length)).map((name) => join(root, name))
+      for (let at = 0; at < folders.length; at += maxConcurrentReads) {
+        await Promise.all(folders.slice(at, at + maxConcurrentReads).map(load))
+      }
     }
     jobs.sort(
-      (one, other) => other.record.created_at - one.record.created_at || (one.folder < other.folder ? 1 : -1),
+      (one, other) =>
+        other.record.created_at - one.record.created_at ||
+        (basename(one.folder) < basename(other.folder) ? 1 : -1),
     )
-    return { jobs, warnings }
+    const isWanted = (job: StoredJob): job is StoredJob<Kind> =>
+      kinds.some((kind) => kind === job.record.kind)
+    return { jobs: jobs.filter(isWanted), warnings }
   }
 
   return {
     async create(job, known = {}) {
-      if (root === undefined) throw noFolder()
+      if (stateFolder === undefined) throw noFolder()
       const name = `${timeName(clock.now())}-${digest(job.idempotency_key)}`
-      const folder = join(root, name)
+      const folder = join(stateFolder, recordFolders[job.kind], name)
       const fresh = { ...newRecord(job, seconds(clock)), ...recordedChange(known) }
       return jobIn(folder, await write(folder, (found) => found ?? fresh))
     },
     list,
     find: async (text) => findJob((await list()).jobs, text),
-    last: async () => (await list()).jobs[0],
+    async last({ terminal, cwd }, kinds) {
+      const { jobs } = await list(kinds)
+      const ofTerminal = ({ record }: StoredJob) => terminal !== undefined && record.terminal === terminal
+      return jobs.find(ofTerminal) ?? jobs.find(({ record }) => record.output.cwd === cwd)
+    },
     async forget(jobs) {
       for (const { folder } of jobs) {
-        const found = await readJobFolder(folder, family).catch(() => undefined)
+        const found = await readJobFolder(folder).catch(() => undefined)
         if (found !== undefined) await removeJobFolder(folder, found, clock.now())
       }
     },
   }
 }
 
-/** The names of job folders; the parent may contain other files. */
-async function folderNames(root: string): Promise<{ names: string[]; warnings: string[] }> {
+/** The names of job folders; the parent may contain other files. @param warnings is added to */
+async function folderNames(root: string, warnings: string[]): Promise<string[]> {
   try {
     const names = await readdir(root)
-    return { names: names.filter((name) => /^\d{8}T\d{9}-[0-9a-f]{16}$/.test(name)).toSorted(), warnings: [] }
+    return names.filter((name) => /^\d{8}T\d{9}-[0-9a-f]{16}$/.test(name)).toSorted()
   } catch (error) {
-    const warnings = systemCode(error) === 'ENOENT' ? [] : [readError(error, root).message]
-    return { names: [], warnings }
+    if (systemCode(error) !== 'ENOENT') warnings.push(readError(error, root).message)
+    return []
   }
 }
 
@@ -268,10 +252,7 @@ const maxCandidates = 10
  * @param jobs newest first; of several with the same id the first is chosen
  * @throws UsageError `ambiguous_id`
  */
-function findJob<Family extends JobFamily>(
-  jobs: readonly StoredJob<Family>[],
-  text: string,
-): StoredJob<Family> | undefined {
+function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
   const key = text.replace(/^key:/, '')
   const keyed = jobs.find(({ record }) => record.idempotency_key === key)
   if (keyed !== undefined) return keyed
@@ -295,16 +276,16 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
 }
 
 /** A recorded job. */
-export interface StoredJob<Family extends JobFamily = VideoJobs> {
+export interface StoredJob<Kind extends RecordKind = RecordKind> {
   readonly folder: string
   /** The record as last read or written by this process. */
-  readonly record: JobRecord<Family>
+  readonly record: JobRecord<Kind>
   /**
    * Merges new facts with the record on disk: a saved file, an id and an end are never lost. Every state sets
    * `checked_at` to the present time unless it is given. May be called concurrently.
    * @throws FileError
    */
-  update(change: Partial<JobProgress<Family>>): Promise<void>
+  update(change: Partial<JobProgress>): Promise<void>
   /**
    * Opens a file for the gateway's reply as it arrives. The job's id is found in it until the id is recorded; then the
    * file is removed.

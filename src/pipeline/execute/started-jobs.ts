@@ -1,4 +1,5 @@
 import type { FileHost } from '../../context.ts'
+import { videoKinds } from '../../files/jobs/job-record.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { Project } from '../project.ts'
@@ -20,7 +21,7 @@ export async function startedJobs(
   { stateFolder }: Pick<Project, 'stateFolder'>,
   redactor: Redactor,
 ): Promise<ReadonlyMap<string, StartedJob>> {
-  const { jobs } = await openJobs(context, stateFolder, redactor).list()
+  const { jobs } = await openJobs(context, stateFolder, redactor).list(videoKinds)
   const found = new Map<string, StartedJob>()
   for (const { record } of jobs) {
     const { id, kind, idempotency_key: key } = record
@@ -41,7 +42,7 @@ export async function forgetJob(
 ): Promise<void> {
   try {
     const store = openJobs(context, stateFolder, redactor)
-    const { jobs } = await store.list()
+    const { jobs } = await store.list(videoKinds)
     await store.forget(jobs.filter(({ record }) => record.id === id))
   } catch {
     // It does no harm.

@@ -1,5 +1,6 @@
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { VideoDocument } from '../../events/video.ts'
+import { videoKinds } from '../../files/jobs/job-record.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { stringOf } from '../../json.ts'
@@ -36,7 +37,7 @@ export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobRepor
   const stored = await store.find(job.id)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
   const named = { ...job, stored }
-  const outcome = await waitForVideo(call, 'video wait', named, { ...plan, deadlineMs, isOwn: false }, first)
+  const outcome = await waitForVideo(call, 'wait', named, { ...plan, deadlineMs, isOwn: false }, first)
   // Nobody will look it up again.
   const isOver = outcome.kind === 'failed' ? outcome.error.exit === 'failed' : outcome.failure === undefined
   if (isOver && stored !== undefined) await store.forget([stored])
@@ -96,7 +97,7 @@ export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
 
 /** @throws UsageError where it is not known which video that is */
 function remixed({ instance }: Task, id: string | null): NamedJob {
-  if (id !== null) return unrecordedJob(id)
+  if (id !== null) return unrecordedJob(id, videoKinds)
   throw new UsageError(`The video that ${instance.id} starts from has no id at the gateway.`, {
     code: 'source_unknown',
     hint: 'Only a video that was generated on this gateway can be remixed.',

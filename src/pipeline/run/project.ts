@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
+import { videoKinds } from '../../files/jobs/job-record.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { openAsserts } from '../execute/check-asserts.ts'
@@ -237,7 +238,7 @@ async function forgetJobs(
 ): Promise<void> {
   if ((await namesIn(join(stateFolder, 'jobs'))).length === 0) return
   const store = openJobs(context, stateFolder, redactor)
-  const { jobs } = await store.list()
+  const { jobs } = await store.list(videoKinds)
   await store.forget(jobs.filter(({ record }) => history.settled.has(record.idempotency_key)))
 }
 

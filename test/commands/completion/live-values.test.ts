@@ -4,7 +4,7 @@ import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
-import { openJobStore, openResponseStore } from '../../../src/files/jobs/job-store.ts'
+import { openJobStore } from '../../../src/files/jobs/job-store.ts'
 import type { NewJob } from '../../../src/files/jobs/job-record.ts'
 import { appendEntry, logFolder } from '../../../src/files/log/log-file.ts'
 import type { LogEntry } from '../../../src/files/log/log-entry.ts'
@@ -81,7 +81,7 @@ describe('jobs', () => {
     await startJob('video_old', 200)
     await startJob('video_new', 3, 'A\n\tpaper   boat \u001b[31m')
     await startJob(null, 1)
-    expect(await lines('videos', 'video', 'wait')).toEqual([
+    expect(await lines('videos', 'video', 'status')).toEqual([
       ['video_new', 'in_progress, 3 min ago: A paper boat [31m'],
       ['video_old', 'in_progress, 3 h ago: A paper boat'],
     ])
@@ -89,12 +89,12 @@ describe('jobs', () => {
   })
 
   test('of the other kind are background responses', async () => {
-    const store = openResponseStore(stateFolder(), { now: () => now })
+    const store = openJobStore(stateFolder(), { now: () => now })
     const stored = await store.create({ ...job, kind: 'response', command: 'respond' })
     await stored.update({ id: 'resp_1', state: 'completed' })
     expect(await lines('responses')).toEqual([['resp_1', 'completed, 0 s ago: A paper boat']])
     await startJob('video_1', 2)
-    expect(await values('jobs', 'wait')).toEqual(['video_1', 'resp_1'])
+    expect(await values('jobs', 'wait')).toEqual(['resp_1', 'video_1'])
   })
 
   test('of hostile ids are left out, long prompts are cut', async () => {
@@ -215,12 +215,9 @@ test('the scripts ask where an id, a model, a profile or a number is expected', 
     wait: 'jobs',
     models: 'models',
     'log show': 'calls',
-    'response cancel': 'responses',
-    'response status': 'responses',
-    'response wait': 'responses',
+    cancel: 'responses',
     'video remix': 'videos',
     'video status': 'videos',
-    'video wait': 'videos',
   })
   const live = flags.flatMap(({ names, value }) =>
     value?.live === undefined ? [] : [[names.at(-1), value.live]],

@@ -17,3 +17,6 @@ export function newJob(overrides: Partial<NewJob> = {}): NewJob {
 }
 
 let count = 0
+
+/** Where the sample was typed. */
+export const anyPlace = { terminal: undefined, cwd: '/project' }

@@ -7,10 +7,11 @@ import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { recordKinds } from '../../../src/files/jobs/job-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { newJob } from './job-samples.ts'
+import { anyPlace, newJob } from './job-samples.ts'
 
 const run = promisify(execFile)
 
@@ -177,7 +178,7 @@ test('eight processes that follow the same job lose none of it', async () => {
       run(process.execPath, [script, folder, 'video_1', '10', String(at)]),
     ),
   )
-  const { record } = (await store.last())!
+  const { record } = (await store.last(anyPlace, recordKinds))!
   expect(record.state).toBe('completed')
   expect(new Set(record.files).size).toBe(80)
 })

@@ -7,9 +7,10 @@ import { expect, test } from 'vitest'
 
 import { summaryOf, type JobProgress } from '../../../src/files/jobs/job-record.ts'
 import { openJobStore, type JobStore } from '../../../src/files/jobs/job-store.ts'
+import { recordKinds, videoKinds } from '../../../src/files/jobs/job-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { newJob } from './job-samples.ts'
+import { anyPlace, newJob } from './job-samples.ts'
 import { runs } from '../../support/sample.ts'
 
 function newStore(folder = temporaryFolder(), clock = fakeClock()) {
@@ -36,7 +37,7 @@ test('a job is recorded before anything is known about it, and everything learne
   const handle = await store.create(job)
   const fresh = {
     ...job,
-    version: 4,
+    version: 5,
     id: null,
     created_at: clock.now() / 1000,
     checked_at: null,
@@ -141,8 +142,8 @@ test('newest first, also of those of one second', async () => {
     await clock.advance(prompt === 'first' ? 1 : 1500)
   }
   expect((await recordsOf(store)).map(({ prompt }) => prompt)).toEqual(['third', 'second', 'first'])
-  expect((await store.last())?.record.prompt).toBe('third')
-  expect(await newStore().store.last()).toBeUndefined()
+  expect((await store.last(anyPlace, recordKinds))?.record.prompt).toBe('third')
+  expect(await newStore().store.last(anyPlace, recordKinds)).toBeUndefined()
 })
 
 const rank = (state: string) => ({ unknown: 0, completed: 2, failed: 2 })[state] ?? 1
@@ -169,7 +170,9 @@ test('whatever several handles write at once, no file, id or end is lost', async
         const { store } = newStore(folder)
         const created = await store.create(newJob())
         const handles = await Promise.all(
-          writers.map(async (_, at) => (at === 0 ? created : (await newStore(folder).store.last())!)),
+          writers.map(async (_, at) =>
+            at === 0 ? created : (await newStore(folder).store.last(anyPlace, recordKinds))!,
+          ),
         )
         const seen: (typeof created.record)[] = []
         const watch = async () => {
@@ -216,14 +219,14 @@ test('fields of a later version stay, also those with the name of a prototype', 
   await store.create(newJob())
   const [file = ''] = filesIn(jobs)
   const later = readFileSync(file, 'utf8').replace(
-    '"version": 4,',
-    '"version": 5, "new": [1], "__proto__": {"x": 1},',
+    '"version": 5,',
+    '"version": 6, "new": [1], "__proto__": {"x": 1},',
   )
   writeFileSync(file, later)
-  const found = (await newStore(folder).store.last())!
+  const found = (await newStore(folder).store.last(anyPlace, recordKinds))!
   await found.update({ state: 'pending' })
   const written = JSON.parse(readFileSync(filesIn(jobs)[0]!, 'utf8')) as Record<string, unknown>
-  expect(written).toMatchObject({ version: 5, new: [1], state: 'pending' })
+  expect(written).toMatchObject({ version: 6, new: [1], state: 'pending' })
   expect(Object.getOwnPropertyDescriptor(written, '__proto__')?.value).toEqual({ x: 1 })
   expect(({} as { x?: unknown }).x).toBeUndefined()
 })
@@ -241,7 +244,7 @@ test('what a job has led to stays when more is learned, and is damage when it is
   }
   const result = { reply: { id: 'a' }, videos: [{ ...video, width: null, height: 720, seconds: 4 }] }
   await handle.update({ result })
-  await (await store.last())!.update({ state: 'in_progress' })
+  await (await store.last(anyPlace, recordKinds))!.update({ state: 'in_progress' })
   expect(await recordsOf(store)).toMatchObject([{ state: 'in_progress', result }])
   const [file = ''] = filesIn(jobs)
   writeFileSync(file, readFileSync(file, 'utf8').replace('"bytes": 5', '"bytes": "5"'))
@@ -325,7 +328,10 @@ test('a path that is not a folder, or cannot be read', async () => {
   writeFileSync(join(folder, 'file'), '')
   const { store } = newStore(join(folder, 'file'))
   await expect(store.create(newJob())).rejects.toMatchObject({ exitCode: 10, code: 'not_a_folder' })
-  expect(await store.list()).toEqual({ jobs: [], warnings: [expect.stringContaining('cannot be read')] })
+  expect(await store.list(videoKinds)).toEqual({
+    jobs: [],
+    warnings: [expect.stringContaining('cannot be read')],
+  })
   expect(await newStore(join(folder, 'missing')).store.list()).toEqual({ jobs: [], warnings: [] })
 })
 

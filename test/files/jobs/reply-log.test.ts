@@ -2,9 +2,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { recordKinds } from '../../../src/files/jobs/job-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { newJob } from './job-samples.ts'
+import { anyPlace, newJob } from './job-samples.ts'
 
 const secret = 'sk-canary-0123456789'
 
@@ -34,7 +35,7 @@ test('each piece of the reply is on disk at once, for the user alone', async () 
   expect(readFileSync(path, 'utf8')).toBe('{"object":"video",')
   log.add(Buffer.from('"id":"video_1"'))
   expect(readFileSync(path, 'utf8')).toBe('{"object":"video","id":"video_1"')
-  expect((await store.last())!.record).toMatchObject({ id: 'video_1', state: 'unknown' })
+  expect((await store.last(anyPlace, recordKinds))!.record).toMatchObject({ id: 'video_1', state: 'unknown' })
   expect((await store.find('video_1'))!.record.id).toBe('video_1')
   log.close()
 })
@@ -63,9 +64,9 @@ test('a process that resumes a job records the id it has found', async () => {
   const log = await (await store.create(newJob())).openReplyLog()
   log.add(Buffer.from('{"id":"video_1"'))
   log.close()
-  await (await store.last())!.update({ state: 'in_progress' })
+  await (await store.last(anyPlace, recordKinds))!.update({ state: 'in_progress' })
   expect(replies()).toEqual([])
-  const plain = await openJobStore(folder, fakeClock()).last()
+  const plain = await openJobStore(folder, fakeClock()).last(anyPlace, recordKinds)
   expect(plain!.record).toMatchObject({ id: 'video_1', kind: 'video', state: 'in_progress' })
 })
 

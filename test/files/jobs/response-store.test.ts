@@ -1,46 +1,65 @@
 import { expect, test } from 'vitest'
-import type { NewJob, ResponseJobs } from '../../../src/files/jobs/job-record.ts'
-import { openJobStore, openResponseStore } from '../../../src/files/jobs/job-store.ts'
+import { recordKinds, videoKinds, type NewJob } from '../../../src/files/jobs/job-record.ts'
+import { openJobStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { newJob } from './job-samples.ts'
+import { anyPlace, newJob } from './job-samples.ts'
 
-function newResponse(overrides: Partial<NewJob<ResponseJobs>> = {}): NewJob<ResponseJobs> {
-  return { ...newJob(), kind: 'response', command: 'respond', ...overrides }
-}
+const newResponse = (overrides: Partial<NewJob> = {}): NewJob =>
+  newJob({ kind: 'response', command: 'respond', ...overrides })
+const newStore = () => openJobStore(temporaryFolder(), fakeClock())
 
-function bothStores() {
-  const [folder, clock] = [temporaryFolder(), fakeClock()]
-  return { videos: openJobStore(folder, clock), responses: openResponseStore(folder, clock) }
-}
+test('a background response is on record beside the videos, and each is found by its id', async () => {
+  const store = newStore()
+  await (await store.create(newJob())).update({ id: 'video_1' })
+  await (await store.create(newResponse({ checks_schema: true }))).update({ id: 'resp_1' })
+  expect((await store.last(anyPlace, ['response']))?.record).toMatchObject({
+    id: 'resp_1',
+    checks_schema: true,
+  })
+  expect((await store.last(anyPlace, videoKinds))?.record.id).toBe('video_1')
+  expect((await store.find('resp_'))?.record.kind).toBe('response')
+  expect((await store.list(videoKinds)).jobs.map(({ record }) => record.id)).toEqual(['video_1'])
+  expect(await store.list()).toMatchObject({ jobs: [{}, {}], warnings: [] })
+})
 
-test('a background response is on record beside the videos, and neither is found among the others', async () => {
-  const { videos, responses } = bothStores()
-  await (await videos.create(newJob())).update({ id: 'video_1' })
-  await (await responses.create(newResponse({ checks_schema: true }))).update({ id: 'resp_1' })
-  expect((await responses.last())?.record).toMatchObject({ id: 'resp_1', checks_schema: true })
-  expect((await videos.last())?.record.id).toBe('video_1')
-  expect(await videos.find('resp_1')).toBeUndefined()
-  expect((await responses.find('resp_'))?.record.kind).toBe('response')
-  expect((await videos.list()).warnings).toEqual([])
+test('the last job is that of this terminal, else that of this folder, and never that of another', async () => {
+  const clock = fakeClock()
+  const store = openJobStore(temporaryFolder(), clock)
+  const output = (cwd: string) => ({ output: null, folder: null, force: false, cwd })
+  for (const [id, cwd, terminal] of [
+    ['mine', '/a', 'tty-1'],
+    ['other terminal', '/a', 'tty-2'],
+    ['of a script', '/b', undefined],
+  ] as const) {
+    await clock.advance(1000)
+    const place = terminal === undefined ? {} : { terminal }
+    await (await store.create(newJob({ output: output(cwd), ...place }))).update({ id })
+  }
+  const lastOf = async (terminal: string | undefined, cwd: string) =>
+    (await store.last({ terminal, cwd }, recordKinds))?.record.id
+  expect(await lastOf('tty-1', '/b')).toBe('mine')
+  expect(await lastOf('tty-3', '/b')).toBe('of a script')
+  expect(await lastOf(undefined, '/a')).toBe('other terminal')
+  expect(await lastOf('tty-3', '/c')).toBeUndefined()
 })
 
 test.each(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] as const)(
   'the state %s is recorded and read again',
   async (state) => {
-    const { responses } = bothStores()
-    await (await responses.create(newResponse())).update({ id: 'resp_1', state })
-    expect((await responses.list()).jobs.map(({ record }) => record.state)).toEqual([state])
+    const store = newStore()
+    await (await store.create(newResponse())).update({ id: 'resp_1', state })
+    expect((await store.list()).jobs.map(({ record }) => record.state)).toEqual([state])
   },
 )
 
 test.each(['cancelled', 'incomplete'] as const)(
   'a response that is %s stays so, whatever a slower look-up reports',
   async (state) => {
-    const { responses } = bothStores()
-    const job = await responses.create(newResponse())
+    const store = newStore()
+    const job = await store.create(newResponse())
     await job.update({ id: 'resp_1', state })
     await job.update({ state: 'in_progress' })
-    expect((await responses.last())?.record.state).toBe(state)
+    expect((await store.find('resp_1'))?.record.state).toBe(state)
   },
 )

@@ -17,7 +17,7 @@ const id = 'video_1'
 const job: Job = { kind: 'video', id }
 const goOn = {
   hint: 'Go on with: modelgate wait video_1',
-  next: ['modelgate', 'video', 'wait', 'video_1'],
+  next: ['modelgate', 'wait', 'video_1'],
 }
 
 const status = (word: string, more: object = {}, headers: Record<string, string> = {}) =>

@@ -196,7 +196,7 @@ test('a video job, and the wait for it', async () => {
   ])
   const id = out.trim()
   await run(['video', 'status', '--last'])
-  await run(['video', 'wait', '--last', '--poll-interval', '0.1', '-o', 'v.mp4'])
+  await run(['wait', '--last', '--poll-interval', '0.1', '-o', 'v.mp4'])
   expect(entries()).toMatchObject([
     {
       command: 'video generate',
@@ -204,7 +204,7 @@ test('a video job, and the wait for it', async () => {
       files: [],
     },
     {
-      command: 'video wait',
+      command: 'wait',
       jobs: [id],
       files: [{ path: join(cwd, 'v.mp4'), format: 'mp4', seconds: expect.any(Number) }],
     },

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
-import { openResponseStore } from '../../../src/files/jobs/job-store.ts'
+import { openJobStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer } from '../../support/local-server.ts'
 import { head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
@@ -30,7 +30,7 @@ const { given, runGiven } = answeredBy(workspaceOf)
 
 /** What is on record of background responses. */
 async function recordsOf({ home }: VideoWorkspace) {
-  const store = openResponseStore(join(home, '.local/state/modelgate'), fakeClock())
+  const store = openJobStore(join(home, '.local/state/modelgate'), fakeClock())
   return (await store.list()).jobs.map(({ record }) => record)
 }
 
@@ -91,7 +91,7 @@ test.each([
   expect(record).toMatchObject({ id: null, state: 'unknown' })
   expect(err).toContain('A response may exist.')
   expect(err).toContain(record!.idempotency_key)
-  const last = await workspace.run(['response', 'wait', '--last'])
+  const last = await workspace.run(['wait', '--last'])
   expect([last.code, last.err]).toEqual([2, expect.stringContaining(record!.idempotency_key)])
 })
 
@@ -115,10 +115,10 @@ test('--no-store is a warning: the answer may not be there later', async () => {
 })
 
 /** A state as the gateway tells it, and what each command makes of it. */
-const states: readonly (readonly [string, object, waitCode: number, statusCode: number, out: string])[] = [
-  ['completed', completed, 0, 0, 'Hello.\n'],
-  ['failed', response('failed', { error: { code: 'server_error', message: 'Broken.' } }), 9, 9, ''],
-  ['cancelled', response('cancelled'), 9, 9, ''],
+const states: readonly (readonly [string, object, code: number, out: string])[] = [
+  ['completed', completed, 0, 'Hello.\n'],
+  ['failed', response('failed', { error: { code: 'server_error', message: 'Broken.' } }), 9, ''],
+  ['cancelled', response('cancelled'), 9, ''],
   [
     'incomplete',
     response('incomplete', {
@@ -126,64 +126,48 @@ const states: readonly (readonly [string, object, waitCode: number, statusCode: 
       output: answer('Hel'),
     }),
     0,
-    0,
     'Hel\n',
   ],
-  ['incomplete', response('incomplete', { incomplete_details: { reason: 'max_output_tokens' } }), 9, 9, ''],
+  ['incomplete', response('incomplete', { incomplete_details: { reason: 'max_output_tokens' } }), 9, ''],
 ]
 
-test.each(states)('the state %s: %j', async (state, found, waitCode, statusCode, out) => {
-  const replies = Array.from({ length: 4 }, () => json(found))
-  const workspace = workspaceOf(await localServer(replies))
-  const waited = await workspace.run(['response', 'wait', 'resp_1'])
-  expect([waited.code, waited.out]).toEqual([waitCode, out])
+test.each(states)('the state %s: %j', async (state, found, code, out) => {
+  const workspace = workspaceOf(await localServer([json(found), json(found)]))
+  const waited = await workspace.run(['wait', 'resp_1'])
+  expect([waited.code, waited.out]).toEqual([code, out])
   expect(waited.err).not.toContain(`${state} (${state})`)
-  const plain = await workspace.run(['response', 'status', 'resp_1'])
-  expect([plain.code, plain.out]).toEqual([0, expect.stringContaining(`state     ${state}\n`)])
-  expect((await workspace.run(['response', 'status', 'resp_1', '--exit-status'])).code).toBe(statusCode)
-  const { out: document } = await workspace.run(['response', 'status', 'resp_1', '--json'])
-  expect(JSON.parse(document)).toMatchObject({ command: 'response status', id: 'resp_1', state })
+  const again = await workspace.run(['wait', 'resp_1', '--json'])
+  const { partial, ...document } = JSON.parse(
+    code === 0 ? again.out : again.err.slice(again.err.indexOf('{')),
+  ) as { partial?: object }
+  expect(partial ?? document).toMatchObject({ command: 'wait', id: 'resp_1', state })
 })
 
-test.each(['status', 'wait'])(
-  'one that was started a moment ago may not be known everywhere yet: %s',
-  async (command) => {
-    const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
-    const replies = [json(response('queued')), missing, missing, missing, json(completed)]
-    const workspace = workspaceOf(await localServer(replies))
-    await workspace.run(start)
-    expect((await workspace.run(['response', command, '--last'])).code).toBe(0)
-  },
-)
+test('one that was started a moment ago may not be known everywhere yet', async () => {
+  const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
+  const replies = [json(response('queued')), missing, missing, missing, json(completed)]
+  const workspace = workspaceOf(await localServer(replies))
+  await workspace.run(start)
+  expect((await workspace.run(['wait', '--last'])).code).toBe(0)
+})
 
 test('one that was started a minute ago is not known when it is not found', async () => {
   const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
   const { run } = await given(json(response('queued')), missing)
   await run(start)
   const clock = fakeClock({ start: Date.UTC(2026, 0, 1, 0, 1) })
-  expect((await run(['response', 'status', '--last'], { clock })).code).toBe(4)
+  expect((await run(['wait', '--last'], { clock })).code).toBe(4)
 })
 
 test.each(['queued', 'in_progress', 'thinking_hard'])('%s means that it is still running', async (status) => {
   const running = json(response(status))
-  const { run } = await given(running, running, running, json(completed))
-  expect((await run(['response', 'status', 'resp_1'])).code).toBe(0)
-  const judged = await run(['response', 'status', 'resp_1', '--exit-status'])
+  const { run } = await given(running, running, json(completed))
+  const judged = await run(['wait', 'resp_1', '--timeout', '1'])
   expect(judged.code).toBe(11)
   expect(judged.err).toContain('modelgate wait resp_1')
   expect(judged.err).not.toContain('was billed')
-  const waited = await run(['response', 'wait', 'resp_1'])
+  const waited = await run(['wait', 'resp_1'])
   expect([waited.code, waited.out]).toEqual([0, 'Hello.\n'])
-})
-
-test.each([
-  ['in_progress', 11],
-  ['failed', 9],
-])('the exit code of %s is %i, and its document is printed all the same', async (state, code) => {
-  const { run } = await given(json(response(state)))
-  const judged = await run(['response', 'status', 'resp_1', '--exit-status', '--json'])
-  expect([judged.code, judged.err]).toEqual([code, ''])
-  expect(JSON.parse(judged.out)).toMatchObject({ id: 'resp_1', state })
 })
 
 test('--strict fails for an answer that is cut short', async () => {
@@ -191,16 +175,15 @@ test('--strict fails for an answer that is cut short', async () => {
     incomplete_details: { reason: 'max_output_tokens' },
     output: answer('Hel'),
   })
-  const { run } = await given(json(cut), json(cut))
-  expect((await run(['response', 'wait', 'resp_1', '--strict'])).code).toBe(9)
-  expect((await run(['response', 'status', 'resp_1', '--exit-status', '--strict'])).code).toBe(9)
+  const { run } = await given(json(cut))
+  expect((await run(['wait', 'resp_1', '--strict'])).code).toBe(9)
 })
 
 test('a deadline ends the wait with 11 and the command that goes on, which goes on', async () => {
   const running = json(response('in_progress'))
   const workspace = await given(json(response('queued')), running, running, json(completed))
   await workspace.run(start)
-  const { code, err } = await workspace.run(['response', 'wait', '--last', '--timeout', '3'])
+  const { code, err } = await workspace.run(['wait', '--last', '--timeout', '3'])
   expect(code).toBe(11)
   const again = await workspace.paste(err)
   expect([again.code, again.out]).toEqual([0, 'Hello.\n'])
@@ -210,7 +193,7 @@ test('a deadline ends the wait with 11 and the command that goes on, which goes 
 test('the document of a wait that was over too early has the id and the last state', async () => {
   const running = json(response('in_progress'))
   const { run } = await given(running, running)
-  const { code, err } = await run(['response', 'wait', 'resp_1', '--timeout', '3', '--json'])
+  const { code, err } = await run(['wait', 'resp_1', '--timeout', '3', '--json'])
   expect(code).toBe(11)
   expect(JSON.parse(err.slice(err.indexOf('{')))).toMatchObject({
     error: { exit_code: 11, remote_id: 'resp_1' },
@@ -222,7 +205,7 @@ test('the record knows the gateway: nothing else has to say it', async () => {
   const { run } = await given(json(response('queued')), json(completed))
   await run(start)
   const env = { MODELGATE_BASE_URL: undefined }
-  expect(await run(['response', 'wait', '--last'], { env })).toMatchObject({
+  expect(await run(['wait', '--last'], { env })).toMatchObject({
     code: 0,
     out: 'Hello.\n',
   })
@@ -233,9 +216,9 @@ test('the answer goes where the first command said, in its own folder', async ()
   expect((await run([...start, '-o', 'answer.txt'])).out).toBe('resp_1\n')
   expect(files()).toEqual([])
   const elsewhere = { cwd: home }
-  expect(await run(['response', 'wait', '--last'], elsewhere)).toMatchObject({ code: 0, out: '' })
+  expect(await run(['wait', 'resp_1'], elsewhere)).toMatchObject({ code: 0, out: '' })
   expect(read('answer.txt').toString()).toBe('Hello.')
-  const again = await run(['response', 'wait', '--last'])
+  const again = await run(['wait', '--last'])
   expect([again.code, again.out]).toEqual([0, 'Hello.\n'])
   expect(again.err).toContain('exists already, so the answer is printed')
 })
@@ -243,20 +226,20 @@ test('the answer goes where the first command said, in its own folder', async ()
 test('an answer is checked against the schema of the first command', async () => {
   const { run } = await given(json(response('queued')), json(completed))
   await run([...start, '--schema', '{"type":"object"}'])
-  const { code, out } = await run(['response', 'wait', '--last'])
+  const { code, out } = await run(['wait', '--last'])
   expect([code, out]).toEqual([14, 'Hello.\n'])
 })
 
 test('one that is being cancelled may not be known everywhere', async () => {
   const missing = json({ error: { message: 'No such response.' } }, { status: 404 })
   const replies = [json(response('in_progress')), missing, json(response('cancelled'))]
-  const { code, out } = await workspaceOf(await localServer(replies)).run(['response', 'cancel', 'resp_1'])
+  const { code, out } = await workspaceOf(await localServer(replies)).run(['cancel', 'resp_1'])
   expect([code, out]).toEqual([0, expect.stringContaining('state     cancelled\n')])
 })
 
 test('cancel tells how it ended', async () => {
   const { server, run } = await given(json(response('cancelled')))
-  const { code, out, err } = await run(['response', 'cancel', 'resp_1'])
+  const { code, out, err } = await run(['cancel', 'resp_1'])
   expect([code, out, err]).toEqual([0, expect.stringContaining('state     cancelled\n'), ''])
   expect(server.requests[0]!.line).toBe('POST /v1/responses/resp_1/cancel HTTP/1.1')
 })
@@ -265,11 +248,7 @@ test.each([
   ['leaves one that has ended as it is', [json(completed)]],
   ['looks up one that cannot be cancelled any more', [text('', { status: 409 }), json(completed)]],
 ])('cancel %s', async (_, replies) => {
-  const { code, out, err } = await workspaceOf(await localServer(replies)).run([
-    'response',
-    'cancel',
-    'resp_1',
-  ])
+  const { code, out, err } = await workspaceOf(await localServer(replies)).run(['cancel', 'resp_1'])
   expect([code, out]).toEqual([0, expect.stringContaining('state     completed\n')])
   expect(err).toContain('had ended before it could be cancelled')
 })
@@ -277,20 +256,20 @@ test.each([
 test('the curl line of cancel is a POST, those of the others are none', async () => {
   const workspace = workspaceOf({ url: 'http://127.0.0.1:8080' })
   const curl = async (command: string) =>
-    (await workspace.run(['response', command, 'resp_1', '--curl'])).out.split('\n', 1)[0]
+    (await workspace.run([command, 'resp_1', '--curl'])).out.split('\n', 1)[0]
   const address = 'http://127.0.0.1:8080/v1/responses/resp_1'
   expect(await curl('cancel')).toBe(`curl --no-buffer --fail-with-body -sS -X POST '${address}/cancel' \\`)
-  expect(await curl('status')).toBe(`curl --no-buffer --fail-with-body -sS '${address}' \\`)
+  expect(await curl('wait')).toBe(`curl --no-buffer --fail-with-body -sS '${address}' \\`)
 })
 
-test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without one 2', async (command) => {
+test.each([['wait'], ['cancel']])('%s of an unknown id is 4, without one 2', async (command) => {
   const missing = json({ error: { message: 'Not found.' } }, { status: 404 })
   const count = command === 'cancel' ? 2 : 1
   const workspace = workspaceOf(await localServer(Array.from({ length: count }, () => missing)))
-  const { code, out, err } = await workspace.run(['response', command, 'resp_9'])
+  const { code, out, err } = await workspace.run([command, 'resp_9'])
   expect([code, out, err]).toEqual([4, '', expect.stringContaining('knows no response resp_9')])
-  expect((await workspace.run(['response', command])).code).toBe(2)
-  expect((await workspace.run(['response', command, '--last'])).code).toBe(2)
+  expect((await workspace.run([command])).code).toBe(2)
+  expect((await workspace.run([command, '--last'])).code).toBe(2)
 })
 
 test('the list has every response of this machine, looked up on demand, and forgets what is over', async () => {
@@ -303,7 +282,7 @@ test('the list has every response of this machine, looked up on demand, and forg
   await run(start)
   await run(start)
   const listed = async (...words: readonly string[]) => {
-    const { out } = await run(['response', 'list', '--json', ...words])
+    const { out } = await run(['jobs', '--json', ...words])
     const { jobs } = JSON.parse(out) as { jobs: { id: string; state: string; kind: string }[] }
     return jobs.map(({ id, state, kind }) => `${kind} ${id} ${state}`)
   }
@@ -312,15 +291,13 @@ test('the list has every response of this machine, looked up on demand, and forg
   expect(await listed('--state', 'completed')).toEqual(['response resp_1 completed'])
   expect(await listed('--prune')).toEqual(['response resp_1 completed'])
   expect(await listed()).toEqual(['response resp_2 in_progress'])
-  expect((await run(['video', 'list'])).out).toBe('')
-  expect((await run(['response', 'list', '--state', 'pending'])).code).toBe(2)
 })
 
 test('the hint for a response on record names no gateway: the record knows it', async () => {
   const { server, run } = await given(json(response('queued')), json(response('in_progress')))
   const env = { MODELGATE_BASE_URL: '' }
   await run([...start, '--base-url', server.url], { env })
-  const { code, err } = await run(['response', 'status', 'resp_1', '--exit-status'], { env })
+  const { code, err } = await run(['wait', 'resp_1', '--timeout', '1'], { env })
   expect(code).toBe(11)
   expect(err).toContain('to wait for it: modelgate wait resp_1\n')
 })
@@ -352,8 +329,8 @@ test('a signal while the answer streams tells the command that prints the rest',
 test('wait --stream prints words as they arrive, and --jsonl tells of each', async () => {
   const stream = sse([queuedEvent, delta(1, 'Hel'), delta(2, 'lo.'), completedEvent])
   const { run } = await given(stream, stream)
-  expect(await run(['response', 'wait', 'resp_1', '--stream'])).toMatchObject({ out: 'Hello.\n' })
-  const { out } = await run(['response', 'wait', 'resp_1', '--stream', '--jsonl'])
+  expect(await run(['wait', 'resp_1', '--stream'])).toMatchObject({ out: 'Hello.\n' })
+  const { out } = await run(['wait', 'resp_1', '--stream', '--jsonl'])
   const lines = out.trimEnd().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
     'start',
@@ -365,6 +342,6 @@ test('wait --stream prints words as they arrive, and --jsonl tells of each', asy
 
 test('a wrong place is refused before anything is sent', async () => {
   const workspace = workspaceOf({ url: 'http://127.0.0.1:8080' })
-  const { code, err } = await workspace.run(['response', 'wait', 'resp_1', '--starting-after', 'x'])
+  const { code, err } = await workspace.run(['wait', 'resp_1', '--starting-after', 'x'])
   expect([code, err]).toEqual([2, expect.stringContaining('--starting-after must be the number of an event')])
 })

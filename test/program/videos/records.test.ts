@@ -75,7 +75,7 @@ test('before the POST is answered the record holds its key, and no id', async ()
 test('a job that is known by its key alone is not asked for by it', async () => {
   const { run } = await given([readAll, end])
   expect((await run([...generate, '--no-wait'])).code).toBe(7)
-  const listed = (await run(['list'])).out.split('\t')[0]!
+  const listed = (await run(['jobs'])).out.split('\t')[0]!
   for (const name of [listed, listed.replace('key:', '')]) {
     const { code, err } = await run(['status', name])
     expect([code, err]).toEqual([2, expect.stringContaining('The id of the job is unknown')])
@@ -119,12 +119,12 @@ test.each([
   const waited = await run(['wait', '--last'])
   expect([waited.code, waited.out]).toEqual([2, ''])
   expect(waited.err).toContain(key)
-  const listed = await run(['list', '--json'])
+  const listed = await run(['jobs', '--json'])
   expect(JSON.parse(listed.out)).toMatchObject({
     jobs: [{ id: null, state: 'unknown', idempotency_key: key }],
   })
   // A person sees it in the table, too.
-  expect((await run(['list'])).out).toContain('unknown')
+  expect((await run(['jobs'])).out).toContain('unknown')
 })
 
 test('neither a key nor pictures get on record', async () => {
@@ -221,8 +221,8 @@ test('a job on record knows its gateway, so that no address has to be configured
   )
   await run([...remix, '--no-check', '--no-wait'])
   expect((await run(['status', '--last'], { env: unset })).code).toBe(0)
-  expect((await run(['list', '--refresh'], { env: unset })).code).toBe(0)
-  expect((await run(['list', '--refresh'], { env: unset })).out).toContain('completed')
+  expect((await run(['jobs', '--refresh'], { env: unset })).code).toBe(0)
+  expect((await run(['jobs', '--refresh'], { env: unset })).out).toContain('completed')
   const again = ['remix', '-m', 'sora-2', '--last', 'Day', '--no-wait']
   expect(await run(again, { env: unset })).toMatchObject({ code: 0, out: 'video_next\n' })
   expect((await run(['wait', videoId, '-o', 'x.mp4'], { env: unset })).out).toBe('x.mp4\n')

@@ -258,7 +258,7 @@ test('waited for from another folder, the video goes where the first command was
   await run([...generate, '-o', 'out/x.mp4'])
   const elsewhere = join(home, 'elsewhere')
   mkdirSync(elsewhere)
-  const { code, out } = await run(['wait', '--last'], { cwd: elsewhere })
+  const { code, out } = await run(['wait', operation], { cwd: elsewhere })
   expect([code, out]).toEqual([0, `${join(cwd, 'out/x.mp4')}\n`])
   expect(read('out/x.mp4').equals(clip)).toBe(true)
 })

@@ -40,7 +40,7 @@ test('a job on record knows that it is in the sandbox; only a new one has to be 
   expect((await workspace.run(['status', id])).out).toContain(`id        ${id}`)
   const waited = await workspace.run(['wait', '--last', '-o', 'night.mp4'])
   expect([waited.code, waited.out]).toEqual([0, 'night.mp4\n'])
-  const listed = JSON.parse((await workspace.run(['list', '--json'])).out) as { jobs: unknown[] }
+  const listed = JSON.parse((await workspace.run(['jobs', '--json'])).out) as { jobs: unknown[] }
   expect(listed.jobs).toMatchObject([{ id, is_sandbox: true, state: 'completed' }])
   const paid = await workspace.run(['remix', '-m', 'video-model-remix', '--no-wait', id, 'At dawn'])
   expect([paid.code, paid.err]).toEqual([2, expect.stringContaining('add --sandbox')])

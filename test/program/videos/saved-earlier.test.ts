@@ -67,7 +67,7 @@ describe('a wait for videos that are there', () => {
     const { workspace, first } = await savedTwo()
     const { code, out } = await workspace.run(['wait', operation, '--json'])
     expect(code).toBe(0)
-    expect(JSON.parse(out)).toEqual({ ...first, command: 'video wait' })
+    expect(JSON.parse(out)).toEqual({ ...first, command: 'wait' })
     expect(JSON.parse((await workspace.run(['wait', operation, '--raw'])).out)).toEqual(first['operation'])
     const lines = (await workspace.run(['wait', operation, '--jsonl'])).out.trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as { type: string })
@@ -83,7 +83,7 @@ describe('a wait for videos that are there', () => {
     expect(first).toMatchObject({ model: 'sora-2-2026', status: 'succeeded', expires_at: 1_800_000_000 })
     expect(JSON.parse((await run(['wait', videoId, '--json'])).out)).toEqual({
       ...first,
-      command: 'video wait',
+      command: 'wait',
     })
   })
 
@@ -93,14 +93,14 @@ describe('a wait for videos that are there', () => {
     const failures = [{ index: 2, code: 'video_missing', message: 'The gateway sent only 1 of 2 videos.' }]
     expect(first).toMatchObject({ failures, warnings: [] })
     const again = await run(['wait', '--last', '--json'])
-    expect([again.code, JSON.parse(again.out)]).toEqual([12, { ...first, command: 'video wait' }])
+    expect([again.code, JSON.parse(again.out)]).toEqual([12, { ...first, command: 'wait' }])
   })
 
   test('tells the whole path from another folder', async () => {
     const { workspace } = await savedOne()
     const cwd = join(workspace.home, 'elsewhere')
     mkdirSync(cwd)
-    expect((await workspace.run(['wait', '--last'], { cwd })).out).toBe(`${join(workspace.cwd, 'x.mp4')}\n`)
+    expect((await workspace.run(['wait', operation], { cwd })).out).toBe(`${join(workspace.cwd, 'x.mp4')}\n`)
   })
 
   test('keeps pictures and the key out of the record', async () => {
@@ -130,7 +130,7 @@ test('a reply that cannot be put on record does not fail its video', async () =>
   const reply = text(`{"name":"${operation}","done":true,"response":${samples},"more":${deep}}`)
   const { code, out, err } = await runGiven(savingX, started, reply, film())
   expect([code, out]).toEqual([0, 'x.mp4\n'])
-  expect(err).toContain("The job's record cannot be kept up to date")
+  expect(err).toContain('The record of the job cannot be kept up to date')
 })
 
 describe('a wait asks the gateway again', () => {

@@ -38,9 +38,12 @@ export interface VideoWorkspace {
   read(name: string): Buffer
 }
 
+/** Whether the words are a command for every kind of job. */
+export const isForAll = ([command]: readonly string[]) => command === 'wait' || command === 'jobs'
+
 /**
  * @param gateway a local server, or a sandbox
- * @param group the words that every command begins with
+ * @param group the words that a command begins with, unless it is one for every kind of job
  */
 export function videoWorkspace(
   gateway: { readonly url: string },
@@ -55,7 +58,8 @@ export function videoWorkspace(
   const begin = (words: readonly string[], { env: own, ...more }: TestOverrides = {}) =>
     startProgram(words, { home, cwd, clock, ...more, env: { ...env, ...own } })
 
-  const start = (words: readonly string[], more?: TestOverrides) => begin([...group, ...words], more)
+  const start = (words: readonly string[], more?: TestOverrides) =>
+    begin([...(isForAll(words) ? [] : group), ...words], more)
 
   async function finish(words: readonly string[], more: TestOverrides = {}): Promise<VideoRun> {
     // Two commands of one person are never started at the same moment.
@@ -73,7 +77,7 @@ export function videoWorkspace(
     cwd,
     key,
     start,
-    run: (words, more) => finish([...group, ...words], more),
+    run: (words, more) => finish([...(isForAll(words) ? [] : group), ...words], more),
     async paste(text, more) {
       const [, words] = /modelgate (wait [^\n"(]*)/.exec(text) ?? []
       if (words === undefined) throw new Error(`No command in:\n${text}`)

@@ -45,7 +45,7 @@ test('a job that has failed at once has failed, also where nothing is waited for
   const { code, out, err } = await workspace.run([...remix, '--no-check', '--no-wait'])
   expect([code, out]).toEqual([9, ''])
   expect(err).toContain(`The job ${videoId} failed: Not this. (policy)`)
-  expect(JSON.parse((await workspace.run(['list', '--json'])).out)).toMatchObject({
+  expect(JSON.parse((await workspace.run(['jobs', '--json'])).out)).toMatchObject({
     jobs: [{ state: 'failed' }],
   })
 })

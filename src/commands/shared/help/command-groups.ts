@@ -8,9 +8,9 @@ interface CommandGroup {
 
 /** What people look for, and the commands for it. */
 const table: readonly CommandGroup[] = [
-  { heading: 'Make text', names: ['respond', 'generate', 'chat', 'response'] },
+  { heading: 'Make text', names: ['respond', 'generate', 'chat'] },
   { heading: 'Make images and videos', names: ['image', 'video', 'run'] },
-  { heading: 'Look up', names: ['wait', 'jobs', 'models', 'log', 'usage', 'inspect'] },
+  { heading: 'Look up', names: ['wait', 'jobs', 'cancel', 'models', 'log', 'usage', 'inspect'] },
   { heading: 'Set up', names: ['init', 'auth', 'config', 'doctor', 'sandbox'] },
   { heading: 'Reference', names: ['help', 'schema', 'completion'] },
 ]

@@ -15,6 +15,8 @@ const usualWords: Readonly<Record<string, string>> = {
   complete: 'generate',
   responses: 'respond',
   draw: 'image create',
+  list: 'jobs',
+  ls: 'jobs',
   serve: 'sandbox',
   history: 'log',
   cost: 'usage',
@@ -24,8 +26,7 @@ const usualWords: Readonly<Record<string, string>> = {
 /** The same for words of a group. */
 const usualWordsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   image: { generate: 'create', generations: 'create', variation: 'edit' },
-  video: { create: 'generate', edit: 'remix', download: 'wait', get: 'status' },
-  response: { get: 'status' },
+  video: { create: 'generate', edit: 'remix', get: 'status' },
   config: { show: 'list' },
   auth: { whoami: 'status' },
 }
@@ -52,6 +53,16 @@ const goneWords: Readonly<Record<string, string>> = {
   'modelgate init --no-tour': 'Nothing is shown first any more.',
 }
 
+/** Commands of earlier versions, and the words that stand for them. */
+const movedCommands: Readonly<Record<string, readonly string[]>> = {
+  'response cancel': ['cancel'],
+  'response list': ['jobs'],
+  'response status': ['jobs', '--refresh'],
+  'response wait': ['wait'],
+  'video list': ['jobs'],
+  'video wait': ['wait'],
+}
+
 /** Options by which other programs take a key. */
 const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
 
@@ -61,6 +72,8 @@ export function parserError(error: CommanderError, program: Command, argv: reado
   const code = error.code
     .replace('commander.', '')
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const moved = code === 'unknown_command' ? movedCall(program, argv) : undefined
+  if (moved !== undefined) return moved
   const gone = goneHint(error, command)
   const message = messageOf(error, command, gone !== undefined)
   return new UsageError(message, {
@@ -82,11 +95,31 @@ export function misplaced(program: Command, argv: readonly string[]): UsageError
   const path = pathOf(command).split(' ').slice(1)
   const next = [program.name(), ...path, ...before, ...argv.slice(at + path.length)]
   const name = wrong.replace(/=[^]*$/, '')
-  // The value of one may be a key.
-  const isShown = !before.some((word) => /^--?(?:H|header|body|set)\b/.test(word))
-  return new UsageError(`${name} belongs behind the command.`, {
-    code: 'unknown_option',
-    hint: isShown ? nextCommand(next).toString() : `See ${pathOf(command)} --help.`,
+  return usedInstead(`${name} belongs behind the command.`, 'unknown_option', next, pathOf(command))
+}
+
+/** The new line for a command of an earlier version; undefined for any other. */
+function movedCall(program: Command, argv: readonly string[]): UsageError | undefined {
+  const at = argv.findIndex((word) => word === 'response' || word === 'video')
+  const name = `${argv[at]} ${argv[at + 1]}`
+  const words = movedCommands[name]
+  if (words === undefined) return undefined
+  const rest = name === 'response status' ? [] : argv.slice(at + 2)
+  const next = [program.name(), ...argv.slice(0, at), ...words, ...rest]
+  return usedInstead(
+    `unknown command '${name}': it is ${program.name()} ${words.join(' ')} now`,
+    'unknown_command',
+    next,
+    `${program.name()} ${words[0]}`,
+  )
+}
+
+/** @param path the command whose help is named where the line may hold a key */
+function usedInstead(message: string, code: string, next: readonly string[], path: string): UsageError {
+  const isShown = !next.some((word) => /^--?(?:H|header|body|set)\b/.test(word))
+  return new UsageError(message, {
+    code,
+    hint: isShown ? nextCommand(next).toString() : `See ${path} --help.`,
     ...(isShown ? { next } : {}),
   })
 }
@@ -188,7 +221,6 @@ function meantCommands(group: Command, given: string): string[] {
   }
   const usual = Object.hasOwn(usualWords, word) ? usualWords[word] : undefined
   if (usual !== undefined) return [usual]
-  // `list` alone is `video list`.
   const below = group.commands.flatMap((child) =>
     child.commands.filter((inner) => inner.name() === word).map(() => `${child.name()} ${word}`),
   )

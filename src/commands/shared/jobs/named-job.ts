@@ -1,16 +1,26 @@
 import { Option, type Command } from 'commander'
+import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import { isStartedWith, type JobFamily, type JobRecord } from '../../../files/jobs/job-record.ts'
+import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/jobs/job-record.ts'
 import { shellWord } from '../../../files/file-error.ts'
-import type { JobStore, StoredJob } from '../../../files/jobs/job-store.ts'
+import type { JobStore } from '../../../files/jobs/job-store.ts'
 import { pollSeconds } from '../../../limits.ts'
-import { lastJob, namedJob } from '../../../operations/jobs.ts'
+import {
+  namedJob,
+  openJobs,
+  unrecordedJob,
+  type NamedJob,
+  type RecordPlan,
+} from '../../../operations/jobs.ts'
+import { createGate, type Gate } from '../../../output/gate.ts'
+import { learnName, type JobNames } from './resume-command.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
 
-export const lastOption = (noun = 'job') => new Option('--last', `the ${noun} started last on this machine`)
+export const lastOption = () =>
+  new Option('--last', 'the job started last in this terminal, or else in this folder')
 
 /** Adds the options that are about a job. */
 export function addJobOptions(command: Command, options: readonly Option[]): void {
@@ -54,56 +64,79 @@ export async function optionsForJob<Options extends CommonOptions>(
   )
 }
 
-/** @throws UsageError for a file that a command would leave unwritten, since it does not wait for the result */
-export function refuseUnwritten({ output }: CommonOptions, waits: boolean): void {
-  if (output === undefined || waits) return
-  throw new UsageError('-o needs --wait; without it only the state is printed.', { code: 'invalid_request' })
-}
-
-/** A job on record, by its id on the gateway. */
-interface RecordedJob<Family extends JobFamily> {
-  readonly id: string
-  readonly kind: Family['kinds'][number]
-  readonly stored: StoredJob<Family>
-}
-
-/** A job, and the options and settings of its gateway. */
-export interface FoundJob<Options, Named> {
-  readonly named: Named
+/** A job, with the options and settings of its gateway. */
+export interface FoundJob<Options, Kind extends RecordKind = RecordKind> {
+  readonly named: NamedJob<Kind>
+  /** As the user gave them; a hint repeats these. */
+  readonly given: Options
   readonly options: Options
   readonly settings: Settings
+  readonly gate: Gate
+  readonly store: JobStore
+  /** What it is called in commands, if it is on record. */
+  readonly names: JobNames
 }
 
 /**
  * The job that a command is about, and the options and settings of its gateway.
  * @param text an id, or the beginning of one; undefined with `--last`
- * @throws UsageError without a job, and as `findJob` and `lastJob` do
+ * @param kinds those that the command takes
+ * @throws UsageError without a job, and as `namedJob` and `JobStore.find` do
  */
 export async function findNamedJob<
   Options extends CommonOptions & { readonly last?: true },
-  Family extends JobFamily,
-  Unrecorded,
+  Kind extends RecordKind,
 >(
   context: Context,
-  store: JobStore<Family>,
   given: Options,
   text: string | undefined,
-  { unrecorded, toGive }: { unrecorded(id: string): Unrecorded; readonly toGive: string },
-): Promise<FoundJob<Options, Unrecorded | RecordedJob<Family>>> {
+  kinds: readonly Kind[],
+  gate = createGate(context),
+): Promise<FoundJob<Options, Kind>> {
+  const store = openJobs(context, stateFolder(context), gate)
   const configured = await readSettings(context, given)
   if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
   if (!given.last && (text === undefined || text.trim() === '')) {
     throw new UsageError('No id was given.', {
       code: 'id_missing',
-      hint: `Give ${toGive}, or --last for the one started last.`,
+      hint: 'Give an id that modelgate jobs lists, or --last for the job started last.',
     })
   }
-  const stored = given.last ? await lastJob(store) : await store.find(text!)
+  const { terminalId: terminal, cwd } = context
+  const stored = given.last ? await store.last({ terminal, cwd }, kinds) : await store.find(text!)
+  if (given.last && stored === undefined) {
+    throw new UsageError('No job is on record that was started in this terminal or folder.', {
+      code: 'no_job',
+      hint: 'Give the id of the job: modelgate jobs lists them.',
+    })
+  }
   const options = await optionsForJob(context, given, configured, stored?.record)
   const settings = options === given ? configured : await readSettings(context, options)
   const { baseUrl, baseUrls } = settings
   const betaUrl = baseUrls.value?.v1beta
   const gateway = { isSandbox: given.sandbox === true, baseUrl: baseUrl.value, betaUrl }
-  const named = stored === undefined ? unrecorded(text!) : namedJob(stored, gateway)
-  return { named, options, settings }
+  const named = stored === undefined ? unrecordedJob(text!, kinds) : namedJob(stored, kinds, gateway)
+  const names: JobNames = new Map()
+  if (stored !== undefined) await learnName(context, store, names, named.id)
+  return { named, given, options, settings, gate, store, names }
+}
+
+/** How the jobs that a command starts go on record. */
+export function recordPlan(
+  context: Context,
+  options: CommonOptions,
+  { profile, outputDir }: Settings,
+  gate: Gate,
+): RecordPlan {
+  return {
+    store: openJobs(context, stateFolder(context), gate),
+    isSandbox: options.sandbox === true,
+    profile: profile.value,
+    terminal: context.terminalId,
+    location: {
+      output: options.output ?? null,
+      folder: outputDir.value ?? null,
+      force: options.force === true,
+    },
+  }
 }

@@ -4,7 +4,6 @@ import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../files/next-command.ts'
-import type { JobFamily } from '../../../files/jobs/job-record.ts'
 import type { JobStore } from '../../../files/jobs/job-store.ts'
 import { objectOf, objectsOf } from '../../../json.ts'
 import type { CommonOptions } from '../options/common-options.ts'
@@ -18,7 +17,7 @@ export type JobNames = Map<string, string>
  */
 export async function learnName(
   { stderr }: Pick<Context, 'stderr'>,
-  store: Pick<JobStore<JobFamily>, 'list'>,
+  store: JobStore,
   names: JobNames,
   id: string,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { rescueFolder, stateFolder } from '../../../config/paths.ts'
+import { rescueFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { Endpoint } from '../../../contract/field.ts'
@@ -19,7 +19,6 @@ import {
 import type { ImageViewer, ShownImage } from '../../../operations/image-results.ts'
 import { idempotencyKeyOf } from '../../../gateway/url.ts'
 import { makeImages, relayImages, takeExistingImages } from '../../../operations/make-images.ts'
-import { openImages } from '../../../operations/jobs.ts'
 import { recordImages } from '../../../operations/image-records.ts'
 import type { Body, Outcome } from '../../../operations/operation.ts'
 import { createGate } from '../../../output/gate.ts'
@@ -35,6 +34,7 @@ import {
 } from '../request/build-request.ts'
 import type { ContractFlag } from '../request/contract-flags.ts'
 import { readPromptField } from '../request/text-prompt.ts'
+import { recordPlan } from '../jobs/named-job.ts'
 import { resumeCommand } from '../jobs/resume-command.ts'
 import {
   acceptMismatchOption,
@@ -215,14 +215,7 @@ export async function sendImages(
       // One key for the request and its record.
       const own = { ...call, gateway: { ...call.gateway, idempotencyKey: idempotencyKeyOf(call.gateway) } }
       const record = recordImages(own, request, {
-        store: openImages(context, stateFolder(context), gate),
-        isSandbox: options.sandbox === true,
-        profile: settings.profile.value,
-        location: {
-          output: options.output ?? null,
-          folder: settings.outputDir.value ?? null,
-          force: options.force === true,
-        },
+        ...recordPlan(context, options, settings, gate),
         resume: (id) => resumeCommand(context, options, { names: new Map([[id, id]]), isStart: true })(id),
       })
       const plan = { ...imagePlan(options, settings), onMade: record.onMade }

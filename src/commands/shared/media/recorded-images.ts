@@ -1,16 +1,13 @@
 import { resolve } from 'node:path'
-import { stateFolder } from '../../../config/paths.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { settleImages } from '../../../operations/image-records.ts'
 import { objectOf } from '../../../json.ts'
 import { imageRequest, type ImageRequest } from '../../../operations/image-request.ts'
 import { fetchImages } from '../../../operations/make-images.ts'
-import { openImages } from '../../../operations/jobs.ts'
-import { createGate } from '../../../output/gate.ts'
 import { createProblemList } from '../../../problems.ts'
 import { runOperation } from '../call/run-operation.ts'
-import { findNamedJob } from '../jobs/named-job.ts'
+import type { FoundJob } from '../jobs/named-job.ts'
 import { resumeCommand } from '../jobs/resume-command.ts'
 import { isDryRun } from '../options/common-options.ts'
 import type { VideoOptions } from './video-command.ts'
@@ -18,29 +15,20 @@ import { checkCombination, imagePlan } from './image-command.ts'
 
 /**
  * Fetches images that are on record, into this command's `-o`, otherwise into that of the command that made them.
- * @param text the id, or the beginning of it; undefined with `--last`
  * @throws AlreadyReported for a failure; UsageError, FileError before anything is asked for
  */
 export async function fetchRecordedImages(
   context: Context,
-  given: VideoOptions,
-  text: string | undefined,
+  { named, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
 ): Promise<void> {
-  const gate = createGate(context)
-  const store = openImages(context, stateFolder(context), gate)
-  const { named, options, settings } = await findNamedJob(context, store, given, text, {
-    unrecorded: (id): never => {
-      throw new UsageError(`There is no image ${id} on record: it has been fetched, or forgotten.`)
-    },
-    toGive: 'the id of an image',
-  })
   if (isDryRun(options) || options.raw) {
     throw new UsageError(
       '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
     )
   }
   checkCombination(context, { ...options, download: true })
-  const { stored, id } = named
+  const { id } = named
+  const stored = named.stored!
   const { record } = stored
   const made = record.made!
   const { cwd, output, folder, force } = record.output

@@ -3,17 +3,16 @@ import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { ModelgateError, UsageError } from '../../../errors.ts'
-import type { JobStore } from '../../../files/jobs/job-store.ts'
+import { videoKinds } from '../../../files/jobs/job-record.ts'
 import type { OutputPlan } from '../../../files/output-plan.ts'
 import { modelSegment } from '../../../gateway/url.ts'
-import { openJobs, unrecordedJob, type NamedJob } from '../../../operations/jobs.ts'
+import { openJobs } from '../../../operations/jobs.ts'
 import { startVideo } from '../../../operations/start-video.ts'
 import {
   planVideos,
   videoCreation,
   videoGatewayRequest,
   videoRequest,
-  type VideoLocation,
   type VideoRequest,
 } from '../../../operations/video-request.ts'
 import type { WaitPlan } from '../../../operations/wait-for-video.ts'
@@ -33,7 +32,7 @@ import {
   type CommonOptions,
   strictMeanings,
 } from '../options/common-options.ts'
-import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from '../jobs/named-job.ts'
+import { addJobOptions, findNamedJob, optionsForJob, pollOption, recordPlan } from '../jobs/named-job.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { canAsk } from '../input/questions.ts'
@@ -108,7 +107,6 @@ export interface VideoStart {
   readonly settings: Settings
   readonly request: VideoRequest
   readonly output: OutputPlan
-  readonly location: VideoLocation
 }
 
 /** Starts a request for a job, and checks the flags that its commands have. */
@@ -145,7 +143,7 @@ export async function finishVideoRequest(
   const output = planVideos(context, location, { ...request, now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)
   problems.throwIfAny()
-  return { settings: settings!, request, output, location }
+  return { settings: settings!, request, output }
 }
 
 /**
@@ -156,14 +154,16 @@ export async function finishVideoRequest(
 export async function startJob(
   context: Context,
   options: VideoOptions,
-  { settings, request, output, location }: VideoStart,
+  { settings, request, output }: VideoStart,
   source?: string,
   media: readonly string[] = [],
 ): Promise<void> {
   const gate = createGate(context)
-  const store = openJobs(context, stateFolder(context), gate)
+  const record = recordPlan(context, options, settings, gate)
   const remixed =
-    request.kind === 'video' ? (await findVideo(context, store, options, source)).named : undefined
+    request.kind === 'video'
+      ? (await findNamedJob(context, options, source, videoKinds, gate)).named
+      : undefined
   // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
   if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
     throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
@@ -191,13 +191,10 @@ export async function startJob(
     operation: (call) =>
       startVideo(call, request, {
         ...waitPlan(context, options, settings, resume),
-        onRecorded: (id) => learnName(context, store, names, id),
+        ...record,
+        onRecorded: (id) => learnName(context, record.store, names, id),
         output,
-        force: location.force,
-        store,
-        isSandbox: options.sandbox === true,
-        profile: settings.profile.value,
-        location,
+        force: record.location.force,
         waits,
         source: remixed,
         checksSource: options.check !== false,
@@ -216,29 +213,15 @@ export async function remixOptions(
 ): Promise<VideoOptions> {
   try {
     const store = openJobs(context, stateFolder(context), createGate(context))
-    const stored = source === undefined ? await store.last() : await store.find(source)
+    const { terminalId: terminal, cwd } = context
+    const stored =
+      source === undefined ? await store.last({ terminal, cwd }, videoKinds) : await store.find(source)
     if (stored === undefined || stored.record.is_sandbox) return given
     return await optionsForJob(context, given, await readSettings(context, given), stored.record)
   } catch (error) {
     if (error instanceof ModelgateError && error.code !== 'other_key') return given
     throw error
   }
-}
-
-/** What `findNamedJob` needs to know of videos and operations. */
-const videoNames = {
-  unrecorded: unrecordedJob,
-  toGive: 'the id of a video or the name of an operation',
-} as const
-
-/** The video or operation that a command is about, as `findNamedJob` does. */
-export async function findVideo<Options extends VideoOptions>(
-  context: Context,
-  store: JobStore,
-  given: Options,
-  text: string | undefined,
-): Promise<FoundJob<Options, NamedJob>> {
-  return await findNamedJob(context, store, given, text, videoNames)
 }
 
 /** How to wait for a job, according to the flags; the time of `--timeout` starts now. */

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { stateFolder } from '../../../config/paths.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
@@ -13,27 +12,19 @@ import {
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import { objectOf } from '../../../json.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
-import { openResponses } from '../../../operations/jobs.ts'
-import {
-  cancelBackground,
-  lookUpState,
-  waitForResponse,
-  type NamedResponse,
-} from '../../../operations/look-up-response.ts'
-import { createGate } from '../../../output/gate.ts'
+import type { NamedJob } from '../../../operations/jobs.ts'
+import { cancelBackground, waitForResponse } from '../../../operations/look-up-response.ts'
 import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from '../options/common-options.ts'
-import { addJobOptions, findNamedJob, refuseUnwritten } from '../jobs/named-job.ts'
+import { addJobOptions, type FoundJob } from '../jobs/named-job.ts'
 import { parseJsonFileFlag } from '../request/request-body.ts'
-import { learnName, resumeResponse, waitLimits, type JobNames } from '../jobs/resume-command.ts'
+import { resumeResponse, waitLimits } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { openOutputFile, textOutput, type TextOutputFlags } from './text-command.ts'
 
 /** The options of the commands for one background response. */
 export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   last?: true
-  wait?: true
-  exitStatus?: true
   stream?: true
   startingAfter?: string
   schema?: string
@@ -52,29 +43,16 @@ export function addAnswerOptions(command: Command): void {
   ])
 }
 
-type ResponseCommand = 'response status' | 'response wait' | 'response cancel'
-
-/** The shared options of every look-up of a response. */
+/** The shared options of what is done with a response. */
 export const optionsOfResponses = 'dryRun curl json jsonl raw githubOutput gateway messages'
 
-/** Looks up a background response, waits for it, or cancels it. */
+/** Waits for a background response and prints its answer, or cancels it. */
 export async function followUp(
   context: Context,
-  given: ResponseOptions,
-  text: string | undefined,
-  command: ResponseCommand,
+  { named, given, options, settings, gate, names }: FoundJob<ResponseOptions, 'response'>,
+  command: 'wait' | 'cancel',
 ): Promise<void> {
-  const waits = command === 'response wait' || given.wait === true
-  refuseUnwritten(given, waits)
-  const gate = createGate(context)
-  const store = openResponses(context, stateFolder(context), gate)
-  const { named, options, settings } = await findNamedJob(context, store, given, text, {
-    unrecorded: (id): NamedResponse => ({ id, stored: undefined }),
-    toGive: 'the id of a response',
-  })
-  const names: JobNames = new Map()
-  if (named.stored !== undefined) await learnName(context, store, names, named.id)
-  const wait = waits ? await planWait(context, options, named) : undefined
+  const wait = command === 'wait' ? await planWait(context, options, named) : undefined
   const warnings: string[] = []
   const plan = {
     folder: settings.outputDir.value ?? '.',
@@ -86,21 +64,18 @@ export async function followUp(
   await runOperation(context, options, settings, {
     streamed: wait?.streamed === true,
     gate,
-    ...(waits || command === 'response cancel'
-      ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } }
-      : {}),
-    describeRequest: (gateway) => ({ request: requestOf(gateway, command, named, wait) }),
+    logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },
+    describeRequest: (gateway) => ({ request: requestOf(gateway, named.id, wait) }),
     async output() {
       if (wait === undefined) return { result: 'job' }
       const file = await openAnswerFile(context, options, named, (warning) => void warnings.push(warning))
       return await textOutput(context, options, settings, file)
     },
     rescue: wait && 'response.txt',
-    operation(call) {
-      if (wait !== undefined) return waitForResponse(call, named, { ...plan, ...wait, warnings })
-      if (command === 'response cancel') return cancelBackground(call, named, plan)
-      return lookUpState(call, named, { ...plan, reportsState: options.exitStatus === true })
-    },
+    operation: (call) =>
+      wait === undefined
+        ? cancelBackground(call, named, plan)
+        : waitForResponse(call, named, { ...plan, ...wait, warnings }),
   })
 }
 
@@ -114,7 +89,7 @@ interface WaitPlan {
 async function planWait(
   context: Context,
   { stream, startingAfter, schema }: ResponseOptions,
-  { stored }: NamedResponse,
+  { stored }: NamedJob<'response'>,
 ): Promise<WaitPlan> {
   const problems = createProblemList()
   const after = await problems.check(() => parsePlace(startingAfter))
@@ -137,14 +112,10 @@ function parsePlace(text: string | undefined): number {
   )
 }
 
-function requestOf(
-  gateway: Gateway,
-  command: ResponseCommand,
-  { id }: NamedResponse,
-  wait: WaitPlan | undefined,
-): GatewayRequest {
-  if (wait?.streamed) return responseStream(gateway, id, wait.after)
-  return command === 'response cancel' ? responseCancellation(gateway, id) : responseLookUp(gateway, id)
+/** @param wait undefined to cancel it */
+function requestOf(gateway: Gateway, id: string, wait: WaitPlan | undefined): GatewayRequest {
+  if (wait === undefined) return responseCancellation(gateway, id)
+  return wait.streamed ? responseStream(gateway, id, wait.after) : responseLookUp(gateway, id)
 }
 
 /**
@@ -154,7 +125,7 @@ function requestOf(
 async function openAnswerFile(
   context: Context,
   options: ResponseOptions,
-  { stored }: NamedResponse,
+  { stored }: NamedJob<'response'>,
   warn: (message: string) => void,
 ) {
   if (options.output !== undefined) return await openOutputFile(context, options)

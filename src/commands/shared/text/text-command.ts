@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { rescueFolder, stateFolder } from '../../../config/paths.ts'
+import { rescueFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
@@ -122,19 +122,16 @@ export async function sendText(
     async operation(call, gate) {
       if (!isBackground) return await generateText(call, request, plan)
       // Loaded only for a response that is recorded on this machine.
-      const [{ startBackground }, { openResponses }] = await Promise.all([
+      const [{ startBackground }, { recordPlan }] = await Promise.all([
         import('../../../operations/background-response.ts'),
-        import('../../../operations/jobs.ts'),
+        import('../jobs/named-job.ts'),
       ])
-      const store = openResponses(context, stateFolder(context), gate)
+      const record = recordPlan(context, options, settings, gate)
       return await startBackground(call, request, {
         ...plan,
         ...waitLimits(context, settings),
-        store,
-        onRecorded: (id) => learnName(context, store, names, id),
-        isSandbox: options.sandbox === true,
-        profile: settings.profile.value,
-        location: { output: options.output ?? null, folder: null, force: options.force === true },
+        ...record,
+        onRecorded: (id) => learnName(context, record.store, names, id),
       })
     },
   })

@@ -26,7 +26,7 @@ function machine() {
     return handle
   }
   const list = (words: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
-    runMain(['video', 'list', ...words], { env: { MODELGATE_STATE_DIR: folder, ...env }, clock })
+    runMain(['jobs', ...words], { env: { MODELGATE_STATE_DIR: folder, ...env }, clock })
   const ids = async (words: readonly string[]) => {
     const { out, code, err } = await list([...words, '--json'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -41,7 +41,7 @@ test('jobs are listed newest first: for a person, a script and a program', async
   const { add, list, ids } = machine()
   await add({ id: 'video_old', state: 'pending' })
   await add({}, { idempotency_key: 'key-lost' })
-  const terminal = await runMain(['video', 'list'], {
+  const terminal = await runMain(['jobs'], {
     env: { MODELGATE_STATE_DIR: '/nowhere/at/all' },
     terminal: true,
   })
@@ -63,7 +63,7 @@ test('jobs are listed newest first: for a person, a script and a program', async
 test('on a terminal it is told how old the states of running jobs are', async () => {
   const { add, clock, folder } = machine()
   const list = (words: readonly string[] = []) =>
-    runMain(['video', 'list', ...words], {
+    runMain(['jobs', ...words], {
       env: { MODELGATE_STATE_DIR: folder, NO_COLOR: '1' },
       clock,
       terminal: true,
@@ -96,7 +96,7 @@ test('--limit and --state choose', async () => {
   expect(bad).toMatchObject({ code: 2, out: '' })
   expect(bad.err).toContain('--limit must be a whole number from 1, not "0".')
   expect(bad.err).toContain(
-    '--state must be one of pending, in_progress, completed, failed, unknown, not "done".',
+    '--state must be one of pending, in_progress, completed, failed, queued, incomplete, cancelled, unknown, not "done".',
   )
 })
 
