@@ -165,7 +165,7 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
   const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
   await check(async () => {
     addMessage(body, attachments, prompt)
-    talk?.complete(body, await attachmentPaths(attachments))
+    talk?.complete(await attachmentPaths(attachments))
   })
 
   const model = await nameModel(draft, talk?.model)

@@ -163,7 +163,7 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
   const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
   await check(async () => {
     addInput(body, attachments, prompt, answers)
-    talk?.complete(body, await attachmentPaths(attachments))
+    talk?.complete(await attachmentPaths(attachments))
   })
 
   const model = await nameModel(draft, talk?.model)

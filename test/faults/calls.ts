@@ -101,7 +101,7 @@ export const calls: readonly Call[] = [
   {
     ...program,
     name: 'generate --conversation-file',
-    files: { 'talk.json': JSON.stringify({ version: 1, style: 'generate', turns: [] }) },
+    files: { 'talk.json': JSON.stringify({ version: 2, style: 'generate', messages: [] }) },
     argv: ['generate', '-m', 'some-model', '--conversation-file', 'talk.json', 'Say hello.'],
     exchanges: [generateStream],
     leaves: hello,

@@ -5,7 +5,9 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { fetchModels } from '../../gateway/model-list.ts'
+import { lastAnswer, textOf } from '../../operations/conversation/conversation.ts'
 import type { Session } from '../../operations/conversation/conversation-session.ts'
+import { withoutSecrets } from '../../operations/operation.ts'
 import { reportText } from '../../output/table-cells.ts'
 import type { OpenGateway } from '../shared/gateway/open-gateway.ts'
 import { parseTextFlag } from '../shared/request/request-body.ts'
@@ -58,7 +60,10 @@ export async function runChatCommand(
       return say(`From now on: ${rest}.`)
     case 'system':
       if (rest === '') return say(session.conversation.system ?? 'There are no instructions.')
-      session.instruct(rest === '-' ? undefined : await parseTextFlag(context, '/system', rest))
+      session.conversation = {
+        ...session.conversation,
+        system: rest === '-' ? undefined : await parseTextFlag(context, '/system', rest),
+      }
       return say(rest === '-' ? 'From now on without instructions.' : 'From now on with these instructions.')
     case 'retry':
       return await chat.retry()
@@ -99,17 +104,18 @@ async function save({ context, session, opened, say }: Chat, rest: string): Prom
   if (rest === '')
     throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')
   const path = expandHome(context, rest)
-  const last = session.conversation.turns.findLast(({ role }) => role === 'assistant')
-  if (last === undefined) throw new UsageError('There is no answer to save yet.')
+  const answer = lastAnswer(session.conversation.messages)
+  if (answer.length === 0) throw new UsageError('There is no answer to save yet.')
   const isConversation = /\.(?:ya?ml|json)$/i.test(path)
   const { openTextFile } = await import('../../files/text-file.ts')
   const file = await openTextFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
   if (isConversation) {
-    const { newConversationText } = await import('../../operations/conversation/file-text.ts')
-    const { withoutSecrets } = await import('../../operations/conversation/turns.ts')
-    const kept = withoutSecrets(session.conversation, (json) => opened.gate.document(json))
-    file.write(opened.gate.text(newConversationText(/\.json$/i.test(path)).update(kept)))
-  } else file.write(last.text.endsWith('\n') ? last.text : `${last.text}\n`)
+    const [{ formatConversation }, { isJsonFile }] = await Promise.all([
+      import('../../operations/conversation/file-text.ts'),
+      import('../../operations/conversation/conversation-file.ts'),
+    ])
+    file.write(formatConversation(withoutSecrets(session.conversation, opened.gate), isJsonFile(path)))
+  } else file.write(answer.map(textOf).join('').replace(/\n?$/, '\n'))
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued
   const what = isConversation ? 'the conversation' : 'the last answer'

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
-import type { Style } from '../../operations/conversation/turns.ts'
+import type { Style } from '../../operations/conversation/conversation.ts'
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
@@ -49,9 +49,11 @@ export async function runChat(
   if (!options.sandbox) configuredBaseUrl(settings)
   claimStandardInput(context, 'chat')
   const session = await openSession(context, options, settings, wanted ?? 'respond')
-  const { turns, style: lastStyle } = session.conversation
-  const style = wanted ?? (turns.length > 0 ? lastStyle : 'respond')
-  if (system !== undefined) session.instruct(await parseTextFlag(context, '--system', system))
+  const style = wanted ?? session.conversation.style
+  if (system !== undefined) {
+    const instructions = await parseTextFlag(context, '--system', system)
+    session.conversation = { ...session.conversation, system: instructions }
+  }
   if (style === 'generate' && !options.sandbox && !currentModel({ options, session, settings })) {
     throw new UsageError('No model was given: pass -m, or set MODELGATE_TEXT_MODEL.', {
       code: 'model_missing',
@@ -124,7 +126,7 @@ async function converse(
       if (open.isBilled) say('The first attempt may have been billed.')
       await ask(open.question)
     } else if (!session.dropAnswer()) say('There is nothing to retry.')
-    else if (!(await ask({ text: undefined, attach: [] }))) session.replace(before)
+    else if (!(await ask({ text: undefined, attach: [] }))) session.conversation = before
   }
   const isFile = (path: string) =>
     stat(resolve(context.cwd, expandHome(context, path))).then(
@@ -134,7 +136,7 @@ async function converse(
 
   try {
     say(title(talk, style))
-    if (session.conversation.turns.length > 0 && session.announcement !== undefined) say(session.announcement)
+    if (session.announcement !== undefined) say(session.announcement)
     for (let typed = first.trim() === '' ? await reader.read() : first; ; typed = await reader.read()) {
       if (typed === undefined || signal.aborted) break
       isLeaving = false

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
@@ -7,20 +6,18 @@ import { numberedPath } from '../../files/file-name.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
 import { takeLock } from '../../files/lock-file.ts'
 import { openAtomicFile, openResultFile } from '../../files/open-atomic-file.ts'
-import { readAttachment } from '../attachments.ts'
-import type { Redactor } from '../operation.ts'
-import { newConversationText, readConversationText, type ConversationText } from './file-text.ts'
-import { userMessages, type Attached } from './turn-text.ts'
-import { withoutSecrets, type Conversation, type Style } from './turns.ts'
+import { withoutSecrets, type Redactor } from '../operation.ts'
+import type { Conversation, Style } from './conversation.ts'
+import { formatConversation, readConversation } from './file-text.ts'
 
 /** A conversation that is kept in a file. */
 export interface ConversationFile {
   /** As given; another once the file was changed by another process meanwhile. */
   readonly path: string
+  /** As it was read. */
   readonly conversation: Conversation
-  readonly notes: readonly string[]
   /**
-   * Writes the conversation. What another process has written meanwhile is left alone: then this one goes on in a file
+   * Writes the conversation. What another process has written meanwhile is left alone: then this one continues in a file
    * of its own beside it.
    * @param redactor takes secrets out
    * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file in
@@ -31,6 +28,8 @@ export interface ConversationFile {
 
 /** More than a person reads; media is not in it. */
 const maxBytes = 64 * 1024 * 1024
+
+export const isJsonFile = (path: string) => /\.json$/i.test(path)
 
 /**
  * Reads a conversation file, or prepares to create it.
@@ -44,15 +43,14 @@ export async function openConversationFile(
   options: { readonly style: Style; readonly isWritten: boolean; readonly rescueFolder: string | undefined },
 ): Promise<ConversationFile> {
   const { style, isWritten, rescueFolder } = options
-  const isJson = /\.json$/i.test(path)
   let known = await readText(context, path)
   let current = path
-  const text = !known ? newConversationText(isJson) : readConversationText(path, known, { style, isJson })
-  const { conversation, notes } = await withAttachments(context, path, style, text)
-  if (isWritten) await checkWritable(context, path)
+  // An empty file is as good as none.
+  const conversation = known ? readConversation(path, known, style) : { style, settings: {}, messages: [] }
+  if (isWritten) await (await openAtomicFile(context, path, { force: true })).discard()
 
-  const write = async (target: string, content: string, isNew: boolean) => {
-    const file = await openResultFile(context, target, {
+  const write = async (content: string, isNew: boolean) => {
+    const file = await openResultFile(context, current, {
       force: !isNew,
       rescueFolder,
       ...(isNew && { mode: 0o600, spareName: (count: number) => basename(numberedPath(path, count)) }),
@@ -64,11 +62,9 @@ export async function openConversationFile(
     get path() {
       return current
     },
-    conversation: !known ? { ...conversation, style } : conversation,
-    notes,
+    conversation,
     async save(next, redactor) {
-      const clean = withoutSecrets(next, (json) => redactor.document(json))
-      const content = redactor.text(text.update(clean))
+      const content = formatConversation(withoutSecrets(next, redactor), isJsonFile(path))
       const release = await lock(context, current)
       try {
         // What cannot be read any more cannot be written either, which is told there.
@@ -77,9 +73,9 @@ export async function openConversationFile(
           if (error instanceof ModelgateError) unread = error
           return undefined
         })
-        const isMine = release !== undefined && (found === undefined || digest(found) === digest(known ?? ''))
+        const isMine = release !== undefined && (found === undefined || found === (known ?? ''))
         const isNew = !isMine || found === undefined
-        const { path: written, rescued } = await write(current, content, isNew)
+        const { path: written, rescued } = await write(content, isNew)
         if (rescued !== undefined) throw notSaved(rescued)
         const before = current
         current = written
@@ -95,7 +91,7 @@ export async function openConversationFile(
   }
 }
 
-/** The text of a file; undefined when there is none. An empty one is as good as none. */
+/** The text of a file; undefined when there is none. */
 async function readText(context: FileContext, path: string): Promise<string | undefined> {
   const bytes = await readInputFile(context, path, { maxBytes, pipes: false })
   if (bytes instanceof ModelgateError) {
@@ -106,15 +102,6 @@ async function readText(context: FileContext, path: string): Promise<string | un
   const { text, invalid } = decodeText(bytes)
   if (text !== undefined) return text
   throw new UsageError(`${shownPath(path)} ${invalidTextClause(invalid)}.`, { code: 'invalid_conversation' })
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}
-
-async function checkWritable(context: FileContext, path: string): Promise<void> {
-  const file = await openAtomicFile(context, path, { force: true })
-  await file.discard()
 }
 
 /** The error of a write, told from one of the answer itself. */
@@ -137,51 +124,9 @@ function changed(path: string, written: string, unread: ModelgateError | undefin
 const lockWaitMs = 2_000
 
 /** One writer at a time. @returns undefined when another one holds it for too long */
-async function lock(
-  { cwd, platform, clock }: FileContext,
-  path: string,
-): Promise<(() => Promise<void>) | undefined> {
+async function lock({ cwd, platform, clock }: FileContext, path: string) {
   const location = resolve(cwd, path)
   const name = join(dirname(location), `.${basename(location)}.lock`)
   // A folder that cannot be written is told by the write itself.
   return await takeLock(name, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
-}
-
-/** Attachments that were written by hand get their type and digest; paths count from the folder of the file. */
-async function withAttachments(
-  context: FileContext,
-  file: string,
-  style: Style,
-  { conversation, notes, attached }: ConversationText,
-): Promise<Pick<ConversationText, 'conversation' | 'notes'>> {
-  if (attached.size === 0) return { conversation, notes }
-  const folder = dirname(resolve(context.cwd, file))
-  const turns = []
-  for (const turn of conversation.turns) {
-    const list = attached.get(turn) ?? []
-    const isComplete = list.every(
-      (one) => 'url' in one || (one.sha256 !== undefined && one.type !== undefined),
-    )
-    if (
-      list.length === 0 ||
-      (isComplete && list.every((one) => 'url' in one || resolve(one.file) === one.file))
-    ) {
-      turns.push(turn)
-      continue
-    }
-    const whole: Attached[] = []
-    for (const one of list)
-      whole.push('url' in one ? one : await completed(context, resolve(folder, one.file), one))
-    turns.push({ ...turn, style, messages: userMessages(style, turn.text, whole) })
-  }
-  return { conversation: { ...conversation, turns }, notes }
-}
-
-async function completed(context: FileContext, file: string, given: Attached): Promise<Attached> {
-  const { sha256, type, bytes } = given as Exclude<Attached, { url: string }>
-  if (sha256 !== undefined && type !== undefined && bytes !== undefined) return { file, type, bytes, sha256 }
-  const attachment = await readAttachment(context, file)
-  if (attachment.kind === 'url') return attachment
-  const { mediaType, bytes: size } = attachment
-  return { file, type: type ?? mediaType, bytes: size, sha256: sha256 ?? (await attachment.sha256()) }
 }

@@ -3,76 +3,27 @@ import type { FileContext } from '../../context.ts'
 import { UsageError, type ModelgateError } from '../../errors.ts'
 import type { TextDocument } from '../../events/text.ts'
 import { referencesIn, referToMedia } from '../../files/media-references.ts'
-import { listOf, objectOf, type JsonObject } from '../../json.ts'
+import { listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
 import type { Body, Outcome, Redactor } from '../operation.ts'
 import type { ConversationFile } from './conversation-file.ts'
-import { withMedia } from './media.ts'
-import { continueFrom, messagesFor, prependMessages, type NextRequest } from './next-request.ts'
 import {
-  answerTurn,
+  answerOf,
   countExchanges,
+  isCallers,
+  isKept,
+  lastAnswer,
+  messageField,
   messagesOf,
-  pendingCalls,
   settingsOf,
-  turnsOf,
-  type Answer,
+  textOf,
   type Conversation,
-  type PendingCall,
   type Style,
-} from './turns.ts'
+} from './conversation.ts'
+import { withMedia } from './media.ts'
 
-/** A conversation that goes on, request by request. */
-export interface Session {
-  readonly conversation: Conversation
-  /** The line that says what is gone on with; undefined for a new conversation. */
-  readonly announcement: string | undefined
-  /** The file that keeps it, if there is one. */
-  readonly file: Pick<ConversationFile, 'path'> | undefined
-  /** Takes back the last answer, to ask once more. @returns whether there is a question then */
-  dropAnswer(): boolean
-  /** Goes on from another conversation. */
-  replace(conversation: Conversation): void
-  /** Other instructions from now on; undefined for none. */
-  instruct(system: string | undefined): void
-  /**
-   * Prepares the next request, before it has its new messages.
-   * @param body with what the caller has said so far, which wins
-   * @throws FileError for media that cannot be sent again
-   */
-  prepare(style: Style, body: Body): Promise<PreparedRequest>
-}
-
-/** A request that goes on with a conversation. */
-export interface PreparedRequest {
-  /** The messages so far, for calls of tools to be found in. */
-  readonly known: readonly JsonObject[]
-  /** The model that was asked last. */
-  readonly model: string | undefined
-  /** The line that says what is gone on with; undefined for a new conversation. */
-  readonly announcement: string | undefined
-  /** The files whose content it sends again. */
-  readonly media: readonly string[]
-  /** Whether the last word is the user's, so that nothing has to be added. */
-  readonly awaitsAnswer: boolean
-  /**
-   * Puts the earlier messages before the new ones.
-   * @param paths the files of attachments, by the SHA-256 of their content
-   * @throws UsageError when a call of a tool stays without an answer
-   */
-  complete(body: Body, paths: ReadonlyMap<string, string>): void
-  /**
-   * The same request in a form that the gateway may take, after it has refused this one at no cost: whole, where it does
-   * not have the response that is gone on from. Undefined where there is none.
-   */
-  instead(error: ModelgateError): Promise<{ readonly body: Body; readonly note: string } | undefined>
-  /**
-   * Adds what was said and what came of it, and saves it.
-   * @param redactor takes secrets out of what is saved
-   * @throws FileError when it cannot be saved
-   */
-  record(request: SentRequest, outcome: Outcome<TextDocument>, redactor: Redactor): Promise<void>
-}
+/** A request that continues a conversation. */
+export type PreparedRequest = Awaited<ReturnType<Session['prepare']>>
 
 interface SentRequest {
   readonly model: string | null
@@ -82,119 +33,173 @@ interface SentRequest {
   readonly reply: TextReply | undefined
 }
 
-interface SessionStart {
-  /** Undefined for a new one. */
-  readonly conversation?: Conversation | undefined
-  readonly file?: ConversationFile | undefined
-  /** The gateway: `sandbox`, or the origin of its base URL. */
-  readonly source: string | undefined
-}
+/** What lets reasoning go back to a gateway that keeps nothing (specification, endpoint 2, `include`). */
+const encryptedReasoning = 'reasoning.encrypted_content'
 
-export function createSession(
-  context: FileContext,
-  { conversation = emptyConversation, file, source }: SessionStart,
-): Session {
-  let current = conversation
+/** A conversation that continues, request by request. */
+export class Session {
+  readonly #context: FileContext
+  /** `sandbox`, or the origin of the base URL; undefined before it is known. */
+  readonly #gateway: string | undefined
   /** Whether the gateway does not encrypt the reasoning of this model. */
-  let refusesEncryption = false
-  return {
-    get conversation() {
-      return current
-    },
-    get announcement() {
-      return announce(current)
-    },
-    file,
-    dropAnswer() {
-      const at = current.turns.findLastIndex(({ role }) => role === 'user')
-      current = { ...current, turns: current.turns.slice(0, at + 1) }
-      return at !== -1
-    },
-    replace(other) {
-      current = other
-    },
-    instruct(system) {
-      current = { ...current, system }
-    },
-    async prepare(style, body) {
-      const before = current
-      adopt(body, continueFrom(before, { style, source, isStored: false }).fields)
-      const next: NextRequest = { style, source, isStored: body['store'] !== false }
-      const { fields, turns, isAnchored } = continueFrom(before, next)
-      adopt(body, fields)
-      const included = body['include']
-      const encrypts = style === 'respond' && !next.isStored && !refusesEncryption
-      if (encrypts) body['include'] = [...new Set([...listOf(included), encryptedReasoning])]
-      const sent = messagesFor(await withMedia(context, turns), style)
-      const pending = pendingCalls(before)
-      let added: readonly JsonObject[] = []
-      return {
-        known: before.turns.flatMap(({ messages }) => messages),
-        model: before.model,
-        announcement: announce(before),
-        media: referencesIn(turns.map(({ messages }) => messages)).flatMap(({ path }) => path ?? []),
-        awaitsAnswer: before.turns.at(-1)?.role === 'user',
-        complete(body, paths) {
-          added = referToMedia(messagesOf(style, body), paths)
-          refuseUnanswered(pending, added)
-          prependMessages(style, body, sent)
-        },
-        async instead(error) {
-          if (encrypts && isRefused(error) && /encrypted/i.test(error.message)) {
-            refusesEncryption = true
-            const { include: _, ...rest } = body
-            const note =
-              'The gateway does not encrypt the reasoning of this model, so it will not be sent back.'
-            return { body: included === undefined ? rest : { ...rest, include: included }, note }
-          }
-          if (!isAnchored || before.before !== undefined || !isUnknownResponse(error)) return undefined
-          const whole = messagesFor(await withMedia(context, before.turns), style)
-          const { previous_response_id: _, input: __, ...rest } = body
-          const again: Body = { ...rest, input: await withMedia(context, added) }
-          prependMessages(style, again, whole)
+  #refusesEncryption = false
+  conversation: Conversation
+  /** The file that keeps it, if there is one. */
+  readonly file: ConversationFile | undefined
+
+  constructor(
+    context: FileContext,
+    conversation: Conversation,
+    gateway: string | undefined,
+    file?: ConversationFile,
+  ) {
+    this.#context = context
+    this.#gateway = gateway
+    this.conversation = conversation
+    this.file = file
+  }
+
+  /** The line that says what is continued; undefined for a new conversation. */
+  get announcement(): string | undefined {
+    return announce(this.conversation)
+  }
+
+  /** Takes back the last answer, to ask once more. @returns whether there is a question then */
+  dropAnswer(): boolean {
+    const { messages, response } = this.conversation
+    const asked = messages.slice(0, messages.findLastIndex(isCallers) + 1)
+    const isBefore = response !== undefined && response.count <= asked.length
+    this.conversation = { ...this.conversation, messages: asked, response: isBefore ? response : undefined }
+    return asked.length > 0
+  }
+
+  /**
+   * Prepares the next request, before it has its new messages.
+   * @param body with what the caller has said so far, which takes precedence
+   * @throws UsageError for another style or gateway; FileError for media that cannot be sent again
+   */
+  async prepare(style: Style, body: Body) {
+    const context = this.#context
+    const before = this.conversation
+    const { messages, response } = before
+    refuseOther(before, style, this.#gateway)
+    adopt(body, before)
+    const isAnchored = response !== undefined && isKept(body)
+    const isInConversation = body['conversation'] !== undefined && body['conversation'] !== null
+    if (isAnchored && !isInConversation) body['previous_response_id'] ??= response.id
+    const included = body['include']
+    const encrypts = style === 'respond' && body['store'] === false && !this.#refusesEncryption
+    if (encrypts) body['include'] = [...new Set([...listOf(included), encryptedReasoning])]
+    const earlier = isAnchored ? messages.slice(response.count) : messages
+    const sent = await withMedia(context, earlier)
+    let own: readonly unknown[] = []
+    let added: readonly JsonObject[] = []
+    return {
+      /** The messages so far, for calls of tools to be found in. */
+      known: messages,
+      /** The model that was asked last. */
+      model: before.model,
+      /** The line that says what is continued; undefined for a new conversation. */
+      announcement: announce(before),
+      /** The files whose content it sends again. */
+      media: referencesIn(earlier).flatMap(({ path }) => path ?? []),
+      /** Whether the last word is the user's, so that nothing has to be added. */
+      awaitsAnswer: messages.length > 0 && isCallers(messages.at(-1)!),
+      /**
+       * Puts the earlier messages before the new ones.
+       * @param paths the files of attachments, by the SHA-256 of their content
+       * @throws UsageError when a call of a tool stays without an answer
+       */
+      complete: (paths: ReadonlyMap<string, string>) => {
+        own = messagesOf(style, body)
+        added = referToMedia(objectsOf(own), paths)
+        refuseUnanswered(messages, added)
+        if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
+      },
+      /**
+       * The same request in a form that the gateway may take, after it has refused this one at no cost: whole, where it
+       * does not have the response that is continued. Undefined where there is none.
+       */
+      instead: async (error: ModelgateError): Promise<{ body: Body; note: string } | undefined> => {
+        if (!isRefused(error)) return undefined
+        if (encrypts && /encrypted/i.test(error.message)) {
+          this.#refusesEncryption = true
           const note =
-            'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
-          return { body: again, note }
-        },
-        async record(request, outcome, redactor) {
-          const { model, body, reply } = request
-          const answer = reply && answerTurn(answerOf(context, style, source, request, outcome))
-          if (answer === undefined) return
-          const { include: _, ...asked } = body
-          current = {
-            ...settingsOf(style, encrypts ? asked : body),
-            style,
-            model: model ?? undefined,
-            before: before.before,
-            turns: [...before.turns, ...turnsOf(style, added), answer],
-          }
-          await file?.save(current, redactor)
-        },
-      }
-    },
+            'The gateway does not encrypt the reasoning of this model, so it will not be sent back.'
+          const { include: _, ...rest } = body
+          return { body: included === undefined ? rest : { ...rest, include: included }, note }
+        }
+        if (!isAnchored || before.lacksBeginning || !isUnknownResponse(error)) return undefined
+        const { previous_response_id: _, ...rest } = body
+        const whole = [...(await withMedia(context, messages)), ...own]
+        const note =
+          'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
+        return { body: { ...rest, [messageField[style]]: whole }, note }
+      },
+      /**
+       * Adds what was said and what came of it, and saves it.
+       * @param redactor takes secrets out of what is saved
+       * @throws FileError when it cannot be saved
+       */
+      record: async (
+        { model, body, reply }: SentRequest,
+        outcome: Outcome<TextDocument>,
+        redactor: Redactor,
+      ) => {
+        const { document } = outcome
+        const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
+        const files = new Map(
+          document?.files.map(({ path, sha256 }) => [sha256, resolve(context.cwd, path)] as const),
+        )
+        const isWhole = reply?.is_partial !== true && (failure === undefined || endsWhole(failure))
+        const answer = reply && answerOf(style, referToMedia({ ...reply }, files), isWhole)
+        if (answer === undefined) return
+        const { id } = answer
+        const isStored = isKept({ ...body, ...pickStore(document) })
+        const all = [...messages, ...added, ...answer.messages]
+        this.conversation = {
+          ...settingsOf(style, encrypts ? { ...body, include: included } : body),
+          style,
+          gateway: this.#gateway,
+          model: model ?? undefined,
+          messages: all,
+          response: id !== undefined && isStored ? { id, count: all.length } : response,
+          ...(before.lacksBeginning && { lacksBeginning: true }),
+        }
+        await this.file?.save(this.conversation, redactor)
+      },
+    }
   }
 }
 
-const emptyConversation: Conversation = {
-  style: 'respond',
-  model: undefined,
-  system: undefined,
-  settings: {},
-  turns: [],
+/** What the gateway says itself of whether it has kept a response. */
+function pickStore(document: TextDocument | undefined): Body {
+  return objectOf(document?.response)['store'] === false ? { store: false } : {}
+}
+
+/** Adds what holds for the whole conversation, where the caller has not set it. */
+function adopt(body: Body, { style, settings, system }: Conversation): void {
+  const isRespond = style === 'respond'
+  const instructions = isRespond
+    ? { instructions: system }
+    : { systemInstruction: { parts: [{ text: system }] } }
+  for (const [name, value] of Object.entries({ ...settings, ...(system !== undefined && instructions) })) {
+    if (body[name] === undefined) body[name] = value
+    else if (name === 'generationConfig') body[name] = { ...objectOf(value), ...objectOf(body[name]) }
+  }
 }
 
 const shownCharacters = 40
 
-/** What is gone on with, in one line. */
-function announce(conversation: Conversation): string | undefined {
-  const { turns, model, before } = conversation
-  if (turns.length === 0 && before === undefined) return undefined
-  const first = turns.find(({ role, text }) => role === 'user' && text.trim() !== '')?.text ?? ''
-  const line = first.replaceAll(/\s+/g, ' ').trim()
-  const words =
-    line.length > shownCharacters ? `${line.slice(0, shownCharacters).replace(/\s\S*$/, '')}…` : line
-  const count = countExchanges(conversation)
-  const known = `${count}${before === undefined ? '' : ' or more'} ${count === 1 && before === undefined ? 'turn' : 'turns'}`
+/** What is continued, in one line. */
+function announce({ messages, model, lacksBeginning }: Conversation): string | undefined {
+  if (messages.length === 0) return undefined
+  const texts = messages.filter(isCallers).map((message) => textOf(message).replaceAll(/\s+/g, ' ').trim())
+  const line = texts.find((text) => text !== '') ?? ''
+  const isLong = line.length > shownCharacters
+  const words = isLong ? `${line.slice(0, shownCharacters).replace(/\s\S*$/, '')}…` : line
+  const count = countExchanges(messages)
+  const known = `${count}${lacksBeginning ? ' or more' : ''} ${count === 1 && !lacksBeginning ? 'turn' : 'turns'}`
   return [
     `continuing ${JSON.stringify(words)}`,
     known,
@@ -202,32 +207,26 @@ function announce(conversation: Conversation): string | undefined {
   ].join(', ')
 }
 
-/** Adds fields that the caller has not set. */
-function adopt(body: Body, fields: Body): void {
-  for (const [name, value] of Object.entries(fields)) {
-    if (body[name] === undefined) body[name] = value
-    else if (name === 'generationConfig') body[name] = { ...objectOf(value), ...objectOf(body[name]) }
+/** @throws UsageError for the other style, and for another gateway than the one that it was held with */
+function refuseOther(
+  { messages, style, gateway }: Conversation,
+  next: Style,
+  here: string | undefined,
+): void {
+  if (messages.length === 0) return
+  if (style !== next) {
+    throw new UsageError(`The conversation is one of ${style}; ${next} cannot continue it.`, {
+      code: 'other_style',
+      hint: `Continue with modelgate ${style}.`,
+    })
   }
-}
-
-/** The answer of a call that has just ended. */
-function answerOf(
-  { cwd }: FileContext,
-  style: Style,
-  source: string | undefined,
-  { body, reply }: SentRequest,
-  outcome: Outcome<TextDocument>,
-): Answer {
-  const { document } = outcome
-  const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
-  const files = new Map(document?.files.map(({ path, sha256 }) => [sha256, resolve(cwd, path)]))
-  return {
-    style,
-    source,
-    reply: referToMedia({ ...reply }, files),
-    isStored: body['store'] !== false && objectOf(document?.response)['store'] !== false,
-    isWhole: reply?.is_partial !== true && (failure === undefined || endsWhole(failure)),
-  }
+  if (gateway === undefined || here === undefined || gateway === here) return
+  const where = (name: string) => (name === 'sandbox' ? 'the sandbox' : name)
+  const way = gateway === 'sandbox' ? '--sandbox' : `--base-url, or the --profile, of ${gateway}`
+  throw new UsageError(`The conversation was held with ${where(gateway)}; ${where(here)} does not know it.`, {
+    code: 'other_gateway',
+    hint: `Continue with ${way}, or start a new conversation.`,
+  })
 }
 
 /** Whether the answer came whole, and something else is wrong: its form, or a file that could not be written. */
@@ -235,41 +234,53 @@ function endsWhole({ exit, code }: Pick<ModelgateError, 'exit' | 'code'>): boole
   return ['schema', 'io', 'partial'].includes(exit) || code === 'finish_length'
 }
 
-/** @throws UsageError that names each call that the new messages leave without an answer */
-function refuseUnanswered(pending: readonly PendingCall[], added: readonly JsonObject[]): void {
-  const answered = new Set<unknown>(
-    added.flatMap((message) => [
-      message['call_id'],
-      message['approval_request_id'],
-      ...listOf(message['parts']).flatMap((part) => {
-        const { id, name } = objectOf(objectOf(part)['functionResponse'])
-        return [id, name]
-      }),
-    ]),
+/** The kinds of calls in the response style, with the flags that answer them. */
+const answerFlags: Readonly<Record<string, string>> = {
+  function_call: '--tool-output',
+  custom_tool_call: '--custom-tool-output',
+  mcp_approval_request: '--approve',
+}
+
+/** @throws UsageError that names each call of the last answer that stays without an answer: a gateway refuses that */
+function refuseUnanswered(messages: readonly JsonObject[], added: readonly JsonObject[]): void {
+  const answer = lastAnswer(messages)
+  const partsOf = (list: readonly JsonObject[]) => list.flatMap(({ parts }) => objectsOf(parts))
+  const responses = partsOf([...answer, ...added]).map((part) => objectOf(part['functionResponse']))
+  const answered = new Set<unknown>([
+    ...added.flatMap((item) => [item['call_id'], item['approval_request_id']]),
+    ...responses.flatMap(({ id, name }) => [id, name]),
+  ])
+  const calls = [
+    ...partsOf(answer).flatMap(({ functionCall }) => {
+      const { id, name } = objectOf(functionCall)
+      return isText(name) ? [{ id: stringOf(id) ?? name, name, flag: '--tool-output' }] : []
+    }),
+    ...answer.flatMap(({ type, id, call_id: call, name }) => {
+      const flag = isText(type) && Object.hasOwn(answerFlags, type) ? answerFlags[type]! : undefined
+      const own = type === 'mcp_approval_request' ? id : call
+      return flag !== undefined && isText(own) ? [{ id: own, name: stringOf(name), flag }] : []
+    }),
+  ]
+  const open = calls.filter(
+    ({ id, name }) => !answered.has(id) && !(name !== undefined && answered.has(name)),
   )
-  const open = pending.filter(({ id, name, kind }) => {
-    return !answered.has(id) && (kind !== 'function' || !answered.has(name) || name === '')
-  })
   if (open.length === 0) return
-  const flags = { function: '--tool-output', custom: '--custom-tool-output', approval: '--approve' } as const
-  const ways = open.map(({ id, kind }) => `${flags[kind]} ${id}${kind === 'approval' ? '' : '=TEXT'}`)
-  const names = open.map(({ name, id }) => (name === '' ? id : name)).join(', ')
+  const ways = open.map(({ id, flag }) => `${flag} ${id}${flag === '--approve' ? '' : '=TEXT'}`)
+  const names = open.map(({ name, id }) => name || id).join(', ')
   throw new UsageError(`The last answer waits for what ${names} gives.`, {
     code: 'call_not_answered',
     hint: `Answer with ${ways.join(' ')}; or start a new conversation.`,
   })
 }
 
-/** What lets reasoning go back to a gateway that keeps nothing (specification, endpoint 2, `include`). */
-const encryptedReasoning = 'reasoning.encrypted_content'
+const isText = (value: unknown) => typeof value === 'string'
 
 /** Whether a gateway has refused a request, at no cost. */
 function isRefused({ exit, facts }: ModelgateError): boolean {
   return exit === 'rejected' && (facts.billed ?? 'no') === 'no'
 }
 
-/** Whether a gateway says that it does not have the response that a request goes on from. */
-function isUnknownResponse(error: ModelgateError): boolean {
-  if (!isRefused(error)) return false
-  return error.code === 'previous_response_not_found' || /previous[_ ]response/i.test(error.message)
+/** Whether a gateway says that it does not have the response that a request continues. */
+function isUnknownResponse({ code, message }: ModelgateError): boolean {
+  return code === 'previous_response_not_found' || /previous[_ ]response/i.test(message)
 }

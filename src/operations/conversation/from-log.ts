@@ -1,15 +1,16 @@
 import type { LogEntry, LogFacts } from '../../files/log/log-entry.ts'
 import { nameFiles } from '../../files/media-references.ts'
-import { stringOf } from '../../json.ts'
+import { objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import {
-  answerTurn,
+  answerOf,
+  isKept,
   messagesOf,
   settingsOf,
-  turnsOf,
+  type Answer,
   type Conversation,
+  type StoredResponse,
   type Style,
-  type Turn,
-} from './turns.ts'
+} from './conversation.ts'
 
 /** Finds the calls in which one of some texts stands, the newest first; read no further than is needed. */
 type FindCalls = (texts: readonly string[]) => Iterable<{ readonly facts: LogFacts; entry(): LogEntry }>
@@ -50,7 +51,7 @@ export function lastExchange(find: FindCalls, { terminal, cwd }: Place): LastExc
   return { kind: wasSeen ? 'not-recorded' : 'none' }
 }
 
-/** @param find finds the responses that each other went on from */
+/** @param find finds the responses that each other continued from */
 function conversationOf(last: LogEntry, find: FindCalls): Conversation {
   const style = styleOf(last)
   const links = [last]
@@ -62,13 +63,23 @@ function conversationOf(last: LogEntry, find: FindCalls): Conversation {
     links.unshift(link)
     before = previousOf(link)
   }
-  const request = last.request ?? {}
+  const messages: JsonObject[] = []
+  let response: StoredResponse | undefined = before === undefined ? undefined : { id: before, count: 0 }
+  for (const link of links) {
+    const answer = answerOfEntry(link)
+    messages.push(...objectsOf(messagesOf(style, link.request ?? {})), ...(answer?.messages ?? []))
+    if (answer?.id !== undefined && isKept(link.request ?? {}))
+      response = { id: answer.id, count: messages.length }
+  }
+  const { request = {}, sandbox, origin } = last
   return {
     ...settingsOf(style, request),
     style,
+    gateway: sandbox ? 'sandbox' : origin,
     model: style === 'respond' ? stringOf(request['model']) : last.model,
-    turns: links.flatMap(turnsOfEntry),
-    before,
+    messages,
+    response,
+    ...(before === undefined ? {} : { lacksBeginning: true as const }),
   }
 }
 
@@ -90,31 +101,13 @@ function styleOf({ command, request = {} }: LogEntry): Style {
   return request['contents'] === undefined ? 'respond' : 'generate'
 }
 
-function turnsOfEntry(entry: LogEntry): Turn[] {
-  const source = sourceOf(entry)
-  const sent = turnsOf(styleOf(entry), messagesOf(styleOf(entry), entry.request ?? {}))
-  const answer = answerOfEntry(entry)
-  // What this gateway took, it will take again.
-  const turns = sent.map((turn) => (turn.role === 'assistant' ? { ...turn, source } : turn))
-  return answer === undefined ? turns : [...turns, answer]
-}
-
-function sourceOf({ sandbox, origin }: LogFacts): string | undefined {
-  return sandbox ? 'sandbox' : origin
-}
-
 /** Exit codes of calls whose answer came whole: done, not written, incomplete, not of its schema. */
 const wholeExits: ReadonlySet<number> = new Set([0, 10, 12, 14])
 
-function answerOfEntry(entry: LogEntry): Turn | undefined {
-  const { reply, request, exit_code: exit, error } = entry
+function answerOfEntry(entry: LogEntry): Answer | undefined {
+  const { reply, exit_code: exit, error, files } = entry
   if (reply === undefined) return undefined
   const isWhole = (wholeExits.has(exit) || error?.code === 'finish_length') && reply['is_partial'] !== true
-  return answerTurn({
-    style: styleOf(entry),
-    source: sourceOf(entry),
-    reply: nameFiles(reply, new Map(entry.files.map(({ sha256, path }) => [sha256, path]))),
-    isStored: request?.['store'] !== false,
-    isWhole,
-  })
+  const named = nameFiles(reply, new Map(files.map(({ sha256, path }) => [sha256, path])))
+  return answerOf(styleOf(entry), named, isWhole)
 }

@@ -39,7 +39,7 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
     const third = await run([command, ...talk, recall])
     expect(third.err).toBe('modelgate: continuing "My name is Ada", 2 turns, model sandbox-text\n')
     expect(third.out).toContain('Before that you said “My name is Ada”, then “I live in York”.')
-    expect(file(machine).text.match(/^ {2}- user/gm)).toHaveLength(3)
+    expect(file(machine).text.match(/^ {2}- role: user/gm)).toHaveLength(3)
   })
 
   test('an edited question is what the model is told', async () => {
@@ -47,7 +47,7 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
     const { run } = machine
     await run([command, ...talk, 'My name is Ada'])
     await run([command, ...talk, 'I live in York'])
-    file(machine).edit((text) => text.replace(/(user: (?:\|-\n\s+)?)My name is Ada/, '$1My name is Bea'))
+    file(machine).edit((text) => text.replace(/((?:content|text): )My name is Ada/, '$1My name is Bea'))
     const { out } = await run([command, ...talk, recall])
     expect(out).toContain('“My name is Bea”, then “I live in York”.')
     expect(out).not.toContain('Ada”, then')
@@ -67,28 +67,38 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
 
   test('a file that ends with a question is answered without another', async () => {
     const machine = await conversationMachine()
-    writeFiles(machine.folder, {
-      'talk.yaml': 'turns:\n- user: My name is Ada\n- assistant: Hi\n- user: sandbox:recall me',
-    })
+    const [own, name] = command === 'respond' ? ['assistant', 'content'] : ['model', 'parts']
+    const say = (role: string, text: string) => {
+      return `- role: ${role}\n  ${name}: ${name === 'parts' ? `[{text: "${text}"}]` : text}\n`
+    }
+    const asked = [say('user', 'My name is Ada'), say(own!, 'Hi'), say('user', 'sandbox:recall me')].join('')
+    writeFiles(machine.folder, { 'talk.yaml': `style: ${command}\nmessages:\n${asked}` })
     const { code, out } = await machine.run([command, ...talk])
     expect(code).toBe(0)
     expect(out).toContain('Before that you said “My name is Ada”.')
-    expect(file(machine).text).toMatch(/- user: sandbox:recall me\n {2}- assistant:/)
+    expect(file(machine).text.match(/role: \w+/g)).toEqual([
+      'role: user',
+      `role: ${own}`,
+      'role: user',
+      `role: ${own}`,
+    ])
   })
 
-  test('attachments by path, also those written by hand', async () => {
+  test('attachments are named by path, and read again', async () => {
     const machine = await conversationMachine()
     const { run, bodyOf, folder } = machine
-    writeFiles(folder, { 'a.txt': 'some text', 'sub/b.txt': 'other text' })
-    await run([command, ...talk, '-a', 'a.txt', 'First'])
+    writeFiles(folder, { 'a.txt': 'some text' })
+    await run([command, ...talk, ...(command === 'respond' ? ['--no-store'] : []), '-a', 'a.txt', 'First'])
     const { text } = file(machine)
-    expect(text).toContain(`file: ${join(folder, 'a.txt')}`)
-    expect(text).not.toContain(Buffer.from('some text').toString('base64'))
-    writeFiles(folder, {
-      'sub/hand.yaml': 'turns:\n- user: What is this?\n  attach: [b.txt]\n- assistant: Text.\n',
+    expect(text).toContain(`path: ${join(folder, 'a.txt')}`)
+    const base64 = Buffer.from('some text').toString('base64')
+    expect(text).not.toContain(base64)
+    expect(JSON.stringify((await bodyOf([command, ...talk, 'And?'])).body)).toContain(base64)
+    writeFiles(folder, { 'a.txt': 'other text' })
+    expect(await run([command, ...talk, 'And?'])).toMatchObject({
+      code: 10,
+      err: expect.stringMatching(/a\.txt.*has changed since/) as string,
     })
-    const { body } = await bodyOf([command, '--conversation-file', 'sub/hand.yaml', 'And?'])
-    expect(JSON.stringify(body)).toContain(Buffer.from('other text').toString('base64'))
   })
 
   test('a dry run writes nothing', async () => {
@@ -111,7 +121,7 @@ describe('a conversation file', () => {
     const machine = await conversationMachine()
     const { run, bodyOf } = machine
     await run(['respond', ...talk, '--instructions', 'Be brief', 'First'])
-    expect(file(machine).text).toContain('system: |-\n  Be brief\n')
+    expect(file(machine).text).toContain('system: Be brief\n')
     expect((await bodyOf(['respond', ...talk, 'Next'])).body).toMatchObject({
       instructions: 'Be brief',
       input: 'Next',
@@ -130,7 +140,7 @@ describe('a conversation file', () => {
     const { run, bodyOf } = machine
     await run(['respond', ...talk, 'First'])
     await run(['respond', ...talk, 'Second'])
-    file(machine).edit((text) => text.replace('user: First', 'user: Other'))
+    file(machine).edit((text) => text.replace('content: First', 'content: Other'))
     const { body } = await bodyOf(['respond', ...talk, 'Third'])
     expect(body).not.toHaveProperty('previous_response_id')
     expect(body['input']).toMatchObject([
@@ -142,21 +152,21 @@ describe('a conversation file', () => {
     ])
   })
 
-  test('signatures of an edited answer are dropped, with a note', async () => {
+  test('encrypted reasoning goes back, also beside an edited answer', async () => {
     const machine = await conversationMachine()
     const { run, bodyOf } = machine
-    const reasoning = ['--no-store', '--reasoning-effort', 'low']
-    await run(['respond', ...talk, ...reasoning, 'First'])
-    expect(JSON.stringify((await bodyOf(['respond', ...talk, 'Next'])).body)).toContain('encrypted_content')
+    await run(['respond', ...talk, '--no-store', '--reasoning-effort', 'low', 'First'])
     file(machine).edit((text) => text.replace('[sandbox] You asked', '[sandbox] They asked'))
-    const { body, err } = await bodyOf(['respond', ...talk, 'Next'])
-    expect(err).toContain('"talk.yaml": Turn 2 was edited, so its encrypted reasoning will not go back.')
-    expect((body['input'] as object[]).map((item) => Object.keys(item))).toEqual([
-      ['role', 'content'],
-      ['role', 'content'],
-      ['role', 'content'],
-    ])
-    expect(body['store']).toBe(false)
+    const { body } = await bodyOf(['respond', ...talk, 'Next'])
+    expect(body).toMatchObject({
+      store: false,
+      input: [
+        { role: 'user', content: 'First' },
+        { type: 'reasoning', encrypted_content: expect.stringMatching(/./) as string },
+        { type: 'message', content: [{ text: expect.stringContaining('They asked') as string }] },
+        { role: 'user', content: 'Next' },
+      ],
+    })
     expect((await run(['respond', ...talk, recall])).code).toBe(0)
   })
 
@@ -165,7 +175,7 @@ describe('a conversation file', () => {
     await machine.run(['respond', 'My name is Ada'])
     const { out } = await machine.run(['respond', '-c', ...talk, recall])
     expect(out).toContain('“My name is Ada”')
-    expect(file(machine).text).toContain('- user: |-\n      My name is Ada')
+    expect(file(machine).text).toContain('- role: user\n    content: My name is Ada\n')
     const again = await machine.run(['respond', '-c', ...talk, 'x'])
     expect(again).toMatchObject({
       code: 2,
@@ -215,12 +225,13 @@ describe('a conversation file', () => {
     const machine = await conversationMachine()
     await machine.run(['generate', '--conversation-file', 'talk.json', 'My name is Ada'])
     expect(JSON.parse(file(machine, 'talk.json').text)).toMatchObject({
-      version: 1,
+      version: 2,
       style: 'generate',
+      gateway: expect.stringMatching(/^http:/) as string,
       model: 'sandbox-text',
-      turns: [
-        { user: 'My name is Ada' },
-        { assistant: expect.stringContaining('Ada') as string, from: expect.any(String) as string },
+      messages: [
+        { role: 'user', parts: [{ text: 'My name is Ada' }] },
+        { role: 'model', parts: [{ text: expect.stringContaining('Ada') as string }] },
       ],
     })
     expect((await machine.run(['generate', '--conversation-file', 'talk.json', recall])).out).toContain(
@@ -228,11 +239,11 @@ describe('a conversation file', () => {
     )
   })
 
-  test('keeps a part of an answer as what it is', async () => {
+  test('keeps a part of an answer, which the gateway has not', async () => {
     const machine = await conversationMachine()
     const { code } = await machine.run(['respond', ...talk, 'sandbox:error sandbox:500-words'])
     expect(code).not.toBe(0)
-    expect(file(machine).text).toContain('cut: true')
+    expect(file(machine).text).not.toContain('response:')
     const { body } = await machine.bodyOf(['respond', ...talk, 'Go on'])
     expect(body).not.toHaveProperty('previous_response_id')
     expect(body['input']).toHaveLength(3)
@@ -254,7 +265,7 @@ describe('a conversation file', () => {
       'was changed by another process meanwhile; the conversation with this exchange is in "talk-2.yaml"',
     )
     const texts = [file(machine).text, file(machine, 'talk-2.yaml').text]
-    expect(texts.map((text) => /user: (?:Left|Right)/.test(text))).toEqual([true, true])
+    expect(texts.map((text) => /content: (?:Left|Right)/.test(text))).toEqual([true, true])
     expect(readdirSync(machine.folder).filter((name) => name.startsWith('.'))).toEqual([])
   })
 
@@ -279,12 +290,12 @@ describe('a conversation file', () => {
   test('a file that is none is refused with its place', async () => {
     const machine = await conversationMachine()
     writeFiles(machine.folder, {
-      'talk.yaml': 'turns:\n  - usr: Hello\n',
+      'talk.yaml': 'version: 1\nturns:\n  - user: Hello\n',
       'bytes.yaml': Buffer.from([0xff, 0xfe, 0]),
     })
     const wrong = await machine.run(['respond', ...talk, 'x'])
     expect(wrong).toMatchObject({ code: 2, out: '' })
-    expect(wrong.err).toContain('talk.yaml:2:5: "usr" is not known here (did you mean "user"?).\n')
+    expect(wrong.err).toContain('talk.yaml:3:3: "turns" is the form of modelgate 0.1.0')
     expect((await machine.run(['respond', '--conversation-file', 'bytes.yaml', 'x'])).code).toBe(2)
   })
 })

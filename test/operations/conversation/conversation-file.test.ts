@@ -2,16 +2,14 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openConversationFile } from '../../../src/operations/conversation/conversation-file.ts'
-import type { Conversation } from '../../../src/operations/conversation/turns.ts'
+import type { Conversation } from '../../../src/operations/conversation/conversation.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
 const conversation = (text: string): Conversation => ({
   style: 'respond',
-  model: undefined,
-  system: undefined,
   settings: {},
-  turns: [{ role: 'user', style: 'respond', text, messages: [{ role: 'user', content: text }] }],
+  messages: [{ role: 'user', content: text }],
 })
 
 const same = { text: (text: string) => text, document: (json: string) => json }
@@ -40,21 +38,21 @@ test('what cannot be written where it belongs is kept elsewhere, and told', asyn
     message: expect.stringMatching(/^The conversation was not saved: .*It is kept in .*rescued/) as string,
   })
   const { rescued } = (error as { facts: { rescued: readonly string[] } }).facts
-  expect(readFileSync(rescued[0]!, 'utf8')).toContain('- user: two')
+  expect(readFileSync(rescued[0]!, 'utf8')).toContain('content: two')
 })
 
 test('one that was changed meanwhile is left alone, now and later', async () => {
   const { folder, file } = await opened()
   await file.save(conversation('one'), same)
-  writeFiles(folder, { 'talk.yaml': 'turns: []' })
+  writeFiles(folder, { 'talk.yaml': 'messages: []' })
   await expect(file.save(conversation('two'), same)).rejects.toMatchObject({
     exitCode: 10,
     code: 'conversation_changed',
   })
   expect(file.path).toBe('talk-2.yaml')
   await file.save(conversation('three'), same)
-  expect(readFileSync(join(folder, 'talk.yaml'), 'utf8')).toBe('turns: []')
-  expect(readFileSync(join(folder, 'talk-2.yaml'), 'utf8')).toContain('- user: three')
+  expect(readFileSync(join(folder, 'talk.yaml'), 'utf8')).toBe('messages: []')
+  expect(readFileSync(join(folder, 'talk-2.yaml'), 'utf8')).toContain('content: three')
 })
 
 test('one that was removed meanwhile is written again', async () => {
@@ -62,7 +60,7 @@ test('one that was removed meanwhile is written again', async () => {
   await file.save(conversation('one'), same)
   rmSync(join(folder, 'talk.yaml'))
   await file.save(conversation('two'), same)
-  expect(readFileSync(join(folder, 'talk.yaml'), 'utf8')).toContain('- user: two')
+  expect(readFileSync(join(folder, 'talk.yaml'), 'utf8')).toContain('content: two')
 })
 
 test('one from which a secret was taken is still valid', async () => {
@@ -75,5 +73,5 @@ test('one from which a secret was taken is still valid', async () => {
     isWritten: false,
     rescueFolder: undefined,
   })
-  expect(read).toMatchObject({ model: '[hidden]', turns: [{ text: '[hidden]: one' }] })
+  expect(read).toMatchObject({ model: '[hidden]', messages: [{ content: '[hidden]: one' }] })
 })

@@ -6,13 +6,13 @@ import { UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
 import type { Attachment } from '../../../operations/attachments.ts'
 import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
-import type { Conversation, Style } from '../../../operations/conversation/turns.ts'
+import type { Conversation, Style } from '../../../operations/conversation/conversation.ts'
 import { createGate } from '../../../output/gate.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { ConflictingFlags } from '../request/contract-flags.ts'
 import type { Draft } from '../request/build-request.ts'
 
-/** The options that go on with a conversation. */
+/** The options that continue a conversation. */
 export interface ConversationOptions extends CommonOptions {
   continue?: true
   conversationFile?: string
@@ -38,10 +38,10 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
 }
 
 /**
- * Opens the conversation that a call goes on with, and prepares its request.
+ * Opens the conversation that a call continues, and prepares its request.
  * @param session the conversation, where no flag names it
  * @returns undefined for a call that stands alone
- * @throws UsageError when there is nothing to go on with, or the file is not a conversation; FileError
+ * @throws UsageError when there is nothing to continue, or the file is not a conversation; FileError
  */
 export async function continueConversation(
   { call, settings, body }: Draft<ConversationOptions>,
@@ -65,18 +65,17 @@ export async function openSession(
 ): Promise<Session> {
   const { conversationFile: path } = options
   // `--continue` alone reads the log, which loads nothing for files.
-  const { createSession } = await import('../../../operations/conversation/conversation-session.ts')
-  const source = options.sandbox ? 'sandbox' : settings.baseUrl.value?.origin
+  const { Session } = await import('../../../operations/conversation/conversation-session.ts')
+  const gateway = options.sandbox ? 'sandbox' : settings.baseUrl.value?.origin
   const last = options.continue ? await continueLast(context, settings) : undefined
-  if (path === undefined) return createSession(context, { conversation: last, source })
+  if (path === undefined) return new Session(context, last ?? { style, settings: {}, messages: [] }, gateway)
   const { openConversationFile } = await import('../../../operations/conversation/conversation-file.ts')
-  const isWritten = !isDryRun(options)
   const file = await openConversationFile(context, path, {
     style,
-    isWritten,
+    isWritten: !isDryRun(options),
     rescueFolder: rescueFolder(context),
   })
-  if (last !== undefined && file.conversation.turns.length > 0) {
+  if (last !== undefined && file.conversation.messages.length > 0) {
     throw new UsageError(
       `--continue cannot be used with ${shownPath(path)}, which already has a conversation.`,
       {
@@ -85,8 +84,7 @@ export async function openSession(
       },
     )
   }
-  for (const note of file.notes) say(context, settings.quiet.value, `${shownPath(path)}: ${note}`)
-  return createSession(context, { conversation: last ?? file.conversation, file, source })
+  return new Session(context, last ?? file.conversation, gateway, file)
 }
 
 /** @throws UsageError `nothing_to_continue` */

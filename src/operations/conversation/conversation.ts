@@ -1,0 +1,170 @@
+import { listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
+import type { Body } from '../operation.ts'
+
+/** The two forms in which text is asked for; each is called by its command. */
+export type Style = 'generate' | 'respond'
+
+/** One style and its messages: all that the next request continues from. */
+export interface Conversation {
+  readonly style: Style
+  /** Where it is held: `sandbox`, or the origin of a base URL; undefined before the first answer. */
+  readonly gateway?: string | undefined
+  /** Of the last exchange. */
+  readonly model?: string | undefined
+  /** Instructions, which have to be sent again each time. */
+  readonly system?: string | undefined
+  /** Other fields that hold for the whole conversation: tools, reasoning, `store`, … */
+  readonly settings: Body
+  /** Contents or items as they are sent, answers too, media by reference (`files/media-references.ts`). */
+  readonly messages: readonly JsonObject[]
+  readonly response?: StoredResponse | undefined
+  /** Whether only the gateway has the messages before these. */
+  readonly lacksBeginning?: true
+}
+
+/** What the gateway has kept: it stands for all messages up to it. */
+export interface StoredResponse {
+  readonly id: string
+  /** How many of the messages it stands for, from the first on. */
+  readonly count: number
+}
+
+/** The fields of a request that hold for its whole conversation. How an answer has to look is asked for each time. */
+const carried: Readonly<Record<Style, readonly string[]>> = {
+  generate: ['tools', 'safetySettings', 'cachedContent'],
+  respond: [
+    'tools',
+    'parallel_tool_calls',
+    'reasoning',
+    'store',
+    'include',
+    'conversation',
+    'truncation',
+    'prompt_cache_key',
+    'safety_identifier',
+  ],
+}
+
+/** What of a request holds for the whole conversation. */
+export function settingsOf(style: Style, body: JsonObject): Pick<Conversation, 'system' | 'settings'> {
+  const settings: Body = {}
+  for (const name of carried[style]) {
+    if (body[name] !== undefined && body[name] !== null) settings[name] = body[name]
+  }
+  if (style === 'respond') return { system: stringOf(body['instructions']) || undefined, settings }
+  const { thinkingConfig } = objectOf(body['generationConfig'])
+  if (thinkingConfig !== undefined) settings['generationConfig'] = { thinkingConfig }
+  const { systemInstruction } = body
+  const parts = objectsOf(objectOf(systemInstruction)['parts'])
+  const isText = parts.length > 0 && parts.every((part) => Object.keys(part).join() === 'text')
+  if (!isText && systemInstruction !== undefined && systemInstruction !== null)
+    settings['systemInstruction'] = systemInstruction
+  return { system: isText ? parts.map(({ text }) => text).join('\n\n') : undefined, settings }
+}
+
+/** Whether the gateway keeps what is said with a request, for others to continue from. */
+export function isKept({ store, conversation }: JsonObject): boolean {
+  return store !== false || (conversation !== undefined && conversation !== null)
+}
+
+/** The field of a body that has the messages. */
+export const messageField = { generate: 'contents', respond: 'input' } as const
+
+/** The messages of a request; what is none is left to the contract check. */
+export function messagesOf(style: Style, body: JsonObject): unknown[] {
+  const given = body[messageField[style]]
+  if (typeof given === 'string') return [{ role: 'user', content: given }]
+  return given === undefined ? [] : Array.isArray(given) ? (given as unknown[]) : [given]
+}
+
+/** Kinds of items that the caller sends. */
+const callersItem = /_output$|^mcp_approval_response$/
+
+/** Whether a message is the caller's, and no part of an answer. */
+export function isCallers({ role, type, parts }: JsonObject): boolean {
+  if (role === 'model' || role === 'assistant') return false
+  if (role !== undefined || parts !== undefined || type === 'message' || type === 'item_reference')
+    return true
+  return callersItem.test(stringOf(type) ?? '')
+}
+
+/** The messages of the last answer; none where the caller has the last word. */
+export function lastAnswer(messages: readonly JsonObject[]): readonly JsonObject[] {
+  return messages.slice(messages.findLastIndex(isCallers) + 1)
+}
+
+/** How many exchanges there are, as far as they are known. */
+export function countExchanges(messages: readonly JsonObject[]): number {
+  return messages.filter((message, at) => isCallers(message) && !(at > 0 && isCallers(messages[at - 1]!)))
+    .length
+}
+
+const shownParts: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text', undefined])
+
+/** What was said in a message, without reasoning, tools and media. */
+export function textOf({ content, parts, type, role }: JsonObject): string {
+  if (role === undefined && type !== 'message' && parts === undefined) return ''
+  if (typeof content === 'string') return content
+  return objectsOf(parts ?? content)
+    .filter((part) => part['thought'] !== true && shownParts.has(part['type']))
+    .map(({ text }) => stringOf(text) ?? '')
+    .join('')
+}
+
+/** A call's answer as a conversation keeps it. */
+export interface Answer {
+  /** As they go back in the next request. */
+  readonly messages: readonly JsonObject[]
+  /** The id under which the gateway may have kept everything up to it. */
+  readonly id: string | undefined
+}
+
+/**
+ * What is kept of a reply: all of it that goes back, or only its text where it is not whole.
+ * @returns undefined where nothing came that a conversation could continue from
+ */
+export function answerOf(style: Style, reply: JsonObject, isWhole: boolean): Answer | undefined {
+  const { content, output, id } = reply
+  const text = stringOf(reply['text']) ?? ''
+  const parts = objectsOf(objectOf(content)['parts']).filter(isSentBack)
+  const whole =
+    style === 'respond' ? itemsSentBack(output) : parts.length > 0 ? [{ role: 'model', parts }] : []
+  const plain =
+    style === 'respond' ? { role: 'assistant', content: text } : { role: 'model', parts: [{ text }] }
+  const messages = isWhole && whole.length > 0 ? whole : text === '' ? [] : [plain]
+  return messages.length === 0 ? undefined : { messages, id: isWhole ? stringOf(id) : undefined }
+}
+
+/** Thoughts are shown and not sent back, unless they are signed. */
+function isSentBack(part: JsonObject): boolean {
+  return part['thought'] !== true || part['thoughtSignature'] !== undefined
+}
+
+/** Kinds of items that a gateway takes back without the reasoning that led to them. */
+const standsAlone: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call'])
+
+/**
+ * Items of an answer that a gateway takes back without having kept them; none where they are nothing but text.
+ * Reasoning can only go back encrypted; without it, the ids of what belongs to it would be refused.
+ */
+function itemsSentBack(output: unknown): JsonObject[] {
+  const items = objectsOf(output)
+  const lacksReasoning = items.some(
+    (item) => item['type'] === 'reasoning' && stringOf(item['encrypted_content']) === undefined,
+  )
+  const kept = lacksReasoning ? items.filter(({ type }) => standsAlone.has(type)) : items
+  if (kept.every(isPlain)) return []
+  // A reply says `null` of a field that a request may not have.
+  const isSent = ([name, value]: [string, unknown]) => value !== null && !(lacksReasoning && name === 'id')
+  return kept.map((item) => Object.fromEntries(Object.entries(item).filter(isSent)))
+}
+
+/** Whether an item is nothing but text. */
+function isPlain({ type, content }: JsonObject): boolean {
+  return (
+    type === 'message' &&
+    objectsOf(content).every(
+      (part) => part['type'] === 'output_text' && listOf(part['annotations']).length === 0,
+    )
+  )
+}
