@@ -13,23 +13,18 @@ export interface History {
 
 /** A message as chat programs keep it: `{"role", "content"}`, with `tool_calls` or a `tool_call_id` where tools were used. */
 interface ChatMessage {
-  /** From 1, for problems. */
-  readonly position: number
+  /** For problems: `message 1`. */
+  readonly name: string
   readonly role: string
   readonly content: unknown
-  readonly calls: readonly ChatCall[]
+  /** Of its content; a text is one. */
+  readonly parts: readonly JsonObject[]
+  readonly calls: readonly JsonObject[]
   /** The call that a message of the role `tool` answers. */
   readonly callId: string | undefined
 }
 
-interface ChatCall {
-  readonly id: string | undefined
-  readonly name: string
-  /** JSON, as text; of a custom tool any text. */
-  readonly arguments: string
-  readonly isCustom: boolean
-}
-
+const roles = ['user', 'assistant', 'system', 'tool']
 const systemRoles: ReadonlySet<string> = new Set(['system', 'developer'])
 
 /**
@@ -38,23 +33,34 @@ const systemRoles: ReadonlySet<string> = new Set(['system', 'developer'])
  * @throws UsageError for anything else, and for a message that has no counterpart
  */
 export function readContents(value: unknown): History {
+  // An answer to a call has to repeat the name of the function.
   const names = new Map<string, string>()
-  const system: string[] = []
-  const messages: JsonObject[] = []
-  for (const entry of entriesOf(value, 'contents')) {
-    const chat = chatMessage(entry, 'parts')
-    if (chat === undefined) messages.push(entry.value as JsonObject)
-    else if (systemRoles.has(chat.role)) system.push(textOf(chat))
-    else {
-      const content = contentOf(chat, names)
-      const last = messages.at(-1)
+  return readHistory(value, 'contents', (chat, messages) => {
+    const { name: position, role, parts, calls, callId } = chat
+    if (role === 'tool') {
+      const name = callId === undefined ? undefined : names.get(callId)
+      if (name === undefined) throw new UsageError(`${position} answers no call of a message before it.`)
+      const answer = functionResponse({ id: callId, name }, textOf(parts))
+      const last = objectOf(messages.at(-1))
+      const before = objectsOf(last['parts'])
       // The answers to calls that were made together are one message.
-      if (chat.role === 'tool' && last !== undefined && answersCalls(last)) {
-        messages[messages.length - 1] = { ...last, parts: [...objectsOf(last['parts']), ...content.parts] }
-      } else messages.push(content)
+      if (before.some((part) => part['functionResponse'] !== undefined))
+        messages[messages.length - 1] = { ...last, parts: [...before, answer] }
+      else messages.push({ role: 'user', parts: [answer] })
+      return
     }
-  }
-  return { messages, system: system.length === 0 ? undefined : system.join('\n\n') }
+    const callParts = calls.map((call) => {
+      const { id, name, text, isCustom } = calledIn(call, position)
+      if (isCustom) throw noCounterpart(position, 'a call of a custom tool')
+      if (id !== undefined) names.set(id, name)
+      const { value: args, problem } = parseJson(text)
+      if (problem !== undefined)
+        throw new UsageError(`${position}: the arguments of ${name} are not valid JSON.`)
+      return { functionCall: { ...(id === undefined ? {} : { id }), name, args } }
+    })
+    const said = parts.map((part) => contentPart(part, position))
+    messages.push({ role: role === 'user' ? 'user' : 'model', parts: [...said, ...callParts] })
+  })
 }
 
 /**
@@ -64,104 +70,91 @@ export function readContents(value: unknown): History {
  * @throws UsageError for anything else, and for a message that has no counterpart
  */
 export function readInputItems(value: unknown): History {
+  // Answers to calls of custom tools have a kind of their own.
   const custom = new Set<string>()
+  return readHistory(value, 'input', ({ name: position, role, content, parts, calls, callId }, messages) => {
+    if (role === 'tool') {
+      if (callId === undefined) throw new UsageError(`${position} answers no call: it has no tool_call_id.`)
+      const type = custom.has(callId) ? 'custom_tool_call_output' : 'function_call_output'
+      messages.push({ type, call_id: callId, output: textOf(parts) })
+      return
+    }
+    const said = typeof content === 'string' ? content : parts.map((part) => inputPart(part, role))
+    if (parts.length > 0) messages.push({ role, content: said })
+    for (const call of calls) {
+      const { id, name, text, isCustom } = calledIn(call, position)
+      const own = { call_id: id ?? name, name }
+      if (isCustom) custom.add(own.call_id)
+      messages.push(
+        isCustom
+          ? { type: 'custom_tool_call', ...own, input: text }
+          : { type: 'function_call', ...own, arguments: text },
+      )
+    }
+  })
+}
+
+/** @param convert adds a chat message to the messages of the style */
+function readHistory(
+  value: unknown,
+  field: 'contents' | 'input',
+  convert: (chat: ChatMessage, messages: unknown[]) => void,
+): History {
+  const { [field]: own, messages: others } = objectOf(value)
+  const list = Array.isArray(value) ? value : (own ?? others)
+  if (!Array.isArray(list)) {
+    throw new UsageError(
+      `must be an array of messages, or an object with one under "${field}" or "messages".`,
+    )
+  }
   const system: string[] = []
   const messages: unknown[] = []
-  for (const entry of entriesOf(value, 'input')) {
-    const chat = chatMessage(entry, 'type')
-    if (chat === undefined) messages.push(entry.value)
-    else if (systemRoles.has(chat.role) && messages.length === 0) system.push(textOf(chat))
-    else messages.push(...itemsOf(chat, custom))
+  for (const [index, message] of list.entries()) {
+    const { role, content, tool_calls: calls, tool_call_id: callId, parts, type } = objectOf(message)
+    const isOwn = (field === 'contents' ? parts : type) !== undefined
+    if (isOwn || typeof role !== 'string' || (content === undefined && calls === undefined)) {
+      messages.push(message)
+      continue
+    }
+    const name = `message ${index + 1}`
+    const chat = {
+      name,
+      role: role === 'model' ? 'assistant' : role,
+      content,
+      parts: partsOf(content, name),
+      calls: objectsOf(calls),
+      callId: stringOf(callId),
+    }
+    const isSystem = systemRoles.has(role)
+    if (isSystem && (field === 'contents' || messages.length === 0)) system.push(textOf(chat.parts))
+    else if (isSystem || roles.includes(chat.role)) convert(chat, messages)
+    else throw new UsageError(`${name} has the role "${role}"; it must be one of ${roles.join(', ')}.`)
   }
   return { messages, system: system.length === 0 ? undefined : system.join('\n\n') }
 }
 
-interface Entry {
-  readonly position: number
-  readonly value: unknown
-}
-
-function entriesOf(value: unknown, name: 'contents' | 'input'): Entry[] {
-  const { [name]: own, messages } = objectOf(value)
-  const list = Array.isArray(value) ? value : (own ?? messages)
-  if (!Array.isArray(list)) {
-    throw new UsageError(`must be an array of messages, or an object with one under "${name}" or "messages".`)
-  }
-  return list.map((entry: unknown, index) => ({ position: index + 1, value: entry }))
-}
-
-/** @param wireField the field by which the style's own messages are told; undefined for one of these */
-function chatMessage({ position, value }: Entry, wireField: string): ChatMessage | undefined {
-  if (!isObject(value) || value[wireField] !== undefined || typeof value['role'] !== 'string')
-    return undefined
-  const { role, content, tool_calls: calls, tool_call_id: callId } = value
-  if (content === undefined && calls === undefined) return undefined
-  return {
-    position,
-    role: role === 'model' ? 'assistant' : role,
-    content,
-    calls: objectsOf(calls).map((call) => {
-      const isCustom = isObject(call['custom'])
-      const { name, arguments: text, input } = objectOf(isCustom ? call['custom'] : call['function'])
-      if (typeof name !== 'string')
-        throw new UsageError(`message ${position} has a tool call without a name.`)
-      const given = isCustom ? (stringOf(input) ?? '') : stringOf(text) || '{}'
-      return { id: stringOf(call['id']), name, arguments: given, isCustom }
-    }),
-    callId: stringOf(callId),
-  }
-}
-
-const roles = ['user', 'assistant', 'system', 'tool'] as const
-
-function unknownRole({ position, role }: ChatMessage): UsageError {
-  return new UsageError(`message ${position} has the role "${role}"; it must be one of ${roles.join(', ')}.`)
-}
-
-/** The parts of a message's content; a text is one part. */
-function partsOf({ position, content }: ChatMessage): readonly JsonObject[] {
+function partsOf(content: unknown, position: string): readonly JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (content === null || content === undefined) return []
   if (Array.isArray(content) && content.every(isObject)) return content
-  throw new UsageError(`message ${position}: its content must be text or an array of parts.`)
+  throw new UsageError(`${position}: its content must be text or an array of parts.`)
 }
 
-function textOf(message: ChatMessage): string {
-  return partsOf(message)
-    .map(({ text }) => stringOf(text) ?? '')
-    .join('\n')
+function textOf(parts: readonly JsonObject[]): string {
+  return parts.map(({ text }) => stringOf(text) ?? '').join('\n')
 }
 
-/** @param names collects the names of the calls by their ids: an answer has to repeat them */
-function contentOf(
-  message: ChatMessage,
-  names: Map<string, string>,
-): { role: string; parts: readonly JsonObject[] } {
-  const { position, role, calls, callId } = message
-  if (role === 'tool') {
-    const name = callId === undefined ? undefined : names.get(callId)
-    if (name === undefined)
-      throw new UsageError(`message ${position} answers no call of a message before it.`)
-    return { role: 'user', parts: [functionResponse({ id: callId, name }, textOf(message))] }
-  }
-  if (role !== 'user' && role !== 'assistant') throw unknownRole(message)
-  const callParts = calls.map(({ id, name, arguments: text, isCustom }) => {
-    if (isCustom) throw noCounterpart(position, 'a call of a custom tool')
-    if (id !== undefined) names.set(id, name)
-    const { value: args, problem } = parseJson(text)
-    if (problem === undefined) return { functionCall: { ...(id === undefined ? {} : { id }), name, args } }
-    throw new UsageError(`message ${position}: the arguments of ${name} are not valid JSON.`)
-  })
-  const parts = partsOf(message).map((part) => contentPart(part, position))
-  return { role: role === 'user' ? 'user' : 'model', parts: [...parts, ...callParts] }
-}
-
-function answersCalls({ parts }: JsonObject): boolean {
-  return objectsOf(parts).some((part) => part['functionResponse'] !== undefined)
+/** A call of a tool: `text` is JSON, of a custom tool any text. */
+function calledIn(call: JsonObject, position: string) {
+  const isCustom = isObject(call['custom'])
+  const { name, arguments: json, input } = objectOf(isCustom ? call['custom'] : call['function'])
+  if (typeof name !== 'string') throw new UsageError(`${position} has a tool call without a name.`)
+  const text = isCustom ? (stringOf(input) ?? '') : stringOf(json) || '{}'
+  return { id: stringOf(call['id']), name, text, isCustom }
 }
 
 /** A part of a chat message (`text`, `image_url`, `input_audio`, `file`) in the content-generation style. */
-function contentPart(part: JsonObject, position: number): JsonObject {
+function contentPart(part: JsonObject, position: string): JsonObject {
   const { type, text, image_url: image, input_audio: audio, file } = part
   if (typeof text === 'string') return { text }
   if (image !== undefined) return mediaPart(stringOf(image) ?? stringOf(objectOf(image)['url']) ?? '')
@@ -173,8 +166,8 @@ function contentPart(part: JsonObject, position: number): JsonObject {
   throw noCounterpart(position, `a part of the type ${JSON.stringify(type ?? null)}`)
 }
 
-function noCounterpart(position: number, what: string): UsageError {
-  return new UsageError(`message ${position}: ${what} has no counterpart in this style.`)
+function noCounterpart(position: string, what: string): UsageError {
+  return new UsageError(`${position}: ${what} has no counterpart in this style.`)
 }
 
 /** `inlineData` for a data URL, `fileData` for another. */
@@ -183,32 +176,6 @@ function mediaPart(url: string): JsonObject {
   if (data !== undefined) return { inlineData: { mimeType: mimeType || 'application/octet-stream', data } }
   const guessed = mediaTypeOfName(URL.parse(url)?.pathname ?? url)
   return { fileData: { ...(guessed === undefined ? {} : { mimeType: guessed }), fileUri: url } }
-}
-
-/**
- * A chat message as input items: a message, the calls that it makes, or the answer to one.
- * @param custom collects the ids of calls of custom tools, whose answers have a kind of their own
- */
-function itemsOf(message: ChatMessage, custom: Set<string>): JsonObject[] {
-  const { position, role, content, calls, callId } = message
-  if (role === 'tool') {
-    if (callId === undefined)
-      throw new UsageError(`message ${position} answers no call: it has no tool_call_id.`)
-    const type = custom.has(callId) ? 'custom_tool_call_output' : 'function_call_output'
-    return [{ type, call_id: callId, output: textOf(message) }]
-  }
-  if (role !== 'user' && role !== 'assistant' && !systemRoles.has(role)) throw unknownRole(message)
-  const parts = partsOf(message)
-  const shown = typeof content === 'string' ? content : parts.map((part) => inputPart(part, role))
-  return [
-    ...(parts.length === 0 ? [] : [{ role, content: shown }]),
-    ...calls.map(({ id, name, arguments: text, isCustom }) => {
-      const call = { call_id: id ?? name, name }
-      if (!isCustom) return { type: 'function_call', ...call, arguments: text }
-      custom.add(call.call_id)
-      return { type: 'custom_tool_call', ...call, input: text }
-    }),
-  ]
 }
 
 /** A part of a chat message in the response style, whose own parts pass as they are. */
