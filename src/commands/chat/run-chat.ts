@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
 import type { Style } from '../../operations/conversation/conversation.ts'
+import { announce, dropAnswer } from '../../operations/conversation/conversation-session.ts'
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
@@ -125,7 +126,7 @@ async function converse(
     if (open !== undefined) {
       if (open.isBilled) say('The first attempt may have been billed.')
       await ask(open.question)
-    } else if (!session.dropAnswer()) say('There is nothing to retry.')
+    } else if (!dropAnswer(session)) say('There is nothing to retry.')
     else if (!(await ask({ text: undefined, attach: [] }))) session.conversation = before
   }
   const isFile = (path: string) =>
@@ -136,7 +137,8 @@ async function converse(
 
   try {
     say(title(talk, style))
-    if (session.announcement !== undefined) say(session.announcement)
+    const continued = announce(session.conversation)
+    if (continued !== undefined) say(continued)
     for (let typed = first.trim() === '' ? await reader.read() : first; ; typed = await reader.read()) {
       if (typed === undefined || signal.aborted) break
       isLeaving = false

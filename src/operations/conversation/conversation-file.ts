@@ -11,20 +11,7 @@ import type { Conversation, Style } from './conversation.ts'
 import { formatConversation, readConversation } from './file-text.ts'
 
 /** A conversation that is kept in a file. */
-export interface ConversationFile {
-  /** As given; another once the file was changed by another process meanwhile. */
-  readonly path: string
-  /** As it was read. */
-  readonly conversation: Conversation
-  /**
-   * Writes the conversation. What another process has written meanwhile is left alone: then this one continues in a file
-   * of its own beside it.
-   * @param redactor takes secrets out
-   * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file in
-   *   the rescue folder
-   */
-  save(conversation: Conversation, redactor: Redactor): Promise<void>
-}
+export type ConversationFile = Awaited<ReturnType<typeof openConversationFile>>
 
 /** More than a person reads; media is not in it. */
 const maxBytes = 64 * 1024 * 1024
@@ -41,12 +28,14 @@ export async function openConversationFile(
   context: FileContext,
   path: string,
   options: { readonly style: Style; readonly isWritten: boolean; readonly rescueFolder: string | undefined },
-): Promise<ConversationFile> {
+) {
   const { style, isWritten, rescueFolder } = options
   let known = await readText(context, path)
   let current = path
   // An empty file is as good as none.
-  const conversation = known ? readConversation(path, known, style) : { style, settings: {}, messages: [] }
+  const conversation: Conversation = known
+    ? readConversation(path, known, style)
+    : { style, settings: {}, messages: [] }
   if (isWritten) await (await openAtomicFile(context, path, { force: true })).discard()
 
   const write = async (content: string, isNew: boolean) => {
@@ -59,11 +48,16 @@ export async function openConversationFile(
     return await file.commit()
   }
   return {
-    get path() {
-      return current
-    },
+    /** As it was read. */
     conversation,
-    async save(next, redactor) {
+    /**
+     * Writes the conversation. What another process has written meanwhile is left alone: then this one continues in a
+     * file of its own beside it.
+     * @param redactor takes secrets out
+     * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file
+     *   in the rescue folder
+     */
+    async save(next: Conversation, redactor: Redactor): Promise<void> {
       const content = formatConversation(withoutSecrets(next, redactor), isJsonFile(path))
       const release = await lock(context, current)
       try {

@@ -22,159 +22,129 @@ import {
 } from './conversation.ts'
 import { withMedia } from './media.ts'
 
-/** A request that continues a conversation. */
-export type PreparedRequest = Awaited<ReturnType<Session['prepare']>>
-
-interface SentRequest {
-  readonly model: string | null
-  /** As it was sent. */
-  readonly body: Body
-  /** What came; undefined where nothing did. */
-  readonly reply: TextReply | undefined
+/** A conversation that continues, request by request. */
+export interface Session {
+  conversation: Conversation
+  /** Where it continues: `sandbox`, or the origin of the base URL; undefined before it is known. */
+  readonly gateway: string | undefined
+  /** The file that keeps it, if there is one. */
+  readonly file?: ConversationFile | undefined
+  /** Whether the gateway does not encrypt the reasoning of this model. */
+  refusesEncryption?: boolean
 }
+
+/** A request that continues a conversation. */
+export type PreparedRequest = Awaited<ReturnType<typeof prepareRequest>>
 
 /** What lets reasoning go back to a gateway that keeps nothing (specification, endpoint 2, `include`). */
 const encryptedReasoning = 'reasoning.encrypted_content'
 
-/** A conversation that continues, request by request. */
-export class Session {
-  readonly #context: FileContext
-  /** `sandbox`, or the origin of the base URL; undefined before it is known. */
-  readonly #gateway: string | undefined
-  /** Whether the gateway does not encrypt the reasoning of this model. */
-  #refusesEncryption = false
-  conversation: Conversation
-  /** The file that keeps it, if there is one. */
-  readonly file: ConversationFile | undefined
-
-  constructor(
-    context: FileContext,
-    conversation: Conversation,
-    gateway: string | undefined,
-    file?: ConversationFile,
-  ) {
-    this.#context = context
-    this.#gateway = gateway
-    this.conversation = conversation
-    this.file = file
-  }
-
-  /** The line that says what is continued; undefined for a new conversation. */
-  get announcement(): string | undefined {
-    return announce(this.conversation)
-  }
-
-  /** Takes back the last answer, to ask once more. @returns whether there is a question then */
-  dropAnswer(): boolean {
-    const { messages, response } = this.conversation
-    const asked = messages.slice(0, messages.findLastIndex(isCallers) + 1)
-    const isBefore = response !== undefined && response.count <= asked.length
-    this.conversation = { ...this.conversation, messages: asked, response: isBefore ? response : undefined }
-    return asked.length > 0
-  }
-
-  /**
-   * Prepares the next request, before it has its new messages.
-   * @param body with what the caller has said so far, which takes precedence
-   * @throws UsageError for another style or gateway; FileError for media that cannot be sent again
-   */
-  async prepare(style: Style, body: Body) {
-    const context = this.#context
-    const before = this.conversation
-    const { messages, response } = before
-    refuseOther(before, style, this.#gateway)
-    adopt(body, before)
-    const isAnchored = response !== undefined && isKept(body)
-    const isInConversation = body['conversation'] !== undefined && body['conversation'] !== null
-    if (isAnchored && !isInConversation) body['previous_response_id'] ??= response.id
-    const included = body['include']
-    const encrypts = style === 'respond' && body['store'] === false && !this.#refusesEncryption
-    if (encrypts) body['include'] = [...new Set([...listOf(included), encryptedReasoning])]
-    const earlier = isAnchored ? messages.slice(response.count) : messages
-    const sent = await withMedia(context, earlier)
-    let own: readonly unknown[] = []
-    let added: readonly JsonObject[] = []
-    return {
-      /** The messages so far, for calls of tools to be found in. */
-      known: messages,
-      /** The model that was asked last. */
-      model: before.model,
-      /** The line that says what is continued; undefined for a new conversation. */
-      announcement: announce(before),
-      /** The files whose content it sends again. */
-      media: referencesIn(earlier).flatMap(({ path }) => path ?? []),
-      /** Whether the last word is the user's, so that nothing has to be added. */
-      awaitsAnswer: messages.length > 0 && isCallers(messages.at(-1)!),
-      /**
-       * Puts the earlier messages before the new ones.
-       * @param paths the files of attachments, by the SHA-256 of their content
-       * @throws UsageError when a call of a tool stays without an answer
-       */
-      complete: (paths: ReadonlyMap<string, string>) => {
-        own = messagesOf(style, body)
-        added = referToMedia(objectsOf(own), paths)
-        refuseUnanswered(messages, added)
-        if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
-      },
-      /**
-       * The same request in a form that the gateway may take, after it has refused this one at no cost: whole, where it
-       * does not have the response that is continued. Undefined where there is none.
-       */
-      instead: async (error: ModelgateError): Promise<{ body: Body; note: string } | undefined> => {
-        if (!isRefused(error)) return undefined
-        if (encrypts && /encrypted/i.test(error.message)) {
-          this.#refusesEncryption = true
-          const note =
-            'The gateway does not encrypt the reasoning of this model, so it will not be sent back.'
-          const { include: _, ...rest } = body
-          return { body: included === undefined ? rest : { ...rest, include: included }, note }
-        }
-        if (!isAnchored || before.lacksBeginning || !isUnknownResponse(error)) return undefined
-        const { previous_response_id: _, ...rest } = body
-        const whole = [...(await withMedia(context, messages)), ...own]
-        const note =
-          'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
-        return { body: { ...rest, [messageField[style]]: whole }, note }
-      },
-      /**
-       * Adds what was said and what came of it, and saves it.
-       * @param redactor takes secrets out of what is saved
-       * @throws FileError when it cannot be saved
-       */
-      record: async (
-        { model, body, reply }: SentRequest,
-        outcome: Outcome<TextDocument>,
-        redactor: Redactor,
-      ) => {
-        const { document } = outcome
-        const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
-        const files = new Map(
-          document?.files.map(({ path, sha256 }) => [sha256, resolve(context.cwd, path)] as const),
-        )
-        const isWhole = reply?.is_partial !== true && (failure === undefined || endsWhole(failure))
-        const answer = reply && answerOf(style, referToMedia({ ...reply }, files), isWhole)
-        if (answer === undefined) return
-        const { id } = answer
-        const isStored = isKept({ ...body, ...pickStore(document) })
-        const all = [...messages, ...added, ...answer.messages]
-        this.conversation = {
-          ...settingsOf(style, encrypts ? { ...body, include: included } : body),
-          style,
-          gateway: this.#gateway,
-          model: model ?? undefined,
-          messages: all,
-          response: id !== undefined && isStored ? { id, count: all.length } : response,
-          ...(before.lacksBeginning && { lacksBeginning: true }),
-        }
-        await this.file?.save(this.conversation, redactor)
-      },
-    }
+/**
+ * Prepares the next request, before it has its new messages.
+ * @param body with what the caller has said so far, which takes precedence
+ * @throws UsageError for another style or gateway; FileError for media that cannot be sent again
+ */
+export async function prepareRequest(context: FileContext, session: Session, style: Style, body: Body) {
+  const before = session.conversation
+  const { messages, response, lacksBeginning } = before
+  refuseOther(before, style, session.gateway)
+  adopt(body, before)
+  const isAnchored = response !== undefined && isKept(body)
+  if (isAnchored && body['conversation'] == null) body['previous_response_id'] ??= response.id
+  const included = body['include']
+  const encrypts = style === 'respond' && body['store'] === false && !session.refusesEncryption
+  if (encrypts) body['include'] = [...new Set([...listOf(included), encryptedReasoning])]
+  const earlier = isAnchored ? messages.slice(response.count) : messages
+  const sent = await withMedia(context, earlier)
+  let own: readonly unknown[] = []
+  let added: readonly JsonObject[] = []
+  return {
+    /** The messages so far, for calls of tools to be found in. */
+    known: messages,
+    /** The model that was asked last. */
+    model: before.model,
+    /** The line that says what is continued; undefined for a new conversation. */
+    announcement: announce(before),
+    /** The files whose content it sends again. */
+    media: referencesIn(earlier).flatMap(({ path }) => path ?? []),
+    /** Whether the last word is the user's, so that nothing has to be added. */
+    awaitsAnswer: messages.length > 0 && lastAnswer(messages).length === 0,
+    /**
+     * Puts the earlier messages before the new ones.
+     * @param paths the files of attachments, by the SHA-256 of their content
+     * @throws UsageError when a call of a tool stays without an answer
+     */
+    complete(paths: ReadonlyMap<string, string>) {
+      own = messagesOf(style, body)
+      added = referToMedia(objectsOf(own), paths)
+      refuseUnanswered(messages, added)
+      if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
+    },
+    /**
+     * The same request in a form that the gateway may take, after it has refused this one at no cost: whole, where it
+     * does not have the response that is continued. Undefined where there is none.
+     */
+    async instead(error: ModelgateError): Promise<{ body: Body; note: string } | undefined> {
+      if (!isRefused(error)) return undefined
+      if (encrypts && /encrypted/i.test(error.message)) {
+        session.refusesEncryption = true
+        const note = 'The gateway does not encrypt the reasoning of this model, so it will not be sent back.'
+        const { include: _, ...rest } = body
+        return { body: included === undefined ? rest : { ...rest, include: included }, note }
+      }
+      if (!isAnchored || lacksBeginning || !isUnknownResponse(error)) return undefined
+      const { previous_response_id: _, ...rest } = body
+      const whole = [...(await withMedia(context, messages)), ...own]
+      const note = 'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
+      return { body: { ...rest, [messageField[style]]: whole }, note }
+    },
+    /**
+     * Adds what was said and what came of it, and saves it.
+     * @param sent the body as it was sent, and what came; undefined where nothing did
+     * @param redactor takes secrets out of what is saved
+     * @throws FileError when it cannot be saved
+     */
+    async record(
+      sent: { readonly model: string | null; readonly body: Body; readonly reply: TextReply | undefined },
+      outcome: Outcome<TextDocument>,
+      redactor: Redactor,
+    ) {
+      const { model, body, reply } = sent
+      const { document } = outcome
+      const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
+      const files = new Map(document?.files.map(({ path, sha256 }) => [sha256, resolve(context.cwd, path)]))
+      const isWhole = reply?.is_partial !== true && (failure === undefined || endsWhole(failure))
+      const answer = reply && answerOf(style, referToMedia({ ...reply }, files), isWhole)
+      if (answer === undefined) return
+      const { id } = answer
+      const all = [...messages, ...added, ...answer.messages]
+      // A gateway may say itself that it keeps nothing.
+      const isStored = isKept(body) && objectOf(document?.response)['store'] !== false
+      session.conversation = {
+        ...settingsOf(style, encrypts ? { ...body, include: included } : body),
+        style,
+        gateway: session.gateway,
+        model: model ?? undefined,
+        messages: all,
+        response: id !== undefined && isStored ? { id, count: all.length } : response,
+        lacksBeginning,
+      }
+      await session.file?.save(session.conversation, redactor)
+    },
   }
 }
 
-/** What the gateway says itself of whether it has kept a response. */
-function pickStore(document: TextDocument | undefined): Body {
-  return objectOf(document?.response)['store'] === false ? { store: false } : {}
+/** Takes back the last answer, to ask once more. @returns whether there is a question then */
+export function dropAnswer(session: Session): boolean {
+  const { messages, response } = session.conversation
+  const asked = messages.slice(0, messages.findLastIndex(isCallers) + 1)
+  const stillHolds = response !== undefined && response.count <= asked.length
+  session.conversation = {
+    ...session.conversation,
+    messages: asked,
+    response: stillHolds ? response : undefined,
+  }
+  return asked.length > 0
 }
 
 /** Adds what holds for the whole conversation, where the caller has not set it. */
@@ -191,8 +161,8 @@ function adopt(body: Body, { style, settings, system }: Conversation): void {
 
 const shownCharacters = 40
 
-/** What is continued, in one line. */
-function announce({ messages, model, lacksBeginning }: Conversation): string | undefined {
+/** The line that says what is continued; undefined for a new conversation. */
+export function announce({ messages, model, lacksBeginning }: Conversation): string | undefined {
   if (messages.length === 0) return undefined
   const texts = messages.filter(isCallers).map((message) => textOf(message).replaceAll(/\s+/g, ' ').trim())
   const line = texts.find((text) => text !== '') ?? ''

@@ -19,7 +19,7 @@ export interface Conversation {
   readonly messages: readonly JsonObject[]
   readonly response?: StoredResponse | undefined
   /** Whether only the gateway has the messages before these. */
-  readonly lacksBeginning?: true
+  readonly lacksBeginning?: boolean | undefined
 }
 
 /** What the gateway has kept: it stands for all messages up to it. */
@@ -64,7 +64,7 @@ export function settingsOf(style: Style, body: JsonObject): Pick<Conversation, '
 
 /** Whether the gateway keeps what is said with a request, for others to continue from. */
 export function isKept({ store, conversation }: JsonObject): boolean {
-  return store !== false || (conversation !== undefined && conversation !== null)
+  return store !== false || conversation != null
 }
 
 /** The field of a body that has the messages. */

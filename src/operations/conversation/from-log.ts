@@ -79,7 +79,7 @@ function conversationOf(last: LogEntry, find: FindCalls): Conversation {
     model: style === 'respond' ? stringOf(request['model']) : last.model,
     messages,
     response,
-    ...(before === undefined ? {} : { lacksBeginning: true as const }),
+    lacksBeginning: before !== undefined,
   }
 }
 

@@ -52,8 +52,9 @@ export async function continueConversation(
   if (session === undefined && !options.continue && options.conversationFile === undefined) return undefined
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined
+  const { prepareRequest } = await import('../../../operations/conversation/conversation-session.ts')
   const opened = session ?? (await openSession(context, options, settings, style))
-  return await opened.prepare(style, body)
+  return await prepareRequest(context, opened, style, body)
 }
 
 /** @throws as `continueConversation` does */
@@ -64,11 +65,10 @@ export async function openSession(
   style: Style,
 ): Promise<Session> {
   const { conversationFile: path } = options
-  // `--continue` alone reads the log, which loads nothing for files.
-  const { Session } = await import('../../../operations/conversation/conversation-session.ts')
   const gateway = options.sandbox ? 'sandbox' : settings.baseUrl.value?.origin
   const last = options.continue ? await continueLast(context, settings) : undefined
-  if (path === undefined) return new Session(context, last ?? { style, settings: {}, messages: [] }, gateway)
+  if (path === undefined) return { conversation: last ?? { style, settings: {}, messages: [] }, gateway }
+  // `--continue` alone reads the log, which loads nothing for files.
   const { openConversationFile } = await import('../../../operations/conversation/conversation-file.ts')
   const file = await openConversationFile(context, path, {
     style,
@@ -84,7 +84,7 @@ export async function openSession(
       },
     )
   }
-  return new Session(context, last ?? file.conversation, gateway, file)
+  return { conversation: last ?? file.conversation, gateway, file }
 }
 
 /** @throws UsageError `nothing_to_continue` */
