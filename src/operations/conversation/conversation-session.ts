@@ -178,12 +178,7 @@ export function announce({ messages, model, lacksBeginning }: Conversation): str
 }
 
 /** @throws UsageError for the other style, and for another gateway than the one that it was held with */
-function refuseOther(
-  { messages, style, gateway }: Conversation,
-  next: Style,
-  here: string | undefined,
-): void {
-  if (messages.length === 0) return
+function refuseOther({ style, gateway }: Conversation, next: Style, here: string | undefined): void {
   if (style !== next) {
     throw new UsageError(`The conversation is one of ${style}; ${next} cannot continue it.`, {
       code: 'other_style',

@@ -43,16 +43,16 @@ export function formatConversation(conversation: Conversation, isJson: boolean):
   return document.toString({ lineWidth: 0 })
 }
 
-/** Several lines are a block that is read as it stands; what YAML does not keep as it is has to be escaped. */
+/** What no YAML changes when it stands in a block: no ends of lines but \n, no control characters, no halves of characters. */
+const printable = /^(?:[\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|[\ud800-\udbff][\udc00-\udfff])*$/
+
+/** Longer texts are blocks that are read as they stand; what YAML does not keep as it is has to be escaped. */
 function setStyle(node: Scalar, isKey: boolean): void {
-  if (typeof node.value !== 'string') return
-  const isPrintable =
-    /^(?:[\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|[\ud800-\udbff][\udc00-\udfff])*$/.test(
-      node.value,
-    )
-  const isBlock = node.value.includes('\n') && node.value.trim() !== '' && !isKey
-  if (!isPrintable) node.type = Scalar.QUOTE_DOUBLE
-  else if (isBlock) node.type = Scalar.BLOCK_LITERAL
+  const { value } = node
+  if (typeof value !== 'string') return
+  const isProse = value.includes('\n') || (value.length > 60 && value.includes(' '))
+  if (!printable.test(value)) node.type = Scalar.QUOTE_DOUBLE
+  else if (isProse && value.trim() !== '' && !isKey) node.type = Scalar.BLOCK_LITERAL
 }
 
 /** Of the messages that a response stands for, and of where it is kept: it finds edits, and keeps nothing secret. */
@@ -116,7 +116,7 @@ export function readConversation(file: string, text: string, usual: Style): Conv
   }
   if (!isObject(settings)) throw problem(['settings'], '"settings" is an object')
   if (!Array.isArray(messages)) throw problem(['messages'], '"messages" has to be a list')
-  const odd = messages.findIndex((message) => !isObject(message))
+  const odd = messages.findIndex((message) => !isMessage(style, message))
   if (odd !== -1) throw problem(['messages', odd], `a message is an object: ${written[style]}`)
   return {
     style,
@@ -127,6 +127,13 @@ export function readConversation(file: string, text: string, usual: Style): Conv
     messages: messages as JsonObject[],
     response: keptResponse(stringOf(gateway), messages as JsonObject[], objectOf(response)),
   }
+}
+
+/** Only so far as a mistake of hand is likely: the rest is the contract's. A number needs quotes to be a text. */
+function isMessage(style: Style, message: unknown): boolean {
+  const { parts, content } = objectOf(message)
+  if (style === 'generate') return Array.isArray(parts)
+  return isObject(message) && typeof content !== 'number' && typeof content !== 'boolean'
 }
 
 /** What the gateway has kept, unless an edit has made another conversation of it. */

@@ -114,7 +114,7 @@ test('whatever is said is read as it was written, in both formats', () => {
           JSON.stringify([...texts, ...calls, { value }]),
         ) as Conversation['messages']
         const whole: Conversation = {
-          style: 'generate',
+          style: 'respond',
           gateway: undefined,
           model: 'm',
           system: system || undefined,
@@ -122,7 +122,7 @@ test('whatever is said is read as it was written, in both formats', () => {
           messages,
           response: { id: 'r', count: messages.length },
         }
-        expect(readConversation('t', formatConversation(whole, isJson), 'respond')).toEqual(whole)
+        expect(readConversation('t', formatConversation(whole, isJson), 'generate')).toEqual(whole)
       },
     ),
     runs(300),
@@ -155,9 +155,10 @@ describe('a file that is no conversation is refused with the place', () => {
       'messages:\n  - hello',
       '2:5: a message is an object: {role: user, content: TEXT}, of the model {role: assistant, content: TEXT}.',
     ],
+    ['a text that is a number', 'messages:\n  - {role: user, content: 42}', '2:5: a message is an object'],
     [
-      'a message that is a text, of the other style',
-      'style: generate\nmessages: [hello]',
+      'a message of the other style',
+      'style: generate\nmessages: [{role: user, content: hello}]',
       '2:12: a message is an object: {role: user, parts: [{text: TEXT}]}, of the model {role: model, parts: [{text: TEXT}]}.',
     ],
     [
