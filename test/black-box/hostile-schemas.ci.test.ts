@@ -24,11 +24,13 @@ test.each(['respond', 'generate'])(
       command,
       '--sandbox',
       '--schema',
-      '{"$ref":"#"}',
+      '{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}',
       'hi',
     ]).ended
     expect([exit, stdout.toString()]).toEqual([2, ''])
-    expect(stderr).toBe('modelgate: --schema refers to itself without an end, or is nested too deeply.\n')
+    expect(stderr).toBe(
+      'modelgate: --schema is nested too deeply, or the schema refers to itself without an end.\n',
+    )
   },
 )
 

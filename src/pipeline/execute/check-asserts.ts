@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { readError } from '../../files/file-error.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { hasTransparentPixel } from '../../files/codecs.ts'
-import { listedErrors, openSchemaChecker, type SchemaChecker } from '../../operations/answer-schema.ts'
+import { listedPlaces, openSchemaChecker } from '../../operations/answer-schema.ts'
 import { differenceSentence, imageDifferences, videoDifferences } from '../../operations/mismatch.ts'
 import { bodyOf } from '../manifest/request-body.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
@@ -177,14 +177,14 @@ const maxOpen = 4
 
 function createTextChecks(context: CheckContext): { readonly checkText: TextCheck; close(): void } {
   /** By their JSON; the one used last comes last. */
-  const open = new Map<string, SchemaChecker>()
+  const open = new Map<string, Awaited<ReturnType<typeof openSchemaChecker>>>()
   let turn: Promise<unknown> = Promise.resolve()
   const end = (key: string) => {
     const checker = open.get(key)
     if (checker?.kind === 'compiled') checker.close()
     open.delete(key)
   }
-  const openChecker = async (schema: unknown): Promise<SchemaChecker> => {
+  const openChecker = async (schema: unknown) => {
     const key = JSON.stringify(schema)
     const checker = open.get(key) ?? (await openSchemaChecker(context, schema))
     open.delete(key)
@@ -194,7 +194,7 @@ function createTextChecks(context: CheckContext): { readonly checkText: TextChec
   }
   const checkOne: TextCheck = async (schema, text, subject) => {
     const checker = await openChecker(schema)
-    if (checker.kind === 'refused') return [`cannot be checked: ${subject} ${checker.clause}`]
+    if (checker.kind === 'unchecked') return [`cannot be checked: ${subject} ${checker.clause}`]
     const checked = await checker.check(text)
     if (checked.kind === 'unchecked') {
       end(JSON.stringify(schema))
@@ -202,7 +202,7 @@ function createTextChecks(context: CheckContext): { readonly checkText: TextChec
     }
     if (checked.count === 0) return []
     const isPattern = subject.startsWith('/')
-    return [`does not match ${subject}${isPattern ? '' : `: ${listedErrors(checked)}`}`]
+    return [`does not match ${subject}${isPattern ? '' : `: ${listedPlaces(checked)}`}`]
   }
   return {
     // One at a time: a thread does not say which text an answer is about, and is ended by one that takes too long.
