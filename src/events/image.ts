@@ -43,7 +43,6 @@ const imageUsage = define(
 )
 
 /** A result that was not downloaded (`--no-download`). */
-export type ImageLink = Infer<typeof imageLink.schema>
 const imageLink = define(
   'image_link',
   object({
@@ -54,7 +53,6 @@ const imageLink = define(
 )
 
 /** One of several images that could not be saved. */
-export type ImageFailure = Infer<typeof imageFailure.schema>
 const imageFailure = define('image_failure', object(failureFields('image')))
 
 export const imageDefinitions = [image, imageUsage, imageLink, imageFailure] as const

@@ -73,6 +73,15 @@ export interface ImagePlan {
    * @returns the command that fetches them later
    */
   readonly onMade?: (made: MadeImages) => Promise<NextCommand | void>
+  /** Takes the reply unchanged, in place of its images (`--raw`): nothing is saved. */
+  readonly relay?: ReplySink
+}
+
+/** Takes the bytes of a reply. */
+export interface ReplySink {
+  write(chunk: Uint8Array): Promise<void>
+  /** Ends the reply. @throws FileError for output that could not be written, and was saved elsewhere */
+  commit(): Promise<void>
 }
 
 interface ImageRequestParts extends Pick<

@@ -3,93 +3,121 @@ import { resolve } from 'node:path'
 import type { Clock } from '../context.ts'
 import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/images.ts'
 import { type FileError, ModelgateError } from '../errors.ts'
-import type { ImageDocument, ImageFailure, ImageLink, ImageUsage, SavedImage } from '../events/image.ts'
+import type { OutputEvent } from '../events/documents.ts'
+import type { ImageDocument, ImageUsage, SavedImage } from '../events/image.ts'
 import { outputVersion } from '../events/output-schema.ts'
-import type { Mismatch, SavedFile } from '../events/text.ts'
+import type { Mismatch } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
 import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
-import { type ImageReply, discardingWriter } from '../gateway/images/receive-images.ts'
+import { discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import { countOf, objectOf, stringOf } from '../json.ts'
 import type { ImageRequest, ImagePlan } from './image-request.ts'
 import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
 import { imageDifferences } from './mismatch.ts'
 import type { Call } from './operation.ts'
-import { imageKind, type ImageFacts } from '../files/image-info.ts'
-import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../files/media-file.ts'
+import { imageKind } from '../files/image-info.ts'
+import { openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
 import type { DownloadSink } from '../gateway/download/transfer.ts'
 import { absoluteUrl } from '../gateway/download/download.ts'
+
+/** An image that was written to its target. With `content`, a copy of its bytes, this was standard output. */
+type StoredImage = SavedImage & { readonly content?: readonly Uint8Array[] }
 
 /** The results of a request so far. Images are numbered from 1, like their files. */
 export interface ImageResults {
   readonly clock: Clock
   readonly listener: Call['listener']
   readonly request: ImageRequest
-  requestId: string | null
-  hasReplied: boolean
+  /** What has been reported so far. */
+  document: ImageDocument
+  /** Undefined until the reply has begun. */
+  requestId: string | null | undefined
   /** How many images or URLs the reply contains, including those that are not kept. */
   total: number
   /** What the reply says about complete images, by position. */
-  received: readonly ReceivedImage[]
+  readonly received: ReceivedImage[]
   /** What the messages of the reply have reported so far: the last one counts. */
   usage: unknown
-  reply: ImageReply | undefined
-  readonly files: Map<number, Omit<SavedImage, 'revised_prompt' | 'existing'>>
-  /** The images written to their targets, including standard output. */
-  readonly saved: Set<number>
-  readonly partials: SavedFile[]
+  response: unknown
+  readonly saved: Map<number, StoredImage>
   readonly remote: RemoteImage[]
-  readonly links: ImageLink[]
-  readonly failures: ImageFailure[]
   /** Whether an image that failed can still be fetched, and the command that does it. */
   hasUnfetched: boolean
   next: NextCommand | undefined
-  /** What has been written to standard output, to be compared with the request. */
-  readonly streamed: Map<number, StreamedImage>
-  readonly mismatches: Mismatch[]
   /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[]
-  readonly warnings: string[]
   /** The numbers of images that are kept with a warning: not verified, or of another type than their name says. */
   readonly doubts: Set<number>
-  /** The numbers of images whose file has been reported. */
-  readonly reported: Set<number>
+  /** Images in files, new and existing, that are still to be reported. */
+  readonly unreported: Map<number, SavedImage>
 }
 
 export function createImageResults(
   { context, listener }: Pick<Call, 'context' | 'listener'>,
   request: ImageRequest,
 ): ImageResults {
+  const { command, model } = request
   return {
     clock: context.clock,
     listener,
     request,
-    requestId: null,
-    hasReplied: false,
+    document: {
+      version: outputVersion,
+      command,
+      model,
+      files: [],
+      usage: null,
+      cost: null,
+      request_id: null,
+      response: null,
+      partials: [],
+      links: [],
+      failures: [],
+      mismatches: [],
+      warnings: [],
+    },
+    requestId: undefined,
     total: 0,
     received: [],
     usage: null,
-    reply: undefined,
-    files: new Map(),
-    saved: new Set(),
-    partials: [],
+    response: null,
+    saved: new Map(),
     remote: [],
-    links: [],
-    failures: [],
     hasUnfetched: false,
     next: undefined,
-    streamed: new Map(),
-    mismatches: [],
     rescued: [],
-    warnings: [],
     doubts: new Set(),
-    reported: new Set(),
+    unreported: new Map(request.existing.map(({ index, file }) => [index, file])),
   }
 }
 
-type StreamedImage = SavedMedia<ImageFacts> & { readonly content: readonly Uint8Array[] }
+/** The document with what an event adds to it. */
+function withEvent(document: ImageDocument, event: OutputEvent): ImageDocument {
+  const { files, partials, links, failures, warnings } = document
+  switch (event.type) {
+    case 'image-save':
+      return { ...document, files: [...files, event.file] }
+    case 'image-partial':
+      return event.file === null ? document : { ...document, partials: [...partials, event.file] }
+    case 'image-link':
+      return { ...document, links: [...links, event.link] }
+    case 'image-fail':
+      return { ...document, failures: [...failures, event.failure] }
+    case 'warning-add':
+      return { ...document, warnings: [...warnings, event.message] }
+    default:
+      return document
+  }
+}
+
+/** @param isShown false for what the error of the operation says */
+export function report(results: ImageResults, event: OutputEvent, isShown = true): void {
+  results.document = withEvent(results.document, event)
+  if (isShown) results.listener.event(event)
+}
 
 /** The number of the image at a position of the reply, which may contain more than were requested. */
 function numberAt({ wanted }: ImageRequest, position: number): number {
@@ -104,14 +132,13 @@ export function maxKept({ wanted }: ImageRequest): number {
   return Math.max(wanted.length, maxImages)
 }
 
-export function startImages({ listener, request }: ImageResults): void {
-  const { command, model } = request
-  listener.event({ type: 'start', version: outputVersion, command, model })
+export function startImages(results: ImageResults): void {
+  const { command, model } = results.request
+  report(results, { type: 'start', version: outputVersion, command, model })
 }
 
-export function warn({ listener, warnings }: ImageResults, message: string): void {
-  warnings.push(message)
-  listener.event({ type: 'warning-add', message })
+export function warn(results: ImageResults, message: string): void {
+  report(results, { type: 'warning-add', message })
 }
 
 function doubt(results: ImageResults, index: number, message: string): void {
@@ -124,18 +151,20 @@ export function failImage(
   index: number,
   { code, message, facts }: ModelgateError,
 ): void {
-  const { listener, request, failures } = results
+  const { wanted } = results.request
   // Extra images are not missing.
-  if (!request.wanted.includes(index)) return warn(results, message)
+  if (!wanted.includes(index)) return warn(results, message)
   const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
-  failures.push(failure)
   // A single image is reported by the error of the operation.
-  if (request.wanted.length > 1 || failure.rescued === null) listener.event({ type: 'image-fail', failure })
+  report(results, { type: 'image-fail', failure }, wanted.length > 1 || failure.rescued === null)
 }
 
-/** Whether the outcome of an image is known. */
-export function isSettled({ saved, links, failures }: ImageResults, index: number): boolean {
-  return saved.has(index) || [...links, ...failures].some((known) => known.index === index)
+/** The requested images that have neither come nor failed. */
+export function missingImages({ request, saved, received, document }: ImageResults): number[] {
+  const known = [...document.links, ...document.failures].map(({ index }) => index)
+  const inReply = received.map(({ index }) => numberAt(request, index))
+  const settled = new Set([...saved.keys(), ...inReply, ...known])
+  return request.wanted.filter((index) => !settled.has(index))
 }
 
 /** When the addresses of a reply that comes now expire: Unix time in seconds. */
@@ -145,10 +174,10 @@ function expiry(clock: Clock): number {
 
 /** The results at addresses, as they go on record. */
 export function remoteImages(
-  { clock, request, requestId, usage, reply, remote }: ImageResults,
+  { clock, request, requestId = null, usage, response, remote }: ImageResults,
   origin: string,
 ): MadeImages {
-  const model = stringOf(objectOf(reply?.response)['model']) ?? request.model
+  const model = stringOf(objectOf(response)['model']) ?? request.model
   return {
     origin,
     expires_at: expiry(clock),
@@ -159,26 +188,9 @@ export function remoteImages(
   }
 }
 
-/** Adds a result that is not downloaded. */
-export function addLink({ clock, links }: ImageResults, { index, url }: RemoteImage): ImageLink {
-  const expires_at = expiry(clock)
-  const link = { index, url, expires_at }
-  links.push(link)
-  return link
-}
-
-/** The images that this request produced. */
-export function madeImages({ files, received, request }: ImageResults): (readonly [number, SavedImage])[] {
-  return [...files].map(([index, file]) => {
-    const item = received.find((image) => numberAt(request, image.index) === index)
-    return [index, { ...file, revised_prompt: item?.revised_prompt ?? null, existing: false }]
-  })
-}
-
-/** New and existing images, in order. */
-function allImages(results: ImageResults): (readonly [number, SavedImage])[] {
-  const existing = results.request.existing.map(({ index, file }) => [index, file] as const)
-  return [...existing, ...madeImages(results)].sort(([a], [b]) => a - b)
+/** Adds a result that is not downloaded. @param isShown false for one whose failure says it */
+export function addLink(results: ImageResults, { index, url }: RemoteImage, isShown: boolean): void {
+  report(results, { type: 'image-link', link: { index, url, expires_at: expiry(results.clock) } }, isShown)
 }
 
 /** How many images there are to be, with those that exist already. */
@@ -191,13 +203,16 @@ function imageCount({ wanted, existing }: ImageRequest): number {
  * @param last number of the last image to report, if more are expected
  */
 export function reportFiles(results: ImageResults, last = Infinity): void {
-  for (const [index, file] of allImages(results)) {
-    if (results.reported.has(index) || index > last) continue
-    results.reported.add(index)
-    results.listener.event({ type: 'image-save', index, count: imageCount(results.request), file })
+  const { request, received, unreported } = results
+  for (const [index, stored] of [...unreported].sort(([a], [b]) => a - b)) {
+    if (index > last) break
+    unreported.delete(index)
+    const said = received.find((image) => numberAt(request, image.index) === index)
+    const file = { ...stored, revised_prompt: said?.revised_prompt ?? null }
+    report(results, { type: 'image-save', index, count: imageCount(request), file })
     const promised = mediaTypeOfName(file.path)
     // What was asked for is compared in the end.
-    if (!file.existing && promised === `image/${String(results.request.body['output_format'])}`) continue
+    if (!file.existing && promised === `image/${String(request.body['output_format'])}`) continue
     if (promised !== undefined && promised !== `image/${file.format}`) {
       const named = promised.replace(/^image\//, '')
       const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
@@ -208,19 +223,18 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
   }
 }
 
-/** Holds the images that came against the request. */
+/** Compares the images that came with the request. */
 export async function compareImages(results: ImageResults, cwd: string): Promise<void> {
-  const { files, streamed, request, reply, mismatches } = results
-  for (const [index, image] of [...files, ...streamed].sort(([a], [b]) => a - b)) {
-    const content = streamed.get(index)?.content
-    const read = () =>
-      content === undefined
-        ? readFile(resolve(cwd, image.path)).catch(() => undefined)
-        : Promise.resolve(Buffer.concat(content))
-    const echo = objectOf(reply?.response)
-    const found = await imageDifferences(request.body, image, echo, read)
+  const { saved, request, response } = results
+  const mismatches: Mismatch[] = []
+  for (const [index, image] of [...saved].sort(([a], [b]) => a - b)) {
+    const { content, path } = image
+    const read = async () =>
+      content === undefined ? readFile(resolve(cwd, path)).catch(() => undefined) : Buffer.concat(content)
+    const found = await imageDifferences(request.body, image, objectOf(response), read)
     mismatches.push(...found.map((one) => ({ index, ...one })))
   }
+  results.document = { ...results.document, mismatches }
 }
 
 function readImageUsage(value: unknown): ImageUsage | null {
@@ -234,24 +248,8 @@ function readImageUsage(value: unknown): ImageUsage | null {
   }
 }
 
-export function imageDocument(results: ImageResults): ImageDocument {
-  const { request, requestId, reply, partials, links, failures, mismatches, warnings } = results
-  const { command, model } = request
-  return {
-    version: outputVersion,
-    command,
-    model,
-    files: allImages(results).map(([, file]) => file),
-    usage: readImageUsage(results.usage),
-    cost: null,
-    request_id: requestId,
-    response: reply?.response ?? null,
-    partials,
-    links,
-    failures,
-    mismatches,
-    warnings,
-  }
+export function imageDocument({ document, requestId = null, usage, response }: ImageResults): ImageDocument {
+  return { ...document, usage: readImageUsage(usage), request_id: requestId, response }
 }
 
 /** Shows images as they arrive. */
@@ -283,7 +281,7 @@ type DownloadWriter = ImageWriter & DownloadSink
 export function createImageWriters(
   { context, gateway, listener, redactor, rescueFolder }: Call,
   results: ImageResults,
-  { force, savePartials }: ImagePlan,
+  { force, savePartials, relay }: ImagePlan,
   viewer: ImageViewer | undefined,
 ): ImageWriters {
   const { request } = results
@@ -312,50 +310,73 @@ export function createImageWriters(
     const toStream = outputs.toStandardOutput
     const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
     const content: Uint8Array[] = []
-    const write = async (bytes: Uint8Array) => {
-      if (toStream && request.body['background'] !== undefined) content.push(Buffer.from(bytes))
-      await file.write(bytes)
-    }
-    const restart = async () => {
-      content.length = 0
-      await file.restart()
-    }
-    return asWriter({ ...file, write, restart }, async ({ rescued, ...image }) => {
-      const isStreamed = toStream && rescued === undefined
-      if (!image.verified)
-        doubt(results, index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
-      if (rescued !== undefined) {
-        results.rescued.push(rescued)
-        return failImage(results, index, rescued)
-      }
-      results.saved.add(index)
-      if (isStreamed) return void results.streamed.set(index, { ...image, content })
-      results.files.set(index, image)
-      await viewer?.show({ index, partial: null, ...counts, path: image.path })
-    })
-  }
-
-  /** Saves a preview beside the image, as NAME-partial-1. */
-  const openPartial = (index: number, partial: number): ImageWriter => {
-    const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
-    const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
-      const saved = { path, bytes, sha256, mime_type }
-      results.partials.push(saved)
-      listener.event({ type: 'image-partial', index, partial, ...counts, file: saved })
-      await viewer?.show({ index, partial, ...counts, path })
-    })
-    const checked: ImageWriter = {
-      ...writer,
-      async commit() {
-        const { damage } = file.integrity()
-        if (damage === undefined) return writer.commit()
-        await file.discard()
-        warn(results, `Preview ${partial + 1} is not kept: ${damage}.`)
+    return {
+      ...file,
+      async write(bytes) {
+        if (toStream && request.body['background'] !== undefined) content.push(Buffer.from(bytes))
+        await file.write(bytes)
+      },
+      async restart() {
+        content.length = 0
+        await file.restart()
+      },
+      async commit(isFramed) {
+        const { rescued, ...saved } = await file.commit(isFramed)
+        const image = { ...saved, revised_prompt: null, existing: false }
+        const isStreamed = toStream && rescued === undefined
+        if (!image.verified)
+          doubt(results, index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
+        if (rescued !== undefined) {
+          results.rescued.push(rescued)
+          return failImage(results, index, rescued)
+        }
+        results.saved.set(index, isStreamed ? { ...image, content } : image)
+        if (isStreamed) return
+        results.unreported.set(index, image)
+        await viewer?.show({ index, partial: null, ...counts, path: image.path })
       },
     }
-    return bestEffort(checked, ({ message }) =>
-      warn(results, `Preview ${partial + 1} is not kept: ${message}`),
-    )
+  }
+
+  /**
+   * Saves a preview beside the image, as NAME-partial-1. One that the disk does not take keeps no image from coming;
+   * what is wrong with its content is an error all the same.
+   */
+  const openPartial = (index: number, partial: number): ImageWriter => {
+    const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
+    let isGivenUp = false
+    const giveUp = async (reason: string) => {
+      isGivenUp = true
+      await file.discard()
+      warn(results, `Preview ${partial + 1} is not kept: ${reason}`)
+    }
+    const attempt = async (step: () => Promise<void>) => {
+      if (isGivenUp) return
+      try {
+        await step()
+      } catch (error) {
+        const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
+        if (!isLocal) throw error
+        await giveUp(error.message)
+      }
+    }
+    return {
+      write: (bytes) => attempt(() => file.write(bytes)),
+      commit: () =>
+        attempt(async () => {
+          const { damage } = file.integrity()
+          if (damage !== undefined) return giveUp(`${damage}.`)
+          const { path, bytes, sha256, mime_type } = await file.commit()
+          const saved = { path, bytes, sha256, mime_type }
+          report(results, { type: 'image-partial', index, partial, ...counts, file: saved })
+          await viewer?.show({ index, partial, ...counts, path })
+        }),
+      async commitDamaged() {
+        await file.discard()
+        return undefined
+      },
+      discard: () => file.discard(),
+    }
   }
 
   /** Shows a preview without saving it. */
@@ -365,7 +386,7 @@ export function createImageWriters(
       ...discardingWriter,
       write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
       async commit() {
-        listener.event({ type: 'image-partial', index, partial, ...counts, file: null })
+        report(results, { type: 'image-partial', index, partial, ...counts, file: null })
         await viewer?.show({ index, partial, ...counts, bytes: Buffer.concat(chunks) })
       },
     }
@@ -383,22 +404,22 @@ export function createImageWriters(
 
   const receiver: ImageReceiver = {
     count: wanted.length,
-    replied(id) {
-      results.hasReplied = true
-      results.requestId = id
-    },
+    ...(relay !== undefined && { pass: (chunk) => relay.write(chunk) }),
+    replied: (id) => void (results.requestId = id),
+    usage: (usage) => void (results.usage = usage),
     async open({ index: position, partial }) {
+      if (relay !== undefined) return discardingWriter
       const index = numberAt(request, position)
       if (partial === null) return isLeftOut(position) ? discardingWriter : openImage(index)
       const isKept = savePartials && ++partialCount <= kept * maxPartialImages
       return isKept ? openPartial(index, partial) : showPartial(index, partial)
     },
     async flush() {
-      // With -o - the writer of the image already waits for standard output.
-      if (!outputs.toStandardOutput) await listener.flush()
+      // With -o - and --raw what writes the bytes already waits for standard output.
+      if (!outputs.toStandardOutput && relay === undefined) await listener.flush()
     },
     async received(image) {
-      results.received = [...results.received, image]
+      results.received.push(image)
       const number = numberAt(request, image.index)
       // Wait until earlier images, which may still be downloading, have been reported.
       if (results.remote.every(({ index }) => index > number)) reportFiles(results, number)
@@ -407,50 +428,7 @@ export function createImageWriters(
       if (isLeftOut(position)) return
       results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway) })
     },
-    usage(usage) {
-      results.usage = usage
-    },
     failed: ({ index, error }) => failImage(results, numberAt(request, index), error),
   }
   return { receiver, openDownload: openImage }
-}
-
-function asWriter(
-  { commit, ...file }: MediaFile<ImageFacts>,
-  saved: (image: SavedMedia<ImageFacts>) => Promise<void>,
-): DownloadWriter {
-  return {
-    ...file,
-    commit: async (isFramed) => saved(await commit(isFramed)),
-  }
-}
-
-/**
- * A writer for what is worth less than what comes after it: a preview that the disk does not take keeps no image from
- * coming. What the image itself has wrong is still reported.
- * @param failed called once, with the reason why nothing is written
- */
-function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
-  let hasFailed = false
-  const attempt = async (step: () => Promise<void>) => {
-    if (hasFailed) return
-    try {
-      await step()
-    } catch (error) {
-      const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
-      if (!isLocal) throw error
-      hasFailed = true
-      await writer.discard()
-      failed(error)
-    }
-  }
-  return {
-    write: (bytes) => attempt(() => writer.write(bytes)),
-    commit: () => attempt(() => writer.commit()),
-    async commitDamaged() {
-      await writer.discard()
-      return undefined
-    },
-    discard: () => writer.discard(),
-  }
 }

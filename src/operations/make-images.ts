@@ -1,15 +1,9 @@
-import {
-  asModelgateError,
-  type ErrorFacts,
-  GenerationError,
-  ModelgateError,
-  asSentence,
-  Interrupted,
-} from '../errors.ts'
+import { asModelgateError, GenerationError, ModelgateError, asSentence, Interrupted } from '../errors.ts'
 import type { ImageDocument } from '../events/image.ts'
 import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
-import { receiveImages, relayReply } from '../gateway/images/receive-images.ts'
-import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
+import type { ImageReceiver } from '../gateway/images/image-receiver.ts'
+import { receiveImages } from '../gateway/images/receive-images.ts'
+import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
 import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
 import {
   addLink,
@@ -17,9 +11,9 @@ import {
   createImageResults,
   failImage,
   imageDocument,
-  isSettled,
-  madeImages,
   maxKept,
+  missingImages,
+  report,
   reportFiles,
   startImages,
   warn,
@@ -51,24 +45,24 @@ export async function makeImages(
     for (const message of request.warnings) warn(results, message)
     // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await digestSources(request) : []
-    const broken = await receive(call, results, writers)
+    const broken = await receive(call, results, writers.receiver)
+    if (plan.relay !== undefined) await endRelay(plan.relay, results, broken)
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
-    if (!plan.download) listLinks(results)
-    else if (results.remote.length > 0) {
+    if (!plan.download && plan.relay === undefined) listLinks(results)
+    if (plan.download && results.remote.length > 0) {
       results.next = (await plan.onMade?.(remoteImages(results, gateway.baseUrl.origin))) ?? undefined
       await downloadImages(gateway, results, writers, plan)
     }
     reportFiles(results)
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total } = results
-    const kept = maxKept(request)
+    const kept = plan.relay === undefined ? maxKept(request) : total
     // Of an image that was not requested `-o -` has its own warning.
     if (total > (request.outputs.toStandardOutput ? kept : request.wanted.length)) {
       warn(results, countMismatch(total, request.wanted.length, 'image', Math.min(total, kept)))
     }
-    if (broken !== undefined) failMissing(results, broken)
+    failMissing(results, broken)
     throwRescued(results)
-    checkCount(results)
     return await judge(call, results, plan)
   }
   return settle(
@@ -77,7 +71,10 @@ export async function makeImages(
     () => imageDocument(results),
     (error) => {
       reportFiles(results)
-      return afterSending(error, results.hasReplied)
+      const known = afterSending(error, results.requestId !== undefined)
+      // Some hints say what --raw would show.
+      const isShown = plan.relay === undefined || !known.facts.hint?.includes('--raw')
+      return isShown ? known : known.amend({ hint: null })
     },
   )
 }
@@ -94,15 +91,14 @@ export async function fetchImages(
   next?: NextCommand,
 ): Promise<Outcome<ImageDocument>> {
   const results = createImageResults(call, request)
-  results.next = next
-  Object.assign(results, { requestId: made.request_id, usage: made.usage, total: made.images.length })
+  Object.assign(results, { next, requestId: made.request_id, usage: made.usage, total: made.images.length })
   results.remote.push(...made.images)
   const writers = createImageWriters(call, results, plan, undefined)
   const work = async () => {
     startImages(results)
     await downloadImages(call.gateway, results, writers, plan, made.expires_at)
     reportFiles(results)
-    checkCount(results)
+    failMissing(results)
     return await judge(call, results, plan)
   }
   return settle(
@@ -120,10 +116,13 @@ async function judge(
   { acceptMismatch, strict }: ImagePlan,
 ): Promise<ModelgateError | undefined> {
   await compareImages(results, context.cwd)
-  if (results.failures.length > 0) return someFailed(results)
+  if (results.document.failures.length > 0) return someFailed(results)
   const mismatch = acceptMismatch
     ? undefined
-    : mismatchError('image', results.mismatches, (index) => results.files.get(index)?.path)
+    : mismatchError('image', results.document.mismatches, (index) => {
+        const image = results.saved.get(index)
+        return image?.content === undefined ? image?.path : undefined
+      })
   if (strict && mismatch === undefined) refuseDoubts(results)
   return mismatch
 }
@@ -136,46 +135,8 @@ export function takeExistingImages(
   const results = createImageResults(call, request)
   startImages(results)
   reportFiles(results)
-  results.warnings.push('All files already exist; nothing was sent.')
+  report(results, { type: 'warning-add', message: 'All files already exist; nothing was sent.' }, false)
   return { kind: 'ended', document: imageDocument(results) }
-}
-
-/** Takes the bytes of a reply. */
-interface ReplySink {
-  write(chunk: Uint8Array): Promise<void>
-  /** Ends the reply. @throws FileError for output that could not be written, and was saved elsewhere */
-  commit(): Promise<void>
-}
-
-/** Passes on the reply unchanged. Saves nothing. */
-export async function relayImages(
-  call: Call,
-  request: ImageRequest,
-  sink: ReplySink,
-): Promise<Outcome<ImageDocument>> {
-  const results = createImageResults(call, request)
-  const work = async () => {
-    const requested = request.wanted.length
-    const received = await relayReply(call.gateway, wireRequest(call, request), {
-      count: requested,
-      replied: (id) => void (results.requestId = id),
-      usage: (usage) => void (results.usage = usage),
-      pass: (chunk) => sink.write(chunk),
-    }).catch(async (error: unknown) => {
-      // The first error is the one to report.
-      await sink.commit().catch(({ message }: Error) => warn(results, message))
-      throw error
-    })
-    await sink.commit()
-    return received < requested ? someMissing(fewerSentence(received, requested)) : undefined
-  }
-  return settle(
-    call,
-    work,
-    () => imageDocument(results),
-    // Other hints say what --raw would show.
-    (error) => (error.facts.hint?.includes('--raw') ? error.amend({ hint: null }) : error),
-  )
 }
 
 function wireRequest({ gateway, listener }: Call, request: ImageRequest) {
@@ -188,12 +149,11 @@ function wireRequest({ gateway, listener }: Call, request: ImageRequest) {
 async function receive(
   call: Call,
   results: ImageResults,
-  { receiver }: ImageWriters,
+  receiver: ImageReceiver,
 ): Promise<ModelgateError | undefined> {
   const { gateway } = call
   try {
-    results.reply = await receiveImages(gateway, wireRequest(call, results.request), receiver)
-    results.received = results.reply.images
+    results.response = await receiveImages(gateway, wireRequest(call, results.request), receiver)
     return undefined
   } catch (error) {
     return asModelgateError(error, gateway.trace !== undefined)
@@ -201,37 +161,52 @@ async function receive(
 }
 
 function listLinks(results: ImageResults): void {
-  for (const image of results.remote) {
-    results.listener.event({ type: 'image-link', link: addLink(results, image) })
-  }
+  for (const image of results.remote) addLink(results, image, true)
   if (results.saved.size > 0) {
     warn(results, 'The gateway sent the image itself in place of a URL, so it was saved.')
   }
 }
 
+/** Ends the reply that was passed on. @throws FileError unless there is an error already, which is the one to report */
+async function endRelay(relay: ReplySink, results: ImageResults, broken: ModelgateError | undefined) {
+  await relay.commit().catch((error: unknown) => {
+    if (broken === undefined || !(error instanceof Error)) throw error
+    warn(results, error.message)
+  })
+}
+
 /**
- * Handles a reply that broke off or reported an error after some of the images had arrived.
- * @throws the error, unless it only explains why the others are missing: an unknown outcome is not a failed image
+ * Reports the images of which nothing has come (fault E37).
+ * @param broken why the reply broke off or reported an error
+ * @throws it when no image came, or when it does not say why some are missing: an unknown outcome is no failed image
  */
-function failMissing(results: ImageResults, error: ModelgateError): void {
+function failMissing(results: ImageResults, broken?: ModelgateError): void {
   const { wanted } = results.request
-  const isAnswer = error.exit === 'contract' || error.exit === 'failed'
-  const missing = wanted.filter((index) => !isSettled(results, index))
-  if (!isAnswer || missing.length === wanted.length) throw error
+  const missing = missingImages(results)
+  if (broken !== undefined) {
+    const isAnswer = broken.exit === 'contract' || broken.exit === 'failed'
+    if (!isAnswer || missing.length === wanted.length) throw broken
+  }
+  const message = `The gateway sent only ${wanted.length - missing.length} of ${wanted.length} images.`
+  const error = broken ?? new GenerationError('image_missing', message)
   for (const index of missing) failImage(results, index, error)
 }
 
 /** @throws the first error if no image was saved: it is then the error of the operation */
-function throwRescued({ rescued, saved, links }: ImageResults): void {
+function throwRescued({ rescued, saved, document: { links } }: ImageResults): void {
   const [first] = rescued
   if (first === undefined || saved.size + links.length > 0) return
   throw first.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
 }
 
-function someFailed({ failures, request, hasUnfetched, next }: ImageResults): ModelgateError {
+function someFailed({ document: { failures }, request, hasUnfetched, next }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
-  const error = someMissing(message, rescued.length === 0 ? {} : { rescued })
+  const error = new ModelgateError('partial', 'some_images_failed', message, {
+    phase: 'result',
+    billed: 'yes',
+    ...(rescued.length > 0 && { rescued }),
+  })
   // What can be fetched still outranks what came.
   return hasUnfetched ? error.amend({ exit: 'running', ...fetchLater(next) }) : error
 }
@@ -243,26 +218,6 @@ function refuseDoubts({ doubts }: ImageResults): void {
   throw new GenerationError('doubtful_image', `${subject} could not be verified as what was asked for.`, {
     billed: 'yes',
   })
-}
-
-function someMissing(message: string, facts: ErrorFacts = {}): ModelgateError {
-  return new ModelgateError('partial', 'some_images_failed', message, {
-    phase: 'result',
-    billed: 'yes',
-    ...facts,
-  })
-}
-
-function fewerSentence(received: number, requested: number): string {
-  return `The gateway sent only ${received} of ${requested} images.`
-}
-
-/** Images of which the reply says nothing are missing (fault E37). */
-function checkCount(results: ImageResults): void {
-  const { wanted } = results.request
-  const missing = wanted.filter((index) => !isSettled(results, index))
-  const message = fewerSentence(wanted.length - missing.length, wanted.length)
-  for (const index of missing) failImage(results, index, new GenerationError('image_missing', message))
 }
 
 /**
@@ -299,9 +254,10 @@ async function writeSidecars(
   inputs: readonly InputDigest[],
   { force }: ImagePlan,
 ): Promise<void> {
-  const { requestId, request } = results
+  const { requestId = null, request, document } = results
   const { prompt: _, model: __, ...parameters } = request.body
-  for (const [, { revised_prompt, existing: _existing, ...output }] of madeImages(results)) {
+  for (const { revised_prompt, existing, ...output } of document.files) {
+    if (existing) continue
     const record = {
       command: request.command,
       model: request.model,
@@ -346,7 +302,7 @@ async function downloadImages(
         await writer.discard()
         throw withAddresses(error, results)
       }
-      addLink(results, image)
+      addLink(results, image, false)
       const kept = await keepDamaged(writer, error)
       const failure = downloadError(gateway, image, kept, expiresAt)
       results.hasUnfetched ||= failure.exit === 'running'
@@ -384,7 +340,9 @@ async function downloadImages(
 function withAddresses(error: unknown, results: ImageResults): unknown {
   const { remote, saved } = results
   const left = remote.filter(({ index }) => !saved.has(index))
-  for (const image of left) if (!isSettled(results, image.index)) addLink(results, image)
+  const { links, failures } = results.document
+  const known = new Set([...links, ...failures].map(({ index }) => index))
+  for (const image of left) if (!known.has(image.index)) addLink(results, image, false)
   if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
   const addresses = left.flatMap((image) => addressOf(image) ?? [])
   const hint = addresses.length === 0 ? undefined : addresses.join('\n')

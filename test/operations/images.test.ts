@@ -16,7 +16,7 @@ import { createProblemList } from '../../src/problems.ts'
 import { testGateway } from '../gateway/test-gateway.ts'
 import { blue, completed, images, partial, red, stream } from '../program/images/replies.ts'
 import { localServer } from '../support/local-server.ts'
-import type { ServerReply } from '../support/server-replies.ts'
+import { closeDelimited, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -86,6 +86,17 @@ test('images are saved, and every step is an event', async () => {
   })
   expect(events.map(({ type }) => type)).toEqual(['start', 'warning-add', 'image-save', 'image-save'])
   expect(readFileSync(join(cwd, 'x-1.png')).equals(red)).toBe(true)
+})
+
+test('an image from an address has the prompt that the reply says', async () => {
+  const { call, request } = await worker([
+    images({ url: '/a.png', revised_prompt: 'A red kite' }),
+    closeDelimited([red]),
+  ])
+  const plan = { ...files, allowPrivateUrls: true }
+  expect(await makeImages(call, await request(), plan)).toMatchObject({
+    document: { files: [{ path: 'x.png', revised_prompt: 'A red kite' }] },
+  })
 })
 
 test('a viewer is shown each image, and its previews', async () => {

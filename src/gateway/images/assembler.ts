@@ -1,6 +1,6 @@
 import { maxPartialImages } from '../../contract/images.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
-import { countOf, numberOf, objectOf, stringOf, type JsonObject, isObject } from '../../json.ts'
+import { countOf, objectOf, stringOf, type JsonObject, isObject } from '../../json.ts'
 import { parseMessage, positionOf } from '../events/json-reader.ts'
 import { readErrorValue, replyError } from '../reply-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
@@ -16,8 +16,6 @@ export interface ImageCollector extends DocumentHandlers {
   readonly results: readonly unknown[]
   /** How many messages of any kind have come whole. */
   readonly messages: number
-  readonly usage: unknown
-  readonly created: number | null
   /** Why images are missing, in the order of the reply. */
   readonly failures: readonly FailedImage[]
   /** Whether nothing more is expected: all requested images have come, or a list of images. */
@@ -35,8 +33,6 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   /** How many partial images have come, by image. */
   const partials = new Map<number, number>()
   let messages = 0
-  let usage: unknown = null
-  let created: number | null = null
   const failures: FailedImage[] = []
   /** The index of the first image of the current message. */
   let base = 0
@@ -57,26 +53,21 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     eventName,
   })
 
-  const collect = async (
-    item: JsonObject,
-    index: number,
-    received: ReceivedImage['source'] | ModelgateError | undefined,
-  ) => {
+  const collect = async (item: JsonObject, index: number, received: 'whole' | ModelgateError | undefined) => {
     positionOf(index)
     if (received instanceof ModelgateError) {
       failures.push({ index, error: received })
       return
     }
-    const revisedPrompt = stringOf(item['revised_prompt']) ?? null
     const url = stringOf(item['url'])?.trim()
     if (received === undefined && !url) {
       failures.push({ index, error: item['error'] ? replyError(item) : noImage() })
       return
     }
     if (received === undefined) await receiver.url({ index, url: url! })
-    const image: ReceivedImage = { index, revised_prompt: revisedPrompt, source: received ?? 'url' }
+    const image: ReceivedImage = { index, revised_prompt: stringOf(item['revised_prompt']) ?? null }
     images.push(image)
-    if (received !== undefined) await receiver.received?.(image)
+    await receiver.received?.(image)
   }
 
   return {
@@ -88,11 +79,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       const outcomes = await assembler.settle(kind)
       // What comes after the end does not matter (fault E13).
       if (isError(message, kind) && !isComplete()) throw replyError(message)
-      if (isObject(message['usage'])) {
-        usage = message['usage']
-        receiver.usage?.(usage)
-      }
-      created = numberOf(message['created']) ?? numberOf(message['created_at']) ?? created
+      if (isObject(message['usage'])) receiver.usage?.(message['usage'])
       const items =
         kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind, outcomes.size > 0)
       if (items === undefined) return
@@ -111,12 +98,6 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     results,
     get messages() {
       return messages
-    },
-    get usage() {
-      return usage
-    },
-    get created() {
-      return created
     },
     get complete() {
       return isComplete()
@@ -176,7 +157,7 @@ function kindOf(message: JsonObject, eventName: string): MessageKind {
 }
 
 /** The outcomes of the images in a message, by the position of their items. */
-type Outcomes = Map<number, ReceivedImage['source'] | ModelgateError>
+type Outcomes = Map<number, 'whole' | ModelgateError>
 
 interface AssemblerOptions {
   open(position: number, kind: MessageKind, head: JsonObject): Promise<ImageWriter>
@@ -213,15 +194,8 @@ function createImageAssembler({ open, eventName }: AssemblerOptions) {
       if (typeof outcomes.get(position) === 'string') return ignored
       const known = item === null ? parseHead(head()) : {}
       const kind = item === null ? kindOf(known, eventName()) : 'final'
-      let source: ReceivedImage['source'] = 'base64'
       let broken: ModelgateError | undefined
-      const payload = createImagePayload(
-        (isDataUrl) => {
-          if (isDataUrl) source = 'data-url'
-          return open(position, kind, known)
-        },
-        field === 'url' ? 'data:' : '',
-      )
+      const payload = createImagePayload(() => open(position, kind, known), field === 'url' ? 'data:' : '')
       current = payload
       const next = async (step: () => Promise<void>) => {
         if (broken === undefined) broken = await attempt(payload.keepDamaged, step)
@@ -232,7 +206,7 @@ function createImageAssembler({ open, eventName }: AssemblerOptions) {
         if (writer === undefined) return
         if (kind === 'unknown') undecided = writer
         else await writer.commit()
-        outcomes.set(position, source)
+        outcomes.set(position, 'whole')
       }
       return {
         push: (text) => next(() => payload.push(text)),
@@ -288,14 +262,14 @@ function parseHead(text: string): JsonObject {
  * Decodes base64, or a data URL that holds it (quirk 15), into a writer that is opened when there are bytes for it.
  * @param begun the beginning of the text, which has come already
  */
-function createImagePayload(open: (isDataUrl: boolean) => Promise<ImageWriter>, begun = '') {
+function createImagePayload(open: () => Promise<ImageWriter>, begun = '') {
   let writer: ImageWriter | undefined
   let isDataUrl = false
   /** What has come while it is unknown where the base64 begins; undefined afterwards. */
   let head: string | undefined = begun
 
   const decoder = createBase64Decoder(async (bytes) => {
-    writer ??= await open(isDataUrl)
+    writer ??= await open()
     await writer.write(bytes)
   })
   const escapes = createPercentDecoder()

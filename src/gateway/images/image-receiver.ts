@@ -15,10 +15,15 @@ export interface ImageStart {
 export interface ImageReceiver {
   /** How many images were requested: lets the reply end as soon as they are there. */
   readonly count?: number
+  /**
+   * Called with each chunk as it comes; the reply waits for it. With it all of the reply is read, whatever is in it,
+   * before an error in it is thrown.
+   */
+  pass?(chunk: Uint8Array): Promise<void>
   open(image: ImageStart): Promise<ImageWriter>
   /** Called after each chunk from the network; the reply waits for it. */
   flush?(): Promise<void>
-  /** Called when an image is complete, with everything that the reply says about it. */
+  /** Called when an image is complete, or after `url`, with everything that the reply says about it. */
   received?(image: ReceivedImage): Promise<void>
   /** Called for an image that must be fetched from a URL, which may be relative to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
@@ -36,22 +41,8 @@ export interface FailedImage {
   readonly error: ModelgateError
 }
 
+/** A whole image, or the URL of one. */
 export interface ReceivedImage {
   readonly index: number
   readonly revised_prompt: string | null
-  readonly source: 'base64' | 'url' | 'data-url'
-}
-
-export interface ImageReply {
-  readonly requestId: string | null
-  /** Final images in the order received. */
-  readonly images: readonly ReceivedImage[]
-  readonly usage: unknown
-  /** Unix timestamp, seconds. */
-  readonly created: number | null
-  /**
-   * The gateway's object with `null` in place of base64, everything else as sent; for a stream the event
-   * that completed the image, or a list of such events.
-   */
-  readonly response: unknown
 }

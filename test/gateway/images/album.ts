@@ -1,4 +1,4 @@
-import type { ImageReceiver, ImageWriter } from '../../../src/gateway/images/receive-images.ts'
+import type { ImageReceiver, ImageWriter, ReceivedImage } from '../../../src/gateway/images/image-receiver.ts'
 
 /** What became of one image that was opened. */
 export interface Picture {
@@ -12,6 +12,9 @@ export interface Picture {
 export interface ImageResults extends ImageReceiver {
   readonly pictures: readonly Picture[]
   readonly urls: readonly { readonly index: number; readonly url: string }[]
+  readonly images: readonly ReceivedImage[]
+  /** As reported last. */
+  readonly reported: { usage: unknown }
 }
 
 export interface AlbumOptions {
@@ -24,10 +27,16 @@ export interface AlbumOptions {
 export function createImageResults({ count, onWrite, onDone }: AlbumOptions = {}): ImageResults {
   const pictures: Picture[] = []
   const urls: { index: number; url: string }[] = []
+  const images: ReceivedImage[] = []
+  const reported = { usage: null as unknown }
   return {
     ...(count === undefined ? {} : { count }),
     pictures,
     urls,
+    images,
+    reported,
+    received: async (image) => void images.push(image),
+    usage: (usage) => void (reported.usage = usage),
     async open({ index, partial }): Promise<ImageWriter> {
       const chunks: Uint8Array[] = []
       const picture = { index, partial, bytes: Buffer.alloc(0), state: 'open' as Picture['state'] }

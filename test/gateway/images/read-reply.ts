@@ -11,7 +11,6 @@ export interface ReadReply {
   readonly images: ImageCollector['images']
   readonly results: readonly unknown[]
   readonly usage: unknown
-  readonly created: number | null
   readonly done: boolean
   /** The code of the error that ended the reading, or of the first image that is missing. */
   readonly error: string | undefined
@@ -41,8 +40,7 @@ export async function readReply(pieces: Iterable<Uint8Array>, count?: number): P
     urls: album.urls,
     images: collector.images,
     results: collector.results,
-    usage: collector.usage,
-    created: collector.created,
+    usage: album.reported.usage,
     done: reader.done,
     error,
   }

@@ -141,6 +141,7 @@ test.each([
   ['two of three events', 12, [...streamed, ...three], completed(red) + completed(blue)],
   ['an image and an error event', 12, [...streamed, ...three], completed(red) + failed],
   ['an image and a broken one', 12, ['-n', '2'], JSON.stringify(resultOf(red, { b64_json: '*' }))],
+  ['addresses', 0, ['-n', '2', '--no-download'], '{"created":1,"data":[{"url":"/a"},{"url":"/b"}]}'],
   ['an event stream without its end', 0, streamed, completed(red)],
   ['an error after the image', 0, streamed, completed(red) + failed],
   ['an event stream without its image', 7, streamed, partial(red)],
@@ -152,6 +153,7 @@ test.each([
   expect([code, out.trimEnd()]).toEqual([exit, body.trimEnd()])
   expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(exit === 0 ? 0 : 1)
   expect(err).not.toContain('--raw')
+  expect(/^image \d failed: /m.test(err)).toBe(exit === 12)
   expect((await workspaceAt(server).run(call)).code).toBe(exit)
 })
 

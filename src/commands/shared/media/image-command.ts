@@ -18,7 +18,7 @@ import {
 } from '../../../operations/image-request.ts'
 import type { ImageViewer, ShownImage } from '../../../operations/image-results.ts'
 import { idempotencyKeyOf } from '../../../gateway/url.ts'
-import { makeImages, relayImages, takeExistingImages } from '../../../operations/make-images.ts'
+import { makeImages, takeExistingImages } from '../../../operations/make-images.ts'
 import { recordImages } from '../../../operations/image-records.ts'
 import type { Body, Outcome } from '../../../operations/operation.ts'
 import { createGate } from '../../../output/gate.ts'
@@ -186,6 +186,7 @@ export async function sendImages(
   request: ImageRequest,
 ): Promise<void> {
   const quiet = settings.quiet.value
+  const answered = quiet ? withReasons : (outcome: Outcome<ImageDocument>) => outcome
   if (request.wanted.length === 0) {
     const view = { quiet, gate: createGate(context), result: 'files' } as const
     await showOperation(context, options, view, (listener) =>
@@ -208,7 +209,8 @@ export async function sendImages(
     async operation(call, gate) {
       if (options.raw) {
         const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
-        return relayImages(call, request, createReplyWriter(context, gate, rescue))
+        const relay = createReplyWriter(context, gate, rescue)
+        return answered(await makeImages(call, request, { ...imagePlan(options, settings), relay }))
       }
       const isShown = !quiet && !options.json && !options.jsonl
       const viewer = isShown ? createViewer(context, options) : undefined
@@ -221,7 +223,7 @@ export async function sendImages(
       const plan = { ...imagePlan(options, settings), onMade: record.onMade }
       const outcome = await makeImages(own, request, plan, viewer)
       await record.settle(outcome)
-      return quiet ? withReasons(outcome) : outcome
+      return answered(outcome)
     },
   })
 }
