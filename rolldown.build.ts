@@ -165,7 +165,6 @@ export const bundle: BuildOptions = {
             'operations/chat-history',
             'operations/response-request',
             'operations/content-request',
-            'operations/request-prompt',
             'contract/generate-content',
             'contract/responses',
           ),

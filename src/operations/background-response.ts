@@ -21,8 +21,7 @@ import {
   type TextRun,
 } from './generate-text.ts'
 import { forgetOrKeep, isNew, keepRecord, recordJob, reportLookUps, type RecordPlan } from './jobs.ts'
-import type { Call, Outcome } from './operation.ts'
-import { promptOf } from './request-prompt.ts'
+import { promptOf, type Call, type Outcome } from './operation.ts'
 
 export interface BackgroundPlan extends TextPlan, RecordPlan {
   /** Called when a response on record has its id, before that is reported. */

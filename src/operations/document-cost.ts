@@ -33,7 +33,7 @@ function imagesUsed({ model, usage, files, links, failures }: ImageDocument, cre
   const made = files.filter(({ existing }) => !existing)
   // An image that could not be saved has been made, unless the gateway sent none.
   const lost = failures.filter(({ code }) => code !== 'image_missing')
-  const came = made.length + links.length + lost.length
+  const came = made.length + links.length
   const [first] = made
   const size = first === undefined || first.width === null ? null : `${first.width}x${first.height}`
   const { variant } = creation
@@ -41,8 +41,8 @@ function imagesUsed({ model, usage, files, links, failures }: ImageDocument, cre
     models: [creation.model, model],
     tokens: usage,
     images: {
-      // A reply that was passed on unchanged has no files.
-      count: came === 0 ? creation.count : came,
+      // A reply that was passed on unchanged has no files, only failures.
+      count: came === 0 ? creation.count : came + lost.length,
       size: variant?.size ?? size,
       quality: variant?.quality ?? null,
     },

@@ -312,31 +312,22 @@ function form({ body, images, mask }: ImageRequest) {
     ...images.map((image) => ({ name, image })),
     ...(mask === undefined ? [] : [{ name: 'mask', image: mask }]),
   ]
-  const files = all.filter(({ image }) => !image.isAddress)
-  const addresses = all.flatMap((one) =>
-    one.image.isAddress ? { name: one.name, value: one.image.label } : [],
-  )
   const fields = Object.entries(body)
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([field, value]) => ({
       name: field,
       value: typeof value === 'object' ? JSON.stringify(value) : String(value),
     }))
-  const parts = files.map(({ name: field, image: { fileName, mediaType, bytes, open } }) => ({
-    name: field,
-    fileName,
-    mediaType,
-    size: bytes,
-    open,
-  }))
-  const shown = files.map(({ name: field, image: { label, fileName, mediaType, bytes } }) => ({
-    name: field,
-    path: label,
-    file_name: fileName,
-    media_type: mediaType,
-    bytes,
-  }))
-  return { ...multipartBody([...fields, ...parts]), content: { parts: [...fields, ...addresses, ...shown] } }
+  const files = all.flatMap((part) => {
+    const { fileName, mediaType, bytes, open, isAddress } = part.image
+    return isAddress ? [] : [{ name: part.name, fileName, mediaType, size: bytes, open }]
+  })
+  const shown = all.map(({ name: field, image: { label, isAddress, fileName, mediaType, bytes } }) =>
+    isAddress
+      ? { name: field, value: label }
+      : { name: field, path: label, file_name: fileName, media_type: mediaType, bytes },
+  )
+  return { ...multipartBody([...fields, ...files]), content: { parts: [...fields, ...shown] } }
 }
 
 /** Counts the bytes sent. A retry starts from zero. */

@@ -3,6 +3,7 @@ import { asModelgateError, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TextReply } from '../gateway/stream-text.ts'
+import { isObject, listOf, objectOf, stringOf } from '../json.ts'
 import type { Spending } from './spending.ts'
 
 /** A request body in the contract's own names. */
@@ -116,4 +117,35 @@ export function countMismatch(
   const counts = `${received} ${noun}${received === 1 ? '' : 's'} received`
   const all = requested === undefined ? counts : `${counts}, ${requested} requested`
   return kept === received ? `${all}.` : `${all}; the first ${kept} are kept.`
+}
+
+/**
+ * What the user said last in a request, whatever its endpoint: the prompt of an image or a video, the text of the last
+ * message. Undefined where there is none.
+ */
+export function promptOf({ prompt, instances, contents, input }: Body): string | undefined {
+  const texts =
+    typeof prompt === 'string'
+      ? [prompt]
+      : Array.isArray(instances)
+        ? instances.map((instance) => objectOf(instance)['prompt'])
+        : Array.isArray(contents)
+          ? lastTexts(contents, 'parts')
+          : lastTexts(contents ?? input, 'content')
+  const found = texts.filter((text) => typeof text === 'string')
+  return found.length === 0 ? undefined : found.join('\n')
+}
+
+/** The texts of the last message that is not the model's. */
+function lastTexts(messages: unknown, inner: 'parts' | 'content'): unknown[] {
+  if (typeof messages === 'string') return [messages]
+  const last = listOf(messages).findLast((message) => {
+    return (
+      isObject(message) && message['role'] !== 'model' && message['role'] !== 'assistant' && inner in message
+    )
+  })
+  const content = objectOf(last)[inner]
+  return typeof content === 'string'
+    ? [content]
+    : listOf(content).map((part) => stringOf(objectOf(part)['text']))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { promptOf } from '../../src/operations/request-prompt.ts'
+import { promptOf } from '../../src/operations/operation.ts'
 
 test.each<[string, object, string | undefined]>([
   ['an image', { prompt: 'a', n: 2 }, 'a'],
