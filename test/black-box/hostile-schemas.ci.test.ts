@@ -17,22 +17,15 @@ test.each(['respond', 'generate'])('%s --sandbox says that a schema asks for too
   expect(stderr).toContain('larger than the sandbox generates')
 })
 
-test.each(['respond', 'generate'])(
-  '%s refuses a schema that refers to itself, nothing sent',
-  async (command) => {
-    const { exit, stdout, stderr } = await spawnProgram([
-      command,
-      '--sandbox',
-      '--schema',
-      '{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}',
-      'hi',
-    ]).ended
-    expect([exit, stdout.toString()]).toEqual([2, ''])
-    expect(stderr).toBe(
-      'modelgate: --schema is nested too deeply, or the schema refers to itself without an end.\n',
-    )
-  },
-)
+test('a schema that is nothing but references to itself is refused, nothing sent', async () => {
+  const circle = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }
+  const argv = ['respond', '--sandbox', '--schema', JSON.stringify(circle), 'hi']
+  const { exit, stdout, stderr } = await spawnProgram(argv).ended
+  expect([exit, stdout.toString()]).toEqual([2, ''])
+  expect(stderr).toBe(
+    'modelgate: --schema is nested too deeply, or the schema refers to itself without an end.\n',
+  )
+})
 
 test('a sandbox that is asked for everything at once still dies of SIGTERM', async () => {
   const sandbox = spawnProgram(['sandbox', '--latency', 'none'])

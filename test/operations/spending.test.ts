@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileError, ModelgateError } from '../../src/errors.ts'
+import type { ImageDocument } from '../../src/events/image.ts'
 import type { TextDocument } from '../../src/events/text.ts'
 import { openLedger, type Ledger } from '../../src/files/ledger.ts'
 import { createSpending } from '../../src/operations/spending.ts'
@@ -228,6 +229,18 @@ describe('the cost of a document', () => {
     expect(await place().spending.withCost(document)).toBe(document)
     const other = { id: 'x' } as unknown as TextDocument
     expect(await place({ prices }).spending.withCost(other)).toBe(other)
+  })
+
+  test.each([
+    ['nothing, as of a reply that was passed on', [], 0.75],
+    ['only failures, as of such a reply', ['damaged_image'], 0.75],
+  ])('of images is that of all that were asked for where it has %s', async (_, codes, amount) => {
+    const { spending } = place({ prices })
+    await spending.admit(image(3))
+    const failures = codes.map((code) => ({ code }))
+    const document = { model: 'm', usage: null, files: [], links: [], failures, cost: null }
+    const { cost } = await spending.withCost(document as unknown as ImageDocument)
+    expect(cost).toMatchObject({ amount, currency: 'USD' })
   })
 
   test('is estimated from its tokens, and corrects what was expected', async () => {
