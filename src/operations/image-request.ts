@@ -49,25 +49,25 @@ interface ExistingImage {
 
 export interface ImagePlan {
   /** A name, a folder, a template, or `-` for standard output. */
-  readonly output: string | undefined
+  readonly output?: string | undefined
   /** The folder for files that `output` does not name. */
-  readonly folder: string | undefined
+  readonly folder?: string | undefined
   /** Whether existing files are replaced. */
-  readonly force: boolean
+  readonly force?: boolean
   /** Whether images whose files exist are skipped. */
-  readonly skipExisting: boolean
+  readonly skipExisting?: boolean
   /** Whether images are saved; otherwise their URLs are reported. */
   readonly download: boolean
   /** Whether previews are kept beside the image. */
-  readonly savePartials: boolean
+  readonly savePartials?: boolean
   /** Whether a record is written beside each image. */
-  readonly sidecar: boolean
+  readonly sidecar?: boolean
   /** Whether an image that is not verified, or of another type than its name says, is a failure. */
-  readonly strict: boolean
+  readonly strict?: boolean
   /** Whether an image that is not what was asked for is accepted. */
-  readonly acceptMismatch: boolean
+  readonly acceptMismatch?: boolean
   /** Whether results are fetched from private addresses, too. */
-  readonly allowPrivateUrls: boolean
+  readonly allowPrivateUrls?: boolean
   /**
    * Called with the addresses of results before anything is fetched; it goes on when they are on disk.
    * @returns the command that fetches them later
@@ -118,7 +118,7 @@ export async function imageRequest(
     ...(plan.output === undefined ? {} : { output: plan.output }),
     ...(plan.folder === undefined ? {} : { folder: plan.folder }),
     count,
-    force: plan.force || plan.skipExisting,
+    force: plan.force === true || plan.skipExisting === true,
     model: model ?? '',
     prompt,
     now: context.clock.now(),
@@ -140,7 +140,7 @@ export async function imageRequest(
     )
   }
   if (plan.download && wanted.length > 0 && existing.length === found.length) {
-    const expected = { extension, sidecar: plan.sidecar, partials: plan.savePartials }
+    const expected = { extension, sidecar: plan.sidecar === true, partials: plan.savePartials === true }
     for (const problem of await outputs.check(expected)) add(problem)
   }
   const isLess = wanted.length < count

@@ -281,7 +281,7 @@ type DownloadWriter = ImageWriter & DownloadSink
 export function createImageWriters(
   { context, gateway, listener, redactor, rescueFolder }: Call,
   results: ImageResults,
-  { force, savePartials, relay }: ImagePlan,
+  { force = false, savePartials, relay }: ImagePlan,
   viewer: ImageViewer | undefined,
 ): ImageWriters {
   const { request } = results

@@ -252,7 +252,7 @@ async function writeSidecars(
   { context, redactor }: Call,
   results: ImageResults,
   inputs: readonly InputDigest[],
-  { force }: ImagePlan,
+  { force = false }: ImagePlan,
 ): Promise<void> {
   const { requestId = null, request, document } = results
   const { prompt: _, model: __, ...parameters } = request.body
@@ -287,7 +287,7 @@ async function downloadImages(
   gateway: Gateway,
   results: ImageResults,
   { openDownload }: ImageWriters,
-  { allowPrivateUrls: allowPrivate }: ImagePlan,
+  { allowPrivateUrls: allowPrivate = false }: ImagePlan,
   expiresAt = Infinity,
 ): Promise<void> {
   const failures: { readonly image: RemoteImage; readonly error: ModelgateError }[] = []

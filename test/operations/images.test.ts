@@ -20,18 +20,7 @@ import { closeDelimited, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
-const files: ImagePlan = {
-  output: 'x.png',
-  folder: undefined,
-  force: false,
-  skipExisting: false,
-  download: true,
-  savePartials: false,
-  sidecar: false,
-  strict: false,
-  acceptMismatch: false,
-  allowPrivateUrls: false,
-}
+const files: ImagePlan = { output: 'x.png', download: true }
 
 /** What a program that is no command line gives the operations. */
 async function worker(replies: readonly ServerReply[], { body = {}, plan = files } = {}) {

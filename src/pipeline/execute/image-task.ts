@@ -12,16 +12,10 @@ import type { TaskRequest } from '../manifest/request-body.ts'
 
 const plan: ImagePlan = {
   output: fileTemplate,
-  folder: undefined,
   force: true,
-  skipExisting: false,
   download: true,
-  savePartials: false,
-  sidecar: false,
-  strict: false,
   // `run` compares when it keeps the result.
   acceptMismatch: true,
-  allowPrivateUrls: false,
 }
 
 /**

@@ -118,19 +118,8 @@ export async function finishImageRequest(
 
 /** How images are saved, by the flags. */
 export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
-  const { output, force, skipExisting, download, raw, savePartials, sidecar, strict } = options
-  return {
-    output,
-    folder: settings?.outputDir.value,
-    force: force === true,
-    skipExisting: skipExisting === true,
-    download: download && raw !== true,
-    savePartials: savePartials === true,
-    sidecar: sidecar === true,
-    strict: strict === true,
-    acceptMismatch: options.acceptMismatch === true,
-    allowPrivateUrls: options.allowPrivateUrls === true,
-  }
+  const { download, raw } = options
+  return { ...options, folder: settings?.outputDir.value, download: download && raw !== true }
 }
 
 function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
