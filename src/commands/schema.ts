@@ -1,54 +1,33 @@
 import type { Command } from 'commander'
-import { addShared } from './shared/options/common-options.ts'
 import type { Context } from '../context.ts'
-import type { OutputSchemaName } from '../events/documents.ts'
+import { UsageError } from '../errors.ts'
+import { addShared } from './shared/options/common-options.ts'
 
-/** The names of the schemas; a test compares them with the schemas themselves, which are loaded only on demand. */
-export const schemaNames = [
-  'output',
-  'images',
-  'videos',
-  'waits',
-  'jobs',
-  'models',
-  'inspections',
-  'log',
-  'call',
-  'clearing',
-  'usage',
-  'help',
-  'init',
-  'settings',
-  'places',
-  'keys',
-  'checks',
-  'run',
-  'run-changes',
-  'run-report',
-  'run-restore',
-  'run-push',
-  'run-clean',
-  'run-worker',
-  'assets',
-  'events',
-  'error',
-] as const satisfies readonly OutputSchemaName[]
-
-/** That of the file that `modelgate run` reads, beside those of what the program prints. */
-const manifestName = 'manifest'
-type SchemaName = OutputSchemaName | typeof manifestName
+const names = ['output', 'events', 'error', 'manifest'] as const
+type SchemaName = (typeof names)[number]
 
 /** `modelgate schema [name]`: describes what the program prints for programs, and the manifest of `run`. */
 export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument(
       '[name]',
-      'output: --json of a text command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run; assets: run report --format json; the others: --json of the commands that they are named after',
+      'output: every document of --json, told by its command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run',
     )
-    .choices([...schemaNames, manifestName])
+    .choices(names)
+    .argParser(parseName)
     .default('output')
   addShared(command, 'messages')
   command.addArgument(name).action((chosen: SchemaName) => printSchema(context, chosen))
+}
+
+/** @throws UsageError, also for the names of earlier versions, which had a schema for each document */
+function parseName(given: string): SchemaName {
+  const name = names.find((known) => known === given)
+  if (name !== undefined) return name
+  throw new UsageError(`The name must be one of ${names.join(', ')}, not ${JSON.stringify(given)}.`, {
+    code: 'invalid_argument',
+    hint: 'Every document of --json is described by: modelgate schema output',
+  })
 }
 
 /** @throws what `Sink.drain` throws */
@@ -57,11 +36,8 @@ async function printSchema({ stdout }: Context, name: SchemaName): Promise<void>
   await stdout.drain()
 }
 
+/** Loads no more than is asked for. */
 async function schemaCalled(name: SchemaName): Promise<object> {
-  if (name === manifestName) {
-    const { manifestSchema } = await import('../pipeline/manifest/manifest-schema.ts')
-    return manifestSchema()
-  }
-  const { outputSchemas } = await import('../events/documents.ts')
-  return outputSchemas[name]
+  if (name === 'manifest') return (await import('../pipeline/manifest/manifest-schema.ts')).manifestSchema()
+  return (await import('../events/documents.ts')).outputSchemas[name]
 }

@@ -141,6 +141,7 @@ export const assetReportDefinitions = [
 export type AssetReport = Infer<typeof assetReport>
 export const assetReport = object({
   version,
+  command: oneOf(['run report --format json'], 'the command that wrote it'),
   name: text("the name of the manifest's folder"),
   manifest: text("the name of the manifest's file"),
   time: text('when the report was made, ISO 8601 in UTC'),

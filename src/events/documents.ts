@@ -80,7 +80,7 @@ const events = {
 /** The `type` of every event that a command may emit between `start` and the last line. */
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
-/** Distinguished by their `command`; that of several jobs has `videos`. */
+/** What `--json` prints, told by its `command`; that of several jobs has `videos`. */
 export type OutputDocument = Infer<(typeof documents)[number]>
 const documents = [
   textDocument,
@@ -180,47 +180,9 @@ const failure: JsonSchema = {
 
 /** The machine-readable output, by the name that `modelgate schema` takes. Fields are only ever added. */
 export const outputSchemas = {
-  output: published('output', 'The document of --json', textDocument),
-  images: published('images', 'The document of --json of the image commands', imageDocument),
-  videos: published(
-    'videos',
-    'The document of --json of the commands that start a video or look one up',
-    videoDocument,
-  ),
-  waits: published('waits', 'The document of --json of a wait for several jobs', videosDocument),
-  jobs: published('jobs', 'The document of --json of the list of jobs', jobListDocument),
-  models: published('models', 'The document of --json of the list of models', modelsDocument),
-  inspections: published(
-    'inspections',
-    'The document of --json of the inspection of files',
-    inspectionDocument,
-  ),
-  log: published('log', 'The document of --json of log', logDocument),
-  call: published('call', 'The document of --json of log show', callDocument),
-  clearing: published('clearing', 'The document of --json of log clear', logClearDocument),
-  usage: published('usage', 'The document of --json of the sums of the log', usageReportDocument),
-  help: published('help', 'The document of help --json', helpDocument),
-  init: published('init', 'The document of --json of init', initDocument),
-  settings: published(
-    'settings',
-    'The document of --json of the list of settings, or of one',
-    settingsDocument,
-  ),
-  places: published('places', 'The document of --json of config path', placesDocument),
-  keys: published('keys', 'The document of --json of auth status', keysDocument),
-  checks: published('checks', 'The document of --json of doctor', checksDocument),
-  run: published('run', 'The document of --json of run, of run merge and of run pull', runDocument),
-  'run-changes': published(
-    'run-changes',
-    'The document of --json of run adopt and of run pick',
-    runChangeDocument,
-  ),
-  'run-report': published('run-report', 'The document of --json of run report', runReportDocument),
-  'run-restore': published('run-restore', 'The document of --json of run restore', runRestoreDocument),
-  'run-push': published('run-push', 'The document of --json of run push', runPushDocument),
-  'run-clean': published('run-clean', 'The document of --json of run clean', runCleanDocument),
-  'run-worker': published('run-worker', 'The document of --json of run worker', workerDocument),
-  assets: published('assets', 'What run report --format json writes', assetReport),
+  output: published('output', 'A document of the program, told by its command', {
+    oneOf: [...documents, helpDocument, assetReport],
+  }),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

@@ -33,7 +33,7 @@ describe('help --json', () => {
   test.each([[[]], [['image', 'create']], [['video']]])(
     '%j is what its schema says, and no more',
     async (words) => {
-      const closed = JSON.stringify(outputSchemas.help).replaceAll(
+      const closed = JSON.stringify(outputSchemas.output).replaceAll(
         '"type":"object",',
         '"type":"object","additionalProperties":false,',
       )

@@ -1,11 +1,11 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
-import { outputSchemas } from '../../src/events/documents.ts'
+import { outputSchemas, type OutputSchemaName } from '../../src/events/documents.ts'
 import { isObject } from '../../src/json.ts'
 
 const validators = new Map<string, ValidateFunction>()
 
-function validatorOf(name: 'events' | 'error'): ValidateFunction {
+function validatorOf(name: OutputSchemaName): ValidateFunction {
   const known = validators.get(name)
   if (known !== undefined) return known
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true })
@@ -14,7 +14,7 @@ function validatorOf(name: 'events' | 'error'): ValidateFunction {
   return validate
 }
 
-function expectValid(name: 'events' | 'error', value: unknown): void {
+function expectValid(name: OutputSchemaName, value: unknown): void {
   // Words of a gateway that gives back the key are hidden, and may be none of the schema's then.
   if (JSON.stringify(value).includes('[hidden]')) return
   const validate = validatorOf(name)
@@ -44,11 +44,10 @@ export function expectPublished(
 ): void {
   const isLines = argv.includes('--jsonl')
   if (!isLines && !argv.includes('--json')) return
-  for (const value of objectsIn(out) as { readonly version?: unknown; readonly command?: unknown }[]) {
+  for (const value of objectsIn(out) as { readonly version?: unknown }[]) {
     if (isLines) expectValid('events', value)
-    // A document is the end of the events, too.
-    else if (value.version === 1 && typeof value.command === 'string')
-      expectValid('events', { type: 'end', ...value })
+    // Others are requests (`--dry-run`) and replies of a gateway (`--raw`).
+    else if (value.version === 1) expectValid('output', value)
   }
   for (const value of objectsIn(err) as { readonly error?: unknown }[]) {
     if (isObject(value.error) && 'exit_code' in value.error) expectValid('error', value)

@@ -1,5 +1,6 @@
 import { main } from '../../src/main.ts'
 import { expectNoCanary } from './canary-key.ts'
+import { expectPublished } from './published-documents.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What a whole call ended with. */
@@ -11,11 +12,12 @@ export interface RunResult {
   readonly err: string
 }
 
-/** Runs the program in this process, with everything but the network in memory. It shows no key of a test. */
+/** Runs the program in this process, with everything but the network in memory. It shows no key of a test, and prints what the schemas describe. */
 export async function runMain(argv: readonly string[], overrides: TestOverrides = {}): Promise<RunResult> {
   const context = testContext(overrides)
   const code = await main(argv, context)
   expectNoCanary('standard output', context.stdout.bytes)
   expectNoCanary('standard error', context.stderr.bytes)
+  expectPublished(argv, { out: context.stdout.text, err: context.stderr.text })
   return { code, out: context.stdout.text, bytes: context.stdout.bytes, err: context.stderr.text }
 }

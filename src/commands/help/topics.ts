@@ -159,7 +159,7 @@ const formatting: Topic = {
     },
     {
       heading: 'Descriptions:',
-      text: 'The formats are versioned, and fields are only added. modelgate schema NAME prints the JSON Schema of each; modelgate help --json describes the commands and flags.',
+      text: 'The formats are versioned, and fields are only added. modelgate schema output prints the JSON Schema of every document, schema events that of the lines; modelgate help --json describes the commands and flags.',
     },
   ],
   examples: [

@@ -61,6 +61,7 @@ export async function buildReport(sources: ReportSources): Promise<AssetReport> 
   }
   return {
     version: outputVersion,
+    command: 'run report --format json',
     name: basename(places.folder),
     manifest: basename(places.manifestPath),
     time: new Date(project.now).toISOString(),

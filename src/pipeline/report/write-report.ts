@@ -113,5 +113,6 @@ async function writeReport(
 const marks: Readonly<Record<Format, RegExp>> = {
   html: /<meta name="generator" content="modelgate run report">/,
   markdown: /^<!-- modelgate run report -->/,
-  json: /^\{\n {2}"version": 1,\n {2}"name": .*\n {2}"manifest": /,
+  // Reports of 0.1.0 have no command.
+  json: /^\{\n {2}"version": 1,\n(?: {2}"command": "run report .*\n)? {2}"name": .*\n {2}"manifest": /,
 }

@@ -180,7 +180,7 @@ test('the document is described by its schema', async () => {
   const { code, out } = await init(argv, { stdin: 'key-with-1234' })
   expect(code).toBe(0)
   const document: unknown = JSON.parse(out)
-  expect(await problemsBySchema('init', document)).toEqual([])
+  expect(await problemsBySchema('output', document)).toEqual([])
   expect(document).toMatchObject({
     command: 'init',
     profile: 'default',

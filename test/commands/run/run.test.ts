@@ -211,7 +211,7 @@ test('a check that fails shows what is not fresh, and exits 13', async () => {
 })
 
 test('--json prints the document, also of a run that failed, and its error on standard error', async () => {
-  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.run)
+  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.output)
   const { code, out } = await runCall(['--json'], {}, withDocument(planned, outdated))
   const document = JSON.parse(out) as RunDocument
   expect([code, validate(document), validate.errors]).toEqual([13, true, null])

@@ -88,6 +88,7 @@ export const failure = { code: 'content_refused', message: 'No | <b>.', exit_cod
 export function reportOf(...assets: readonly ReportAsset[]): AssetReport {
   return {
     version: 1,
+    command: 'run report --format json',
     name: 'shop',
     manifest: 'modelgate.yaml',
     time: '2026-11-22T12:30:00.000Z',

@@ -73,7 +73,7 @@ test('what a branch changed is shown beside what it was, from the objects of Git
   git(bench.folder, 'rm', '--quiet', 'copy/gone.txt')
   await change(bench, { hero: 'New', same: 'Same', later: 'Moved', extra: 'Extra' })
   const { report, since, shown, html, markdown } = await reportSince(bench, 'main')
-  const schema = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.assets)
+  const schema = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.output)
   schema(report)
   expect(schema.errors).toBeNull()
   expect(shown).toEqual([['hero', keptText(hero!)], ['later', keptText(former!)], ['extra']])

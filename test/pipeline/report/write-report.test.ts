@@ -58,7 +58,7 @@ test('a run is shown as it stands, with what was there before', async () => {
   expect(document).toMatchObject({ command: 'run report', states: { fresh: 3, awaiting: 1 }, warnings: [] })
   expect(document.files).toMatchObject([{ path: 'report.json', format: 'json' }])
   const { assets } = reportIn(bench)
-  const schema = JSON.stringify(outputSchemas.assets).replaceAll(
+  const schema = JSON.stringify(outputSchemas.output).replaceAll(
     '"type":"object",',
     '"type":"object","additionalProperties":false,',
   )

@@ -28,7 +28,7 @@ test('--json is one document that describes every file', async () => {
   expect([code, err]).toEqual([0, ''])
   expect(out.trimEnd().split('\n').length).toBe(1)
   const document = JSON.parse(out) as Json
-  expect(await problemsBySchema('images', document)).toEqual([])
+  expect(await problemsBySchema('output', document)).toEqual([])
   expect(document).toEqual({
     version: 1,
     command: 'image create',
@@ -69,7 +69,7 @@ test('--json --no-download lists links', async () => {
   const workspace = workspaceAt(await runningSandbox())
   const { out } = await workspace.run(['create', ...quickUrl, '-n', '2', '--no-download', '--json', 'A kite'])
   const document = JSON.parse(out) as Json
-  expect(await problemsBySchema('images', document)).toEqual([])
+  expect(await problemsBySchema('output', document)).toEqual([])
   const expires_at = Date.UTC(2026, 0, 1, 1) / 1000
   expect(document.files).toEqual([])
   expect(document.links).toEqual([
@@ -213,7 +213,7 @@ test('--skip-existing makes a second run free', async () => {
   const again = await workspace.run([...words, '--json'])
   expect([again.code, sandbox.created(), sandbox.requests().length]).toEqual([0, 1, requests])
   const document = JSON.parse(again.out) as Json
-  expect(await problemsBySchema('images', document)).toEqual([])
+  expect(await problemsBySchema('output', document)).toEqual([])
   expect(document.files).toMatchObject([{ path: 'x-1.png', width: 256 }, {}, { path: 'x-3.png' }])
   expect(document.files.map(({ existing }: Json) => existing)).toEqual([true, true, true])
   expect(document.warnings).toEqual(['All files already exist; nothing was sent.'])

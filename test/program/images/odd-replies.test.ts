@@ -58,7 +58,7 @@ describe.each(some)('%s', (_, one) => {
     const lines = err.split('\n').filter((line) => line.startsWith('{'))
     expect([out === '', lines.length]).toEqual(isDocument ? [false, 0] : [true, 1])
     const document = JSON.parse(isDocument ? out : lines[0]!) as Json
-    expect(await problemsBySchema(isDocument ? 'images' : 'error', document)).toEqual([])
+    expect(await problemsBySchema(isDocument ? 'output' : 'error', document)).toEqual([])
     const files = (isDocument ? document : (document.partial ?? { files: [] })).files as Json[]
     expect(files.map(({ path }) => path)).toEqual(Object.keys(one.files ?? {}))
     expect(document).toMatchObject(
