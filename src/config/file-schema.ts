@@ -1,3 +1,4 @@
+import { toJsonSchema } from '@valibot/to-json-schema'
 import type { JsonObject } from '../json.ts'
 import { settingNames, settingTable, type SettingName } from './setting-table.ts'
 
@@ -38,7 +39,15 @@ export async function configSchema(owner: ConfigOwner): Promise<JsonObject> {
 
 async function schemaOf(name: SettingName): Promise<JsonObject> {
   const { about, kind, default: preset } = settingTable[name]
-  const json = typeof kind.json === 'function' ? await kind.json() : kind.json
+  const schema = typeof kind.schema === 'function' ? await kind.schema() : kind.schema
+  const { $schema: _, ...json } = toJsonSchema(schema, {
+    target: 'draft-07',
+    // In a pipe the last schema has the shape, and checks and conversions behind it have none in JSON Schema.
+    typeMode: 'output',
+    errorMode: 'ignore',
+    overrideSchema: ({ valibotSchema, jsonSchema }) =>
+      valibotSchema.type === 'loose_object' ? { ...jsonSchema, additionalProperties: false } : undefined,
+  })
   const hasDefault = preset !== undefined && typeof preset !== 'object'
   return { description: about, ...json, ...(hasDefault ? { default: preset } : {}) }
 }

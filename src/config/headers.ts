@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../json.ts'
 import { isLoopback } from '../loopback.ts'
 import { minHiddenLength } from '../limits.ts'
 import { hiddenValue } from '../files/next-command.ts'
-import { mappingSchema, type Report } from './mapping-schema.ts'
+import { parsed, type Report } from './mapping.ts'
 import { quoted } from './quoted.ts'
 
 /** Headers by their names in lower case: a value, `@FILE` or `env:NAME`. */
@@ -16,12 +16,16 @@ export type DownloadHeaders = Readonly<Record<string, HeaderSources>>
 
 const problem = 'must map names of headers to values'
 
+/** As JSON Schema, which leaves the rules of names and values to the program. */
+const mappingJson = { type: 'object', additionalProperties: { type: 'string', minLength: 1 } }
+
 /** A mapping, or a list of lines `Name: value`. */
-export const headerSources = mappingSchema<HeaderSources, JsonObject | readonly string[]>(
+export const headerSources = parsed<HeaderSources, JsonObject | readonly string[]>(
   problem,
   (given, report) =>
     parseHeaders(Array.isArray(given) ? given.map(splitLine) : Object.entries(given), report),
   (value): value is JsonObject | readonly string[] => isObject(value) || Array.isArray(value),
+  { anyOf: [mappingJson, { type: 'array', items: { type: 'string', pattern: String.raw`^[^\s:]+:\s*\S` } }] },
 )
 
 function splitLine(given: unknown): [name: string, value: string] {
@@ -30,7 +34,7 @@ function splitLine(given: unknown): [name: string, value: string] {
   return colon === -1 ? ['', ''] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
 }
 
-export const downloadHeaders = mappingSchema('must map origins to headers', (mapping, report) => {
+const parseDownloadHeaders = (mapping: JsonObject, report: Report): DownloadHeaders => {
   const found = Object.create(null) as Record<string, HeaderSources>
   for (const [origin, headers] of Object.entries(mapping)) {
     const url = URL.parse(origin)
@@ -42,7 +46,14 @@ export const downloadHeaders = mappingSchema('must map origins to headers', (map
     else inside([], problem, headers)
   }
   return found
-})
+}
+
+export const downloadHeaders = parsed<DownloadHeaders, JsonObject>(
+  'must map origins to headers',
+  parseDownloadHeaders,
+  isObject,
+  { type: 'object', additionalProperties: mappingJson },
+)
 
 /** The name of a header (RFC 9110, section 5.6.2). */
 const token = /^[!#$%&'*+.^`|~\w-]+$/

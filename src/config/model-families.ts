@@ -1,187 +1,194 @@
+import * as v from 'valibot'
 import { families as builtIn, familyCalled } from '../contract/families.ts'
-import type {
-  Endpoint,
-  Family,
-  FamilyEndpoint,
-  FamilyFields,
-  Field,
-  SourceLimits,
-} from '../contract/field.ts'
+import type { Endpoint, Family, FamilyEndpoint, FamilyFields, Field } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
-import type { SizeRule } from '../contract/size-rule.ts'
 import { videoRemixEndpoint } from '../contract/videos.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
-import { mappingSchema, unknownKey, type Report } from './mapping-schema.ts'
+import { byName, check, checkKeys, mapping, numberFrom, withoutPrototype } from './mapping.ts'
+
+const word = v.pipe(v.string('must be a word'), v.nonEmpty('must be a word'))
+const notLimit = 'is not a limit'
+const whole = { isWhole: true }
+const described = (schema: v.GenericSchema<unknown, number>, description: string) =>
+  v.pipe(schema, v.description(description))
+
+/** All of them are needed, so that a missing one is named with the others. */
+const sizeLimits = {
+  multiple_of: described(numberFrom(1, whole), 'both edges are multiples of it'),
+  max_ratio: described(numberFrom(1), 'largest ratio of the longer edge to the shorter one'),
+  max_edge: described(numberFrom(1, whole), 'longest edge'),
+  min_pixels: described(numberFrom(1, whole), 'fewest pixels in all'),
+  max_pixels: described(numberFrom(1, whole), 'most pixels in all'),
+}
+const sizeKeys = Object.keys(sizeLimits)
+
+type Limit = FamilyFields[string]
+type LimitSchema = v.GenericSchema<unknown, Limit>
+
+const sizeRule = (problem: string): LimitSchema =>
+  v.pipe(
+    mapping(
+      {
+        words: v.optional(
+          v.pipe(v.array(word, 'must be a list of words'), v.description('sizes that are words')),
+          [],
+        ),
+        ...v.partial(v.object(sizeLimits)).entries,
+      },
+      problem,
+      notLimit,
+    ),
+    checkKeys((keys, report) => {
+      const missing = sizeKeys.filter((key) => !keys.has(key))
+      if (missing.length > 0) report([], `must have ${missing.join(', ')}, too`)
+    }),
+    v.metadata({ required: sizeKeys }),
+    v.transform(({ words, ...limits }) => ({
+      values: words,
+      size: {
+        multipleOf: limits.multiple_of!,
+        maxRatio: limits.max_ratio!,
+        maxEdge: limits.max_edge!,
+        minPixels: limits.min_pixels!,
+        maxPixels: limits.max_pixels!,
+      },
+    })),
+  )
+
+/** False, a list of words, or bounds by their names; of a size also the rule. */
+function limitOf(name: string, { type }: Field): LimitSchema {
+  const isText = type === 'string'
+  const isNumber = type === 'integer' || type === 'number'
+  const keys = name === 'size' ? sizeKeys : isText ? ['max_length'] : isNumber ? ['min', 'max'] : []
+  const forms = isText ? ', a list of words' : ''
+  const problem = `must be false${forms}${keys.length === 0 ? '' : ` or a mapping of ${keys.join(', ')}`}`
+  const not: LimitSchema = v.pipe(v.literal(false, problem), v.description('the field is not taken'))
+  const words: LimitSchema = v.pipe(
+    v.array(word, problem),
+    v.minLength(1, problem),
+    v.transform((values) => ({ values })),
+  )
+  const length: LimitSchema = v.pipe(
+    mapping({ max_length: v.optional(numberFrom(0, whole)) }, problem, notLimit),
+    v.transform(({ max_length: maxLength }) => (maxLength === undefined ? {} : { maxLength })),
+  )
+  const bounds = mapping(
+    { min: v.optional(numberFrom(0)), max: v.optional(numberFrom(0)) },
+    problem,
+    notLimit,
+  )
+  const numbers = bounds as v.GenericSchema<unknown, { readonly min?: number; readonly max?: number }>
+  if (isText) return v.union([not, words, name === 'size' ? sizeRule(problem) : length], problem)
+  return isNumber ? v.union([not, numbers], problem) : not
+}
+
+function limitsOf({ name, fields }: Endpoint) {
+  const known = Object.entries(fields).filter(([field]) => field !== 'model')
+  const limits = Object.fromEntries(known.map(([field, rule]) => [field, v.optional(limitOf(field, rule))]))
+  const schema = mapping(limits, 'must map fields to limits', `is not a field of ${name}`)
+  return v.pipe(schema, v.description(`limits of modelgate ${name}, by field of the request`))
+}
+
+const endpoints: Readonly<Partial<Record<FamilyEndpoint, Endpoint>>> = {
+  'image create': imageCreateEndpoint,
+  'image edit': imageEditEndpoint,
+  'video remix': videoRemixEndpoint,
+}
+const endpointKeys = Object.keys(endpoints)
+
+const mediaTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
+const listProblem = `must be a list of ${mediaTypes.join(', ')}`
+const sourceLimits = {
+  max_count: v.optional(described(numberFrom(0, whole), 'most files')),
+  below_mb: v.optional(described(numberFrom(0), 'each file must be smaller, in millions of bytes')),
+  media_types: v.optional(
+    v.pipe(
+      v.array(v.picklist(mediaTypes, `must be one of ${mediaTypes.join(', ')}`), listProblem),
+      v.minLength(1, listProblem),
+    ),
+    mediaTypes,
+  ),
+  square: v.optional(v.boolean('must be true or false'), false),
+}
+const sources = v.pipe(
+  mapping(sourceLimits, `must be a mapping of ${Object.keys(sourceLimits).join(', ')}`, notLimit),
+  v.description('what image edit may start from'),
+  v.transform(({ max_count, below_mb, media_types: types, square }) => ({
+    maxCount: max_count ?? Infinity,
+    below: Math.round((below_mb ?? Infinity) * 1_000_000),
+    mediaTypes: types,
+    square,
+  })),
+)
+
+const anyForm = 'must be the name of a family, none, or a mapping of limits'
+const own = v.pipe(
+  mapping(
+    {
+      about: v.optional(v.pipe(v.string('must be text'), v.description('what the family is')), ''),
+      ...Object.fromEntries(
+        Object.entries(endpoints).map(([key, endpoint]) => [key, v.optional(limitsOf(endpoint))]),
+      ),
+      sources: v.optional(sources),
+    },
+    anyForm,
+    'is not a part of a family',
+  ),
+  checkKeys((keys, report) => {
+    if (endpointKeys.some((key) => keys.has(key))) return
+    report([], `must have the limits of at least one of ${endpointKeys.join(', ')}`)
+  }),
+  v.metadata({ anyOf: endpointKeys.map((key) => ({ required: [key] })) }),
+  v.transform(({ about, sources: limits, ...rest }) => ({
+    kind: 'video remix' in rest ? ('video' as const) : ('image' as const),
+    about,
+    endpoints: rest as Family['endpoints'],
+    ...(limits !== undefined && { sources: limits }),
+  })),
+)
 
 /**
  * `families:` of a configuration. Each model id has the name of a family, `none`, or the limits of a family of its own,
  * which other ids of the same mapping can name.
  */
-export const modelFamilies = mappingSchema('must map model ids to families', parseFamilies)
+export const modelFamilies: v.GenericSchema<unknown, ModelFamilies> = v.pipe(
+  // A name can be that of any family of the same file; those that are built in are offered by editors.
+  v.pipe(
+    byName<string | Omit<Family, 'id'>>(
+      v.union([v.picklist(['none', ...builtIn.map(({ id }) => id)]), v.string(), own], anyForm),
+      'must map model ids to families',
+    ),
+    check((given, report) => {
+      const entries = Object.entries(given as JsonObject)
+      const names = entries.flatMap(([id, value]) => (isObject(value) ? [id] : []))
+      for (const [id, name] of entries) {
+        if (typeof name !== 'string' || name === 'none' || names.includes(name)) continue
+        if (familyCalled(name) === undefined) report([id], nameProblem(name, names), name)
+      }
+    }),
+  ),
+  v.transform((given) => {
+    const ownFamilies = Object.fromEntries(
+      Object.entries(given).flatMap(([id, value]) =>
+        typeof value === 'string' ? [] : [[id, { id, ...value }]],
+      ),
+    )
+    const called = (name: string) =>
+      Object.hasOwn(ownFamilies, name) ? ownFamilies[name] : familyCalled(name)
+    const familyOf = (id: string, value: unknown) =>
+      value === 'none' ? null : typeof value === 'string' ? called(value)! : ownFamilies[id]!
+    return withoutPrototype(
+      Object.fromEntries(Object.entries(given).map(([id, value]) => [id, familyOf(id, value)])),
+    )
+  }),
+)
 
-function parseFamilies(mapping: JsonObject, report: Report): ModelFamilies {
-  // No prototype, so that a model called `constructor` does not get a family by accident.
-  const found = Object.create(null) as Record<string, Family | null>
-  for (const [id, value] of Object.entries(mapping)) {
-    if (isObject(value)) found[id] = parseFamily(id, value, (keys, ...rest) => report([id, ...keys], ...rest))
-  }
-  const own: ReadonlyMap<string, Family | null> = new Map(Object.entries(found))
-  const named = (name: string) => (name === 'none' ? null : (own.get(name) ?? familyCalled(name)))
-  for (const [id, value] of Object.entries(mapping).filter(([, given]) => !isObject(given))) {
-    const family = typeof value === 'string' ? named(value) : undefined
-    if (family === undefined) report([id], nameProblem(value, [...own.keys()]), value)
-    else found[id] = family
-  }
-  return found
-}
-
-function nameProblem(value: unknown, own: readonly string[]): string {
-  if (typeof value !== 'string') return 'must be the name of a family, none, or a mapping of limits'
+function nameProblem(value: string, own: readonly string[]): string {
   const names = [...own, ...builtIn.map(({ id }) => id)]
   const near = nearestName(value, names)
   return near === undefined
     ? `must be none or one of the families ${names.join(', ')}`
     : `must be none or a family, such as ${near}`
-}
-
-export const familyEndpoints: Readonly<Partial<Record<FamilyEndpoint, Endpoint>>> = {
-  'image create': imageCreateEndpoint,
-  'image edit': imageEditEndpoint,
-  'video remix': videoRemixEndpoint,
-}
-const familyKeys = ['about', ...Object.keys(familyEndpoints), 'sources']
-
-/** A family whose name is the first id that it is for. */
-function parseFamily(id: string, given: JsonObject, report: Report): Family {
-  const limits: Partial<Record<FamilyEndpoint, FamilyFields>> = {}
-  let about = ''
-  let sources: SourceLimits | undefined
-  for (const [key, value] of Object.entries(given)) {
-    const inside: Report = (keys, ...rest) => report([key, ...keys], ...rest)
-    const endpoint = Object.hasOwn(familyEndpoints, key) ? familyEndpoints[key as FamilyEndpoint] : undefined
-    if (endpoint !== undefined) limits[endpoint.name!] = parseLimits(endpoint, value, inside)
-    else if (key === 'about' && typeof value === 'string') about = value
-    else if (key === 'about') report([key], 'must be text', value)
-    else if (key === 'sources') sources = parseSources(value, inside)
-    else report([key], unknownKey('is not a part of a family', key, familyKeys))
-  }
-  if (Object.keys(limits).length === 0) {
-    report([], `must have the limits of at least one of ${Object.keys(familyEndpoints).join(', ')}`, given)
-  }
-  const kind = 'video remix' in limits ? 'video' : 'image'
-  return { id, kind, about, endpoints: limits, ...(sources === undefined ? {} : { sources }) }
-}
-
-function parseLimits({ name, fields }: Endpoint, given: unknown, report: Report): FamilyFields {
-  if (!isObject(given)) {
-    report([], 'must map fields to limits', given)
-    return {}
-  }
-  const known = Object.keys(fields).filter((field) => field !== 'model')
-  const limits: Record<string, FamilyFields[string]> = {}
-  for (const [key, value] of Object.entries(given)) {
-    if (!known.includes(key)) report([key], unknownKey(`is not a field of ${name}`, key, known))
-    else {
-      const limit = parseLimit(key, fields[key]!, value, (keys, ...rest) => report([key, ...keys], ...rest))
-      if (limit !== undefined) limits[key] = limit
-    }
-  }
-  return limits
-}
-
-/** False, a list of words, or bounds by their names; of a size also the rule. */
-function parseLimit(
-  name: string,
-  { type }: Field,
-  value: unknown,
-  report: Report,
-): FamilyFields[string] | undefined {
-  if (value === false) return false
-  const isText = type === 'string'
-  if (isText && isWords(value)) return { values: value }
-  if (name === 'size' && isObject(value)) return parseSize(value, report)
-  const keys = isText ? ['max_length'] : type === 'integer' || type === 'number' ? ['min', 'max'] : []
-  if (keys.length === 0 || !isObject(value)) {
-    const words = isText ? ', a list of words' : ''
-    const mapping = keys.length === 0 ? '' : ` or a mapping of ${keys.join(', ')}`
-    report([], `must be false${words}${mapping}`, value)
-    return undefined
-  }
-  const bounds = parseNumbers(value, keys, report)
-  const { max_length: maxLength } = bounds
-  return maxLength === undefined ? bounds : { maxLength }
-}
-
-/** Limits that need not be whole numbers. */
-const fractions = new Set(['min', 'max', 'max_ratio', 'below_mb'])
-export const sizeKeys = ['multiple_of', 'max_ratio', 'max_edge', 'min_pixels', 'max_pixels']
-
-function parseSize(given: JsonObject, report: Report): FamilyFields[string] | undefined {
-  const { words = [], ...rest } = given
-  if (!isWords(words) && !(Array.isArray(words) && words.length === 0)) {
-    report(['words'], 'must be a list of words', words)
-  }
-  const found = parseNumbers(rest, sizeKeys, report, ['words'])
-  const missing = sizeKeys.filter((key) => !(key in given))
-  if (missing.length > 0) report([], `must have ${missing.join(', ')}, too`)
-  const rule: SizeRule = {
-    multipleOf: found['multiple_of'] ?? 1,
-    maxRatio: found['max_ratio'] ?? 1,
-    maxEdge: found['max_edge'] ?? 1,
-    minPixels: found['min_pixels'] ?? 1,
-    maxPixels: found['max_pixels'] ?? 1,
-  }
-  return { values: words as readonly string[], size: rule }
-}
-
-const sourceKeys = ['max_count', 'below_mb', 'media_types', 'square']
-
-function parseSources(given: unknown, report: Report): SourceLimits | undefined {
-  if (!isObject(given)) {
-    report([], `must be a mapping of ${sourceKeys.join(', ')}`, given)
-    return undefined
-  }
-  const { media_types: types = familyMediaTypes, square = false, ...rest } = given
-  if (!isWords(types) || types.some((type) => !familyMediaTypes.includes(type))) {
-    report(['media_types'], `must be a list of ${familyMediaTypes.join(', ')}`, types)
-  }
-  if (typeof square !== 'boolean') report(['square'], 'must be true or false', square)
-  const found = parseNumbers(rest, sourceKeys.slice(0, 2), report, sourceKeys.slice(2))
-  return {
-    maxCount: found['max_count'] ?? Infinity,
-    below: Math.round((found['below_mb'] ?? Infinity) * 1_000_000),
-    mediaTypes: types as readonly string[],
-    square: square === true,
-  }
-}
-
-export const familyMediaTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
-
-/** Numbers, by their names. @param others keys that are allowed beside them, for the nearest one */
-function parseNumbers(
-  given: JsonObject,
-  keys: readonly string[],
-  report: Report,
-  others: readonly string[] = [],
-): Record<string, number> {
-  const numbers: Record<string, number> = {}
-  for (const [key, value] of Object.entries(given)) {
-    if (!keys.includes(key)) report([key], unknownKey('is not a limit', key, [...keys, ...others]))
-    else {
-      const least = sizeKeys.includes(key) ? 1 : 0
-      const isNumber = typeof value === 'number' && Number.isFinite(value) && value >= least
-      const isFraction = isNumber && !Number.isInteger(value)
-      if (isNumber && (!isFraction || fractions.has(key))) numbers[key] = value
-      else report([key], `must be a ${isFraction ? 'whole ' : ''}number from ${least}`, value)
-    }
-  }
-  return numbers
-}
-
-function isWords(value: unknown): value is readonly string[] {
-  return (
-    Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string' && word !== '')
-  )
 }

@@ -1,65 +1,87 @@
+import * as v from 'valibot'
 import { imageCreateEndpoint } from '../contract/images.ts'
 import { sizeWord, type ModelPrice, type Prices, type SizedPrice } from '../cost/prices.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
-import { mappingSchema, unknownKey, type Report } from './mapping-schema.ts'
+import { byName, check, checkKeys, mapping, numberFrom, withoutPrototype, type Report } from './mapping.ts'
+
+const price = numberFrom(0)
+const tokens = (description: string) => v.optional(v.pipe(price, v.description(description)))
+
+const orByName = (value: v.GenericSchema<unknown, SizedPrice>): v.GenericSchema<unknown, SizedPrice> =>
+  v.union([price, byName(value, 'must be a number from 0')], 'must be a number from 0')
+/** By size and quality, in either order. */
+const ofImage = v.pipe(
+  orByName(orByName(price)),
+  check((value, report) => checkWords(value, ['size', 'quality'], report)),
+)
+const ofSecond = v.pipe(
+  orByName(price),
+  check((value, report) => checkWords(value, ['size'], report)),
+)
+
+/** Prices of a million tokens. */
+const tokenPrices = {
+  input: tokens('a million tokens of input'),
+  cached_input: tokens('a million tokens of input that was cached; those of input without it'),
+  image_input: tokens('a million tokens of images; those of input without it'),
+  output: tokens('a million tokens of output'),
+}
+const entries = {
+  ...tokenPrices,
+  image: v.optional(v.pipe(ofImage, v.description('an image; by size and quality where it depends on them'))),
+  second: v.optional(v.pipe(ofSecond, v.description('a second of video; by size where it depends on it'))),
+}
+export const priceNames = Object.keys(entries)
+
+const has = (name: string) => ({ required: [name] })
+
+const model = v.pipe(
+  mapping(entries, 'must be a mapping of prices, such as { input: 1.25, output: 10 }', 'is not a price'),
+  checkKeys((keys, report) => {
+    const isTokens = Object.keys(tokenPrices).some((name) => keys.has(name))
+    if (isTokens && !keys.has('input')) report([], 'must have input, too')
+    if (isTokens && !keys.has('output')) report([], 'must have output, too; 0 if it costs nothing')
+    if (!isTokens && !keys.has('image') && !keys.has('second')) {
+      report([], `must have at least one of ${priceNames.join(', ')}`)
+    }
+  }),
+  // The same as JSON Schema.
+  v.metadata({
+    anyOf: [
+      { required: ['input', 'output'] },
+      { anyOf: [has('image'), has('second')], not: { anyOf: Object.keys(tokenPrices).map(has) } },
+    ],
+  }),
+  v.transform(({ cached_input: cachedInput, image_input: imageInput, ...rest }) => ({
+    ...rest,
+    ...(cachedInput !== undefined && { cachedInput }),
+    ...(imageInput !== undefined && { imageInput }),
+  })),
+)
+
+const currencyProblem = 'must be a short word of letters such as USD'
+const currency = v.pipe(
+  v.string(currencyProblem),
+  v.regex(/^[A-Za-z]{2,12}$/, currencyProblem),
+  v.description('of all prices'),
+)
 
 /**
  * `prices:` of a configuration: for each model id what a million tokens, an image or a second of video costs, and the
  * currency of them all. Nothing is known without it: a price is the user's own.
  */
-export const modelPrices = mappingSchema('must map model ids to prices', parsePrices)
-
-function parsePrices({ currency = 'USD', ...models }: JsonObject, report: Report): Prices {
-  const isCurrency = typeof currency === 'string' && /^[A-Za-z]{2,12}$/.test(currency)
-  if (!isCurrency) report(['currency'], 'must be a short word of letters such as USD', currency)
-  // No prototype, so that a model called `constructor` does not get a price by accident.
-  const found = Object.create(null) as Record<string, ModelPrice>
-  for (const [id, given] of Object.entries(models)) {
-    const inside: Report = (keys, ...rest) => report([id, ...keys], ...rest)
-    if (isObject(given)) found[id] = { currency: String(currency), ...parseModel(given, inside) }
-    else inside([], 'must be a mapping of prices, such as { input: 1.25, output: 10 }', given)
-  }
-  return found
-}
-
-/** Prices of a million tokens, as files and the program name them. */
-export const tokenPrices = {
-  input: 'input',
-  cached_input: 'cachedInput',
-  image_input: 'imageInput',
-  output: 'output',
-} as const satisfies Record<string, keyof ModelPrice>
-
-export const priceNames = [...Object.keys(tokenPrices), 'image', 'second']
-
-function parseModel(given: JsonObject, report: Report): Omit<ModelPrice, 'currency'> {
-  const found: { -readonly [Name in keyof ModelPrice]?: ModelPrice[Name] } = {}
-  for (const [key, value] of Object.entries(given)) {
-    const inside: Report = (keys, ...rest) => report([key, ...keys], ...rest)
-    if (Object.hasOwn(tokenPrices, key)) {
-      const price = parseNumber(value, inside)
-      if (price !== undefined) found[tokenPrices[key as keyof typeof tokenPrices]] = price
-    } else if (key === 'image' || key === 'second') {
-      const price = parseSized(value, key === 'image' ? ['size', 'quality'] : ['size'], inside)
-      if (price !== undefined) found[key] = price
-    } else inside([], unknownKey('is not a price', key, priceNames), value)
-  }
-  const has = (name: string) => Object.hasOwn(given, name)
-  const isTokens = Object.keys(tokenPrices).some(has)
-  if (isTokens && !has('input')) report([], 'must have input, too')
-  if (isTokens && !has('output')) report([], 'must have output, too; 0 if it costs nothing')
-  if (!isTokens && !has('image') && !has('second')) {
-    report([], `must have at least one of ${priceNames.join(', ')}`)
-  }
-  return found
-}
-
-function parseNumber(value: unknown, report: Report): number | undefined {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
-  report([], 'must be a number from 0', value)
-  return undefined
-}
+export const modelPrices: v.GenericSchema<unknown, Prices> = v.pipe(
+  v.custom<JsonObject>(isObject, 'must map model ids to prices'),
+  v.objectWithRest({ currency: v.optional(currency, 'USD') }, model),
+  v.transform(({ currency: common, ...models }) =>
+    withoutPrototype(
+      Object.fromEntries(
+        Object.entries(models).map(([id, own]) => [id, { currency: common, ...own } as ModelPrice]),
+      ),
+    ),
+  ),
+)
 
 /** Of a size or a quality that no other price is for. */
 const anyWords = ['default', 'auto']
@@ -67,29 +89,21 @@ const anyWords = ['default', 'auto']
 const usualWords = (imageCreateEndpoint.fields['quality']?.known ?? []).map(String)
 
 /** @param kinds what the price may still depend on; each only once on the way to a number */
-function parseSized(
-  value: unknown,
-  kinds: readonly ('size' | 'quality')[],
-  report: Report,
-): SizedPrice | undefined {
-  if (!isObject(value) || kinds.length === 0) return parseNumber(value, report)
+function checkWords(value: unknown, kinds: readonly ('size' | 'quality')[], report: Report): void {
+  // What has a wrong shape is reported already.
+  if (!isObject(value) || kinds.length === 0) return
   const names = Object.keys(value).filter((name) => !anyWords.includes(name))
   const named = names.some((name) => sizeWord.test(name)) ? 'size' : 'quality'
   const kind = names.length === 0 ? kinds[0]! : named
   if (!kinds.includes(kind)) {
-    report([], `must be a number, or have prices by ${kinds.join(' or ')}`, value)
-    return undefined
+    return report([], `must be a number, or have prices by ${kinds.join(' or ')}`, value)
   }
-  const found = Object.create(null) as Record<string, SizedPrice>
+  const left = kinds.filter((other) => other !== kind)
   for (const [name, inner] of Object.entries(value)) {
-    const inside: Report = (keys, ...rest) => report([name, ...keys], ...rest)
     const problem = wordProblem(name, kind)
-    if (problem !== undefined) inside([], problem)
-    const left = kinds.filter((other) => other !== kind)
-    const price = parseSized(inner, left, inside)
-    if (price !== undefined) found[name] = price
+    if (problem !== undefined) report([name], problem)
+    checkWords(inner, left, (keys, ...rest) => report([name, ...keys], ...rest))
   }
-  return found
 }
 
 function wordProblem(name: string, kind: 'size' | 'quality'): string | undefined {

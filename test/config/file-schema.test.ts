@@ -167,6 +167,7 @@ test('editors get descriptions, words and defaults', async () => {
   const { properties } = (await configSchema('user')) as { properties: Record<string, object> }
   expect(properties['retry']).toEqual({
     description: 'what to retry: never, safe or always',
+    type: 'string',
     enum: ['never', 'safe', 'always'],
     default: 'safe',
   })

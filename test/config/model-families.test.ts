@@ -161,13 +161,22 @@ test.each([
     'a:\n    image edit: {}\n    toString: {}',
     [expect.stringContaining(at(4, 'a.toString is not a part of a family'))],
   ],
+  [
+    'b: nome\n  a:\n    image edit: { n: { max: -1, min: many }, quality: [low, ""] }',
+    [
+      at(4, 'a."image edit".n.min must be a number from 0, not "many".'),
+      at(4, 'a."image edit".n.max must be a number from 0, not -1.'),
+      at(4, 'a."image edit".quality (item 2) must be a word, not empty.'),
+      expect.stringContaining(at(2, 'b must be none or one of the families a, image-model-a')),
+    ],
+  ],
   ['a:\n    image create: []', [at(3, 'a."image create" must map fields to limits.')]],
   [
     'a:\n    image edit: {}\n    sources: { square: 1, media_types: [png], max_cont: 2 }',
     [
       at(
         4,
-        'a.sources.media_types must be a list of image/png, image/jpeg, image/webp, image/gif, image/avif, not a list.',
+        'a.sources.media_types (item 1) must be one of image/png, image/jpeg, image/webp, image/gif, image/avif, not "png".',
       ),
       at(4, 'a.sources.square must be true or false, not 1.'),
       at(4, 'a.sources.max_cont is not a limit; did you mean max_count?'),

@@ -106,6 +106,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   '@jsquash/jpeg': ['files'],
   '@jsquash/png': ['files'],
   '@jsquash/webp': ['files'],
+  '@valibot/to-json-schema': ['config'],
   ajv: ['operations'],
   aws4fetch: ['pipeline'],
   chalk: ['output'],

@@ -1,0 +1,105 @@
+import * as v from 'valibot'
+import { isObject, type JsonObject } from '../json.ts'
+import { nearestName } from '../nearest-name.ts'
+
+/** Reports what is wrong with a value: the keys that lead to it, and a clause that follows them. */
+export type Report = (keys: readonly string[], message: string, input?: unknown) => void
+
+/** Checks a value beyond its shape, also where a part of it is wrong, so that every problem is reported at once. */
+export function check<Value>(rule: (given: unknown, report: Report) => void): v.RawCheckAction<Value> {
+  return v.rawCheck(({ dataset, addIssue }) => rule(dataset.value, (...issue) => addIssue(issueAt(...issue))))
+}
+
+/** The same of a mapping, by its keys. */
+export function checkKeys<Value>(
+  rule: (keys: ReadonlySet<string>, report: Report) => void,
+): v.RawCheckAction<Value> {
+  return check((given, report) => {
+    if (isObject(given)) rule(new Set(Object.keys(given)), report)
+  })
+}
+
+function issueAt(keys: readonly string[], message: string, input?: unknown) {
+  const path = keys.map((key) => ({ type: 'object', origin: 'value', input: {}, key, value: input }) as const)
+  return { message, input, ...(path.length > 0 && { path: path as [(typeof path)[0], ...typeof path] }) }
+}
+
+/**
+ * A mapping of these keys and no others.
+ * @param problem what is wrong with a value that is no mapping, as a clause
+ * @param unknown the same of a key that is none of these; the nearest or all of them follow
+ */
+export function mapping<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+  problem: string,
+  unknown: string,
+) {
+  const known = Object.keys(entries)
+  return v.pipe(
+    v.custom<JsonObject>(isObject, problem),
+    // `toJsonSchema` closes it: unlike `strictObject`, this reports each unknown key, with the nearest name.
+    v.looseObject(entries),
+    check((given, report) => {
+      for (const [key, value] of Object.entries(given as JsonObject)) {
+        if (!known.includes(key)) report([key], unknownKey(unknown, key, known), value)
+      }
+    }),
+  )
+}
+
+/** A mapping from any name. The result has no prototype, so that a model called `toString` has no value by accident. */
+export function byName<Value>(value: v.GenericSchema<unknown, Value>, problem: string) {
+  return v.pipe(
+    v.custom<JsonObject>(isObject, problem),
+    v.record(v.string(), value),
+    v.transform(withoutPrototype),
+  )
+}
+
+export function withoutPrototype<Values extends object>(values: Values): Values {
+  return Object.assign(Object.create(null) as Values, values)
+}
+
+/**
+ * A value that a function reads, with every problem where it is.
+ * @param problem what is wrong with a value that is none, as a clause
+ * @param json the same as JSON Schema, for editors; what it cannot express, it accepts
+ */
+export function parsed<Value, Given>(
+  problem: string,
+  parse: (given: Given, report: Report) => Value,
+  isGiven: (value: unknown) => value is Given,
+  json: JsonObject,
+): v.GenericSchema<unknown, Value> {
+  return v.pipe(
+    v.custom<Given>(isGiven, problem),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      let isRight = true
+      const found = parse(dataset.value, (...issue) => {
+        isRight = false
+        addIssue(issueAt(...issue))
+      })
+      return isRight ? found : NEVER
+    }),
+    v.metadata(json),
+  )
+}
+
+/** A finite number, with only the first of its problems. */
+export function numberFrom(least: number, { isWhole = false } = {}) {
+  const problem = `must be a number from ${least}`
+  const bounded = v.pipe(v.number(problem), v.finite(problem), v.minValue(least, problem))
+  const whole = v.pipe(bounded, v.integer(`must be a whole number from ${least}`))
+  return firstProblem(isWhole ? whole : bounded)
+}
+
+/** Reports only the first problem of a value whose rules say the same in other words. */
+export function firstProblem<Schema extends v.GenericSchema>(schema: Schema): Schema {
+  return v.config(schema, { abortPipeEarly: true })
+}
+
+/** What is wrong with a key that is none of those that are known, as a clause. */
+function unknownKey(problem: string, key: string, known: readonly string[]): string {
+  const near = nearestName(key, known)
+  return near === undefined ? `${problem}: ${known.join(', ')}` : `${problem}; did you mean ${near}?`
+}
