@@ -1,5 +1,7 @@
 /** Everything that `--jsonl` prints line by line and `--json` as one document; names are never removed. */
 
+import { toJsonSchema } from '@valibot/to-json-schema'
+import * as v from 'valibot'
 import { helpDefinitions, helpDocument } from './help-document.ts'
 import { costDefinitions } from './cost.ts'
 import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
@@ -20,7 +22,6 @@ import {
   type Definition,
   type EventsOf,
   type Infer,
-  type JsonSchema,
   type Schema,
 } from './output-schema.ts'
 import { assetReport, assetReportDefinitions } from './asset-report.ts'
@@ -149,42 +150,39 @@ const definitions = Object.fromEntries(
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
 )
 
-function published(name: string, title: string, schema: JsonSchema): JsonSchema {
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $id: `urn:modelgate:${name}:${outputVersion}`,
-    title,
-    ...schema,
-    $defs: definitions,
-  }
+function published(name: string, title: string, schema: Schema<unknown>): object {
+  const { $schema, ...rest } = toJsonSchema(schema, {
+    target: 'draft-2020-12',
+    definitions: definitions as Record<string, v.GenericSchema>,
+  })
+  return { $schema, $id: `urn:modelgate:${name}:${outputVersion}`, title, ...rest }
 }
 
-function line(type: string, properties: Readonly<Record<string, Schema<unknown>>>): JsonSchema {
-  return object({ type: { const: type }, ...properties })
-}
+const line = (type: string, entries: Readonly<Record<string, Schema<unknown>>>) =>
+  v.object({ type: v.literal(type), ...entries })
 
 const lines = [
   ...Object.entries(events).map(([type, fields]) => line(type, fields)),
-  ...documents.map(({ properties }) => line('end', properties ?? {})),
+  ...documents.map(({ entries }) => line('end', entries)),
   line('error', { error }),
 ]
 
-const failure: JsonSchema = {
-  type: 'object',
-  properties: {
-    error,
-    partial: { oneOf: documents, description: 'what had arrived; left out when nothing had' },
-  },
-  required: ['error'],
-}
+const failure = v.object({
+  error,
+  partial: v.optional(
+    v.pipe(v.union(documents), v.description('what had arrived; left out when nothing had')),
+  ),
+})
 
 /** The machine-readable output, by the name that `modelgate schema` takes. Fields are only ever added. */
 export const outputSchemas = {
-  output: published('output', 'A document of the program, told by its command', {
-    oneOf: [...documents, helpDocument, assetReport],
-  }),
-  events: published('events', 'A line of --jsonl', { oneOf: lines }),
+  output: published(
+    'output',
+    'A document of the program, told by its command',
+    v.union([...documents, helpDocument, assetReport]),
+  ),
+  events: published('events', 'A line of --jsonl', v.union(lines)),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
-} as const satisfies Record<string, JsonSchema>
+} as const
 
 export type OutputSchemaName = keyof typeof outputSchemas

@@ -13,14 +13,8 @@ import {
   textOrNull,
   version,
   type Infer,
-  type Schema,
 } from './output-schema.ts'
 import { warnings } from './text.ts'
-
-const flagOrNull = (description: string): Schema<boolean | null> => ({
-  type: ['boolean', 'null'],
-  description,
-})
 
 /** The call that made the file. */
 const origin = object({
@@ -47,7 +41,7 @@ const inspection = define(
     width: countOrNull('in pixels, as stored'),
     height: countOrNull('in pixels, as stored'),
     seconds: secondsOrNull('duration of a video'),
-    alpha: flagOrNull('whether pixels of the image can be transparent'),
+    alpha: orNull(flag(''), 'whether pixels of the image can be transparent'),
     integrity: oneOf(
       ['whole', 'unknown', 'unchecked', 'short', 'damaged'],
       'unknown: the format does not say where the file ends; unchecked: there is no check for this type',

@@ -106,7 +106,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   '@jsquash/jpeg': ['files'],
   '@jsquash/png': ['files'],
   '@jsquash/webp': ['files'],
-  '@valibot/to-json-schema': ['config'],
+  '@valibot/to-json-schema': ['config', 'events'],
   ajv: ['operations'],
   aws4fetch: ['pipeline'],
   chalk: ['output'],
@@ -122,7 +122,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   pg: ['pipeline'],
   'pg-connection-string': ['pipeline'],
   undici: ['gateway'],
-  valibot: ['config', 'contract', 'pipeline', 'sandbox'],
+  valibot: ['config', 'contract', 'events', 'pipeline', 'sandbox'],
   yaml: ['config', 'operations', 'pipeline'],
 }
 
