@@ -1,52 +1,42 @@
-import {
-  define,
-  flag,
-  integerOrNull,
-  list,
-  object,
-  oneOf,
-  orNull,
-  text,
-  textOrNull,
-  version,
-  type Infer,
-} from './output-schema.ts'
+import * as f from './fields.ts'
 
 const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
 
 /** One check of `doctor`. */
-export type Check = Infer<typeof check.schema>
-const check = define(
+export type Check = f.Infer<typeof check.schema>
+const check = f.define(
   'check',
-  object({
-    name: text('what was checked'),
-    verdict: oneOf(verdicts, 'what became of it; skipped: it could not be checked, or need not be'),
-    message: text('what was found'),
-    remedy: textOrNull('what to do about it'),
-    exit_code: integerOrNull('the exit code that the failure leads to; null for a check that has not failed'),
+  f.object({
+    name: f.text('what was checked'),
+    verdict: f.oneOf(verdicts, 'what became of it; skipped: it could not be checked, or need not be'),
+    message: f.text('what was found'),
+    remedy: f.textOrNull('what to do about it'),
+    exit_code: f.integerOrNull(
+      'the exit code that the failure leads to; null for a check that has not failed',
+    ),
   }),
 )
 
-export type KeyVerdict = Infer<typeof keyVerdict>
-const keyVerdict = object({
-  state: oneOf(['accepted', 'refused', 'unknown'], 'unknown: the gateway could not tell'),
-  message: text('what was found'),
+export type KeyVerdict = f.Infer<typeof keyVerdict>
+const keyVerdict = f.object({
+  state: f.oneOf(['accepted', 'refused', 'unknown'], 'unknown: the gateway could not tell'),
+  message: f.text('what was found'),
 })
 
 /** The key of a profile, in `auth status`. */
-export type ProfileKey = Infer<typeof profileKey.schema>
-const profileKey = define(
+export type ProfileKey = f.Infer<typeof profileKey.schema>
+const profileKey = f.define(
   'profile_key',
-  object({
-    profile: text('name of the profile'),
-    current: flag('whether it is the profile in use'),
-    source: textOrNull('where its key comes from; null when it has none'),
-    last_four: textOrNull('last four characters of the key; null when it is short or cannot be read'),
-    stored: flag('whether auth login has stored a key for it, even if another source takes precedence'),
-    base_url: textOrNull('the gateway that gets the key'),
-    problem: textOrNull('why the key cannot be used'),
-    warning: textOrNull('what else is wrong, such as a file that others can read'),
-    check: orNull(keyVerdict, 'what the gateway says of it; null without --check'),
+  f.object({
+    profile: f.text('name of the profile'),
+    current: f.flag('whether it is the profile in use'),
+    source: f.textOrNull('where its key comes from; null when it has none'),
+    last_four: f.textOrNull('last four characters of the key; null when it is short or cannot be read'),
+    stored: f.flag('whether auth login has stored a key for it, even if another source takes precedence'),
+    base_url: f.textOrNull('the gateway that gets the key'),
+    problem: f.textOrNull('why the key cannot be used'),
+    warning: f.textOrNull('what else is wrong, such as a file that others can read'),
+    check: f.orNull(keyVerdict, 'what the gateway says of it; null without --check'),
   }),
 )
 
@@ -58,20 +48,20 @@ export const checkEvents = {
 }
 
 /** The document of `doctor`. */
-export type ChecksDocument = Infer<typeof checksDocument>
-export const checksDocument = object({
-  version,
-  command: oneOf(['doctor'], 'the command that ran'),
-  verdict: oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
-  program: text('version of modelgate'),
-  platform: text('operating system and processor'),
-  checks: list(check.reference, 'the checks, in their order'),
+export type ChecksDocument = f.Infer<typeof checksDocument>
+export const checksDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['doctor'], 'the command that ran'),
+  verdict: f.oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
+  program: f.text('version of modelgate'),
+  platform: f.text('operating system and processor'),
+  checks: f.list(check.reference, 'the checks, in their order'),
 })
 
 /** The document of `auth status`. */
-export type KeysDocument = Infer<typeof keysDocument>
-export const keysDocument = object({
-  version,
-  command: oneOf(['auth status'], 'the command that ran'),
-  profiles: list(profileKey.reference, 'the profiles, the one in use first'),
+export type KeysDocument = f.Infer<typeof keysDocument>
+export const keysDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['auth status'], 'the command that ran'),
+  profiles: f.list(profileKey.reference, 'the profiles, the one in use first'),
 })

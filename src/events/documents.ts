@@ -5,25 +5,8 @@ import * as v from 'valibot'
 import { helpDefinitions, helpDocument } from './help-document.ts'
 import { costDefinitions } from './cost.ts'
 import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
-import {
-  count,
-  integerOrNull,
-  numberOrNull,
-  object,
-  oneOf,
-  orNull,
-  outputVersion,
-  seconds,
-  text,
-  textMatching,
-  textOrNull,
-  texts,
-  version,
-  type Definition,
-  type EventsOf,
-  type Infer,
-  type Schema,
-} from './output-schema.ts'
+import * as f from './fields.ts'
+import { outputVersion } from './output-schema.ts'
 import { assetReport, assetReportDefinitions } from './asset-report.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { checkDefinitions, checkEvents, checksDocument, keysDocument } from './checks.ts'
@@ -49,22 +32,22 @@ import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDo
 /** Events of every operation and of the request core. */
 const commandEvents = {
   start: {
-    version,
-    command: text('the command that runs'),
-    model: textOrNull('the requested model; null for commands that use none'),
+    version: f.version,
+    command: f.text('the command that runs'),
+    model: f.textOrNull('the requested model; null for commands that use none'),
   },
   'file-save': { file: file.reference },
   'retry-wait': {
-    attempt: count('number of the attempt'),
-    attempts_left: count('attempts that are left, the next one included'),
-    wait_s: seconds('seconds until the next'),
-    http_status: integerOrNull('status of the reply, if there was one'),
-    reason: text('why'),
+    attempt: f.count('number of the attempt'),
+    attempts_left: f.count('attempts that are left, the next one included'),
+    wait_s: f.seconds('seconds until the next'),
+    http_status: f.integerOrNull('status of the reply, if there was one'),
+    reason: f.text('why'),
   },
-  'warning-add': { message: text('the warning') },
+  'warning-add': { message: f.text('the warning') },
 }
 
-export type OutputEvent = EventsOf<typeof events>
+export type OutputEvent = f.EventsOf<typeof events>
 const events = {
   ...commandEvents,
   ...textEvents,
@@ -82,7 +65,7 @@ const events = {
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
 /** What `--json` prints, told by its `command`; that of several jobs has `videos`. */
-export type OutputDocument = Infer<(typeof documents)[number]>
+export type OutputDocument = f.Infer<(typeof documents)[number]>
 const documents = [
   textDocument,
   imageDocument,
@@ -111,24 +94,24 @@ const documents = [
 
 /** The error object of `--json` and `--jsonl`. */
 export interface ErrorDocument {
-  readonly error: Infer<typeof error>
+  readonly error: f.Infer<typeof error>
 }
-const error = object({
-  code: textMatching('^[a-z0-9_]+$', 'a stable word'),
-  exit_code: count('the exit code of the program'),
-  phase: textOrNull('the phase in which the command failed'),
-  http_status: integerOrNull('status of the reply'),
-  request_id: textOrNull('id of the request'),
-  retry_after_s: numberOrNull('seconds that the gateway asks to wait'),
-  billed: oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
-  message: text('what went wrong, one line for each problem'),
-  hint: textOrNull('what to do next'),
-  next: orNull(
-    texts('words'),
+const error = f.object({
+  code: f.textMatching('^[a-z0-9_]+$', 'a stable word'),
+  exit_code: f.count('the exit code of the program'),
+  phase: f.textOrNull('the phase in which the command failed'),
+  http_status: f.integerOrNull('status of the reply'),
+  request_id: f.textOrNull('id of the request'),
+  retry_after_s: f.numberOrNull('seconds that the gateway asks to wait'),
+  billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
+  message: f.text('what went wrong, one line for each problem'),
+  hint: f.textOrNull('what to do next'),
+  next: f.orNull(
+    f.texts('words'),
     'the command to run next, word by word, the program first; null where there is none',
   ),
-  remote_id: textOrNull('id of the remote response or job'),
-  rescued: texts('paths of results that could not be written where they belong'),
+  remote_id: f.textOrNull('id of the remote response or job'),
+  rescued: f.texts('paths of results that could not be written where they belong'),
 })
 
 const definitions = Object.fromEntries(
@@ -147,10 +130,10 @@ const definitions = Object.fromEntries(
     ...workerDefinitions,
     ...assetReportDefinitions,
     ...helpDefinitions,
-  ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
+  ].map(({ name, schema }: f.Definition<unknown>) => [name, schema]),
 )
 
-function published(name: string, title: string, schema: Schema<unknown>): object {
+function published(name: string, title: string, schema: f.Schema<unknown>): object {
   const { $schema, ...rest } = toJsonSchema(schema, {
     target: 'draft-2020-12',
     definitions: definitions as Record<string, v.GenericSchema>,
@@ -158,7 +141,7 @@ function published(name: string, title: string, schema: Schema<unknown>): object
   return { $schema, $id: `urn:modelgate:${name}:${outputVersion}`, title, ...rest }
 }
 
-const line = (type: string, entries: Readonly<Record<string, Schema<unknown>>>) =>
+const line = (type: string, entries: Readonly<Record<string, f.Schema<unknown>>>) =>
   v.object({ type: v.literal(type), ...entries })
 
 const lines = [

@@ -1,20 +1,5 @@
 import { fieldLimit } from './model.ts'
-import {
-  count,
-  define,
-  flag,
-  list,
-  numberOrNull,
-  countOrNull,
-  object,
-  oneOf,
-  orNull,
-  text,
-  textOrNull,
-  texts,
-  version,
-  type Infer,
-} from './output-schema.ts'
+import * as f from './fields.ts'
 
 /** What the value of an option is. */
 export const valueTypes = [
@@ -31,88 +16,99 @@ export const valueTypes = [
   'text or json',
 ] as const
 
-const argument = object({
-  name: text('what the help calls it'),
-  about: text('what it is'),
-  required: flag('whether the command needs it'),
-  repeatable: flag('whether it takes all words that follow'),
-  values: orNull(texts('the words that are known'), 'null for any'),
+const argument = f.object({
+  name: f.text('what the help calls it'),
+  about: f.text('what it is'),
+  required: f.flag('whether the command needs it'),
+  repeatable: f.flag('whether it takes all words that follow'),
+  values: f.orNull(f.texts('the words that are known'), 'null for any'),
 })
 
-const value = object({
-  placeholder: text('what the help calls it'),
-  type: oneOf(valueTypes, 'what it is'),
-  values: orNull(texts('the words that are known'), 'null for any'),
-  closed: flag('whether any other word is refused, whatever the model'),
-  min: numberOrNull('smallest number'),
-  max: numberOrNull('largest number'),
-  max_length: countOrNull('most characters'),
+const value = f.object({
+  placeholder: f.text('what the help calls it'),
+  type: f.oneOf(valueTypes, 'what it is'),
+  values: f.orNull(f.texts('the words that are known'), 'null for any'),
+  closed: f.flag('whether any other word is refused, whatever the model'),
+  min: f.numberOrNull('smallest number'),
+  max: f.numberOrNull('largest number'),
+  max_length: f.countOrNull('most characters'),
 })
 
-const option = object({
-  flag: text('its name, with dashes'),
-  short: textOrNull('its short name, with a dash'),
-  negation: textOrNull('the option that says the opposite'),
-  about: text('what it does'),
-  common: flag('whether it is an option of the program that means something of its own to this command'),
-  value: orNull(value, 'null for a switch'),
-  default: textOrNull('what holds without it, as it is written on a command line'),
-  repeatable: flag('whether it may be given more than once'),
-  conflicts: texts('options that cannot be given together with it'),
-  field: textOrNull('the field of the request that it sets'),
-  settings: list(
-    object({ name: text('name in a configuration file'), environment: textOrNull('variable') }),
+const option = f.object({
+  flag: f.text('its name, with dashes'),
+  short: f.textOrNull('its short name, with a dash'),
+  negation: f.textOrNull('the option that says the opposite'),
+  about: f.text('what it does'),
+  common: f.flag('whether it is an option of the program that means something of its own to this command'),
+  value: f.orNull(value, 'null for a switch'),
+  default: f.textOrNull('what holds without it, as it is written on a command line'),
+  repeatable: f.flag('whether it may be given more than once'),
+  conflicts: f.texts('options that cannot be given together with it'),
+  field: f.textOrNull('the field of the request that it sets'),
+  settings: f.list(
+    f.object({ name: f.text('name in a configuration file'), environment: f.textOrNull('variable') }),
     'the settings that hold without it',
   ),
-  limits: list(
-    object({ family: text('family of models'), models: texts('known models of it'), limit: fieldLimit }),
+  limits: f.list(
+    f.object({
+      family: f.text('family of models'),
+      models: f.texts('known models of it'),
+      limit: fieldLimit,
+    }),
     'what families of models take, where that is not what every model takes',
   ),
 })
 
 /** An option of a command. */
-export type HelpOption = Infer<typeof option>
+export type HelpOption = f.Infer<typeof option>
 
 /** A command as `help --json` describes it. */
-export type HelpCommand = Infer<typeof command.schema>
-const command = define(
+export type HelpCommand = f.Infer<typeof command.schema>
+const command = f.define(
   'command',
-  object({
-    name: text('the words that call it, without the program itself; empty for the program'),
-    about: text('what it does'),
-    usage: text('how it is called'),
-    group: textOrNull('what it is for, as the list of commands has it'),
-    commands: texts('the commands below it, by their own names'),
-    arguments: list(argument, 'in their order'),
-    options: list(option, 'its own options'),
-    common_options: texts('options of the program that apply to it'),
-    examples: list(object({ line: text('to paste'), about: textOrNull('what it shows') }), 'examples'),
+  f.object({
+    name: f.text('the words that call it, without the program itself; empty for the program'),
+    about: f.text('what it does'),
+    usage: f.text('how it is called'),
+    group: f.textOrNull('what it is for, as the list of commands has it'),
+    commands: f.texts('the commands below it, by their own names'),
+    arguments: f.list(argument, 'in their order'),
+    options: f.list(option, 'its own options'),
+    common_options: f.texts('options of the program that apply to it'),
+    examples: f.list(
+      f.object({ line: f.text('to paste'), about: f.textOrNull('what it shows') }),
+      'examples',
+    ),
   }),
 )
 
-const ending = object({
-  code: count('the exit code'),
-  name: text('a stable word'),
-  meaning: text('what happened'),
-  advice: textOrNull('what a script may do'),
+const ending = f.object({
+  code: f.count('the exit code'),
+  name: f.text('a stable word'),
+  meaning: f.text('what happened'),
+  advice: f.textOrNull('what a script may do'),
 })
 
-const topic = object({ name: text('what modelgate help takes'), about: text('what it explains') })
+const topic = f.object({ name: f.text('what modelgate help takes'), about: f.text('what it explains') })
 
 export const helpDefinitions = [command] as const
 
 /** The document of `help --json`. */
-export type HelpDocument = Infer<typeof helpDocument>
-export const helpDocument = object({
-  version,
-  command: oneOf(['help'], 'the command that ran'),
-  program: text('name of the program'),
-  program_version: text('its version'),
-  commands: list(command.reference, 'the command that was asked for and all below it; by default all'),
-  exit_codes: list(ending, 'all that the program ends with'),
-  environment: list(
-    object({ variables: texts('names'), about: text('what it is'), setting: textOrNull('name in a file') }),
+export type HelpDocument = f.Infer<typeof helpDocument>
+export const helpDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['help'], 'the command that ran'),
+  program: f.text('name of the program'),
+  program_version: f.text('its version'),
+  commands: f.list(command.reference, 'the command that was asked for and all below it; by default all'),
+  exit_codes: f.list(ending, 'all that the program ends with'),
+  environment: f.list(
+    f.object({
+      variables: f.texts('names'),
+      about: f.text('what it is'),
+      setting: f.textOrNull('name in a file'),
+    }),
     'all that is read',
   ),
-  topics: list(topic, 'help that belongs to no command'),
+  topics: f.list(topic, 'help that belongs to no command'),
 })

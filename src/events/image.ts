@@ -1,76 +1,62 @@
-import {
-  oneOf,
-  anything,
-  count,
-  countOrNull,
-  define,
-  flag,
-  list,
-  object,
-  orNull,
-  text,
-  textOrNull,
-  version,
-  type Infer,
-} from './output-schema.ts'
+import * as f from './fields.ts'
 import { cost } from './cost.ts'
 import { failureFields, file, mismatches, savedFileFields, usageFields, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */
-export type SavedImage = Infer<typeof image.schema>
-const image = define(
+export type SavedImage = f.Infer<typeof image.schema>
+const image = f.define(
   'image',
-  object({
+  f.object({
     ...savedFileFields,
-    format: text('png, jpeg, webp, gif, the word of another media type, or bin, from its bytes'),
-    width: countOrNull('in pixels; null where the header cannot be read'),
-    height: countOrNull('in pixels; null where the header cannot be read'),
-    revised_prompt: textOrNull('the prompt as the gateway changed it'),
+    format: f.text('png, jpeg, webp, gif, the word of another media type, or bin, from its bytes'),
+    width: f.countOrNull('in pixels; null where the header cannot be read'),
+    height: f.countOrNull('in pixels; null where the header cannot be read'),
+    revised_prompt: f.textOrNull('the prompt as the gateway changed it'),
     verified,
-    existing: flag('whether the file was there already (--skip-existing); otherwise this call made it'),
+    existing: f.flag('whether the file was there already (--skip-existing); otherwise this call made it'),
   }),
 )
 
 /** Token counts of images (specification, "Image result"). */
-export type ImageUsage = Infer<typeof imageUsage.schema>
-const imageUsage = define(
+export type ImageUsage = f.Infer<typeof imageUsage.schema>
+const imageUsage = f.define(
   'image_usage',
-  object({
+  f.object({
     ...usageFields,
-    input_image_tokens: countOrNull('tokens of the input that are of pictures'),
-    input_text_tokens: countOrNull('tokens of the input that are of the prompt'),
+    input_image_tokens: f.countOrNull('tokens of the input that are of pictures'),
+    input_text_tokens: f.countOrNull('tokens of the input that are of the prompt'),
   }),
 )
 
 /** A result that was not downloaded (`--no-download`). */
-const imageLink = define(
+const imageLink = f.define(
   'image_link',
-  object({
-    index: count('number of the image'),
-    url: text('where it can be fetched'),
-    expires_at: count('until when, in Unix seconds'),
+  f.object({
+    index: f.count('number of the image'),
+    url: f.text('where it can be fetched'),
+    expires_at: f.count('until when, in Unix seconds'),
   }),
 )
 
 /** One of several images that could not be saved. */
-const imageFailure = define('image_failure', object(failureFields('image')))
+const imageFailure = f.define('image_failure', f.object(failureFields('image')))
 
 export const imageDefinitions = [image, imageUsage, imageLink, imageFailure] as const
 
 const numbered = {
-  index: count('number of the image'),
-  count: count('how many images were asked for'),
+  index: f.count('number of the image'),
+  count: f.count('how many images were asked for'),
 }
 
 /** Events while images are generated and saved. Images are numbered from 1. */
 export const imageEvents = {
-  'upload-progress': { sent: count('bytes that were sent'), total: count('bytes in all') },
+  'upload-progress': { sent: f.count('bytes that were sent'), total: f.count('bytes in all') },
   /** A preview of an image in progress; it has a file only with `--save-partials`. */
   'image-partial': {
     ...numbered,
-    partial: count('index of the preview, from 0 as the gateway counts'),
-    partials: countOrNull('how many previews of each image were asked for'),
-    file: orNull(file.reference, 'the file, if it was kept'),
+    partial: f.count('index of the preview, from 0 as the gateway counts'),
+    partials: f.countOrNull('how many previews of each image were asked for'),
+    file: f.orNull(file.reference, 'the file, if it was kept'),
   },
   'image-save': { ...numbered, file: image.reference },
   'image-link': { link: imageLink.reference },
@@ -78,19 +64,19 @@ export const imageEvents = {
 }
 
 /** The document of the image commands. */
-export type ImageDocument = Infer<typeof imageDocument>
-export const imageDocument = object({
-  version,
-  command: oneOf(['image create', 'image edit'], 'the command that ran'),
-  model: textOrNull('the requested model; null when the gateway chooses'),
-  files: list(image.reference, 'images that were saved'),
-  usage: orNull(imageUsage.reference, 'tokens, where the gateway reports them'),
+export type ImageDocument = f.Infer<typeof imageDocument>
+export const imageDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['image create', 'image edit'], 'the command that ran'),
+  model: f.textOrNull('the requested model; null when the gateway chooses'),
+  files: f.list(image.reference, 'images that were saved'),
+  usage: f.orNull(imageUsage.reference, 'tokens, where the gateway reports them'),
   cost,
-  request_id: textOrNull('id of the request'),
-  response: anything("the gateway's own object, without the base64"),
-  partials: list(file.reference, 'previews that were kept (--save-partials)'),
-  links: list(imageLink.reference, 'results that were not downloaded (--no-download)'),
-  failures: list(imageFailure.reference, 'images that could not be saved'),
+  request_id: f.textOrNull('id of the request'),
+  response: f.anything("the gateway's own object, without the base64"),
+  partials: f.list(file.reference, 'previews that were kept (--save-partials)'),
+  links: f.list(imageLink.reference, 'results that were not downloaded (--no-download)'),
+  failures: f.list(imageFailure.reference, 'images that could not be saved'),
   mismatches,
   warnings,
 })

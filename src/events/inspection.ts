@@ -1,62 +1,47 @@
-import {
-  count,
-  countOrNull,
-  define,
-  flag,
-  list,
-  object,
-  oneOf,
-  orNull,
-  secondsOrNull,
-  text,
-  textMatching,
-  textOrNull,
-  version,
-  type Infer,
-} from './output-schema.ts'
+import * as f from './fields.ts'
 import { warnings } from './text.ts'
 
 /** The call that made the file. */
-const origin = object({
-  sidecar: textOrNull('path of the sidecar that describes the file'),
-  log_number: countOrNull('number of the entry in the log; 1 is the newest'),
-  path: textOrNull('where the file was written first; null when that is where it is'),
-  time: textOrNull('when, as an ISO date'),
-  command: textOrNull('the command that ran'),
-  model: textOrNull('the model; null when the gateway chose'),
-  prompt: textOrNull('the prompt'),
-  revised_prompt: textOrNull('the prompt as revised by the gateway'),
-  request_id: textOrNull('id of the request'),
-  again: textOrNull('the line to paste that makes such a file again'),
+const origin = f.object({
+  sidecar: f.textOrNull('path of the sidecar that describes the file'),
+  log_number: f.countOrNull('number of the entry in the log; 1 is the newest'),
+  path: f.textOrNull('where the file was written first; null when that is where it is'),
+  time: f.textOrNull('when, as an ISO date'),
+  command: f.textOrNull('the command that ran'),
+  model: f.textOrNull('the model; null when the gateway chose'),
+  prompt: f.textOrNull('the prompt'),
+  revised_prompt: f.textOrNull('the prompt as revised by the gateway'),
+  request_id: f.textOrNull('id of the request'),
+  again: f.textOrNull('the line to paste that makes such a file again'),
 })
 
-export type Inspection = Infer<typeof inspection.schema>
-const inspection = define(
+export type Inspection = f.Infer<typeof inspection.schema>
+const inspection = f.define(
   'inspection',
-  object({
-    path: text('the file, as it was given'),
-    bytes: count('length in bytes'),
-    sha256: text('of the content, in hexadecimal'),
-    mime_type: textOrNull('what the bytes are, whatever the name says; null when unknown'),
-    width: countOrNull('in pixels, as stored'),
-    height: countOrNull('in pixels, as stored'),
-    seconds: secondsOrNull('duration of a video'),
-    alpha: orNull(flag(''), 'whether pixels of the image can be transparent'),
-    integrity: oneOf(
+  f.object({
+    path: f.text('the file, as it was given'),
+    bytes: f.count('length in bytes'),
+    sha256: f.text('of the content, in hexadecimal'),
+    mime_type: f.textOrNull('what the bytes are, whatever the name says; null when unknown'),
+    width: f.countOrNull('in pixels, as stored'),
+    height: f.countOrNull('in pixels, as stored'),
+    seconds: f.secondsOrNull('duration of a video'),
+    alpha: f.orNull(f.flag(''), 'whether pixels of the image can be transparent'),
+    integrity: f.oneOf(
       ['whole', 'unknown', 'unchecked', 'short', 'damaged'],
       'unknown: the format does not say where the file ends; unchecked: there is no check for this type',
     ),
-    damage: textOrNull('what is wrong, for short and damaged'),
-    credentials: flag('whether content credentials (C2PA) are inside; nothing of them is verified'),
-    made_with: orNull(origin, 'null when neither a sidecar nor the log knows the file'),
+    damage: f.textOrNull('what is wrong, for short and damaged'),
+    credentials: f.flag('whether content credentials (C2PA) are inside; nothing of them is verified'),
+    made_with: f.orNull(origin, 'null when neither a sidecar nor the log knows the file'),
   }),
 )
 
 /** A file that could not be read. */
-const failure = object({
-  path: text('the file, as it was given'),
-  code: textMatching('^[a-z0-9_]+$', 'a stable word'),
-  message: text('why'),
+const failure = f.object({
+  path: f.text('the file, as it was given'),
+  code: f.textMatching('^[a-z0-9_]+$', 'a stable word'),
+  message: f.text('why'),
 })
 
 export const inspectionDefinitions = [inspection] as const
@@ -67,11 +52,11 @@ export const inspectionEvents = {
 }
 
 /** The document of `inspect`. */
-export type InspectionDocument = Infer<typeof inspectionDocument>
-export const inspectionDocument = object({
-  version,
-  command: oneOf(['inspect'], 'the command that ran'),
-  files: list(inspection.reference, 'the files, in the order that was given'),
-  failures: list(failure, 'files that could not be read'),
+export type InspectionDocument = f.Infer<typeof inspectionDocument>
+export const inspectionDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['inspect'], 'the command that ran'),
+  files: f.list(inspection.reference, 'the files, in the order that was given'),
+  failures: f.list(failure, 'files that could not be read'),
   warnings,
 })

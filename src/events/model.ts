@@ -1,75 +1,65 @@
-import {
-  oneOf,
-  count,
-  countOrNull,
-  define,
-  flag,
-  list,
-  number,
-  numberOrNull,
-  object,
-  orNull,
-  text,
-  textOrNull,
-  texts,
-  version,
-  type Infer,
-} from './output-schema.ts'
+import * as f from './fields.ts'
 import { warnings } from './text.ts'
 
-const size = object({
-  multiple_of: count('both edges are multiples of it'),
-  max_ratio: number('largest ratio of the longer edge to the shorter one'),
-  max_edge: count('longest edge'),
-  min_pixels: count('fewest pixels in all'),
-  max_pixels: count('most pixels in all'),
+const size = f.object({
+  multiple_of: f.count('both edges are multiples of it'),
+  max_ratio: f.number('largest ratio of the longer edge to the shorter one'),
+  max_edge: f.count('longest edge'),
+  min_pixels: f.count('fewest pixels in all'),
+  max_pixels: f.count('most pixels in all'),
 })
 
-export type FieldLimit = Infer<typeof fieldLimit>
-export const fieldLimit = object({
-  field: text('name of the field in the request'),
-  taken: flag('whether the model takes the field at all'),
-  values: orNull(texts('the words that are allowed'), 'null for any'),
-  size: orNull(size, 'sizes in pixels that are allowed besides the words; null where there is no such rule'),
-  min: numberOrNull('smallest number'),
-  max: numberOrNull('largest number'),
-  max_length: countOrNull('most characters'),
+export type FieldLimit = f.Infer<typeof fieldLimit>
+export const fieldLimit = f.object({
+  field: f.text('name of the field in the request'),
+  taken: f.flag('whether the model takes the field at all'),
+  values: f.orNull(f.texts('the words that are allowed'), 'null for any'),
+  size: f.orNull(
+    size,
+    'sizes in pixels that are allowed besides the words; null where there is no such rule',
+  ),
+  min: f.numberOrNull('smallest number'),
+  max: f.numberOrNull('largest number'),
+  max_length: f.countOrNull('most characters'),
 })
 
-const sources = object({
-  max_count: countOrNull('most pictures; null for any number'),
-  below_bytes: countOrNull('each file must be smaller than this, in bytes; null for any size'),
-  media_types: texts('types of the files'),
-  square: flag('whether they must be square'),
+const sources = f.object({
+  max_count: f.countOrNull('most pictures; null for any number'),
+  below_bytes: f.countOrNull('each file must be smaller than this, in bytes; null for any size'),
+  media_types: f.texts('types of the files'),
+  square: f.flag('whether they must be square'),
 })
 
-const listing = object({
-  name: textOrNull('name for people'),
-  owner: textOrNull('who owns the model'),
-  created_at: countOrNull('in Unix seconds'),
-  input_tokens: countOrNull('most tokens of input'),
-  output_tokens: countOrNull('most tokens of output'),
-  methods: texts('what the gateway says that it can be used for'),
+const listing = f.object({
+  name: f.textOrNull('name for people'),
+  owner: f.textOrNull('who owns the model'),
+  created_at: f.countOrNull('in Unix seconds'),
+  input_tokens: f.countOrNull('most tokens of input'),
+  output_tokens: f.countOrNull('most tokens of output'),
+  methods: f.texts('what the gateway says that it can be used for'),
 })
 
-export type ModelEntry = Infer<typeof model.schema>
-const model = define(
+export type ModelEntry = f.Infer<typeof model.schema>
+const model = f.define(
   'model',
-  object({
-    id: text('id of the model'),
-    kind: textOrNull('image, video or text; null when unknown'),
-    family: textOrNull('family whose limits hold; null: only the rules for every model'),
-    about: textOrNull('what the family is'),
-    source: textOrNull('where the id is known from, built-in or configuration; null when it is unknown'),
-    retires: textOrNull('day on which its vendor retires it, as YYYY-MM-DD'),
-    retired: flag('whether that day has come'),
-    nearest: textOrNull('the known id that an unknown one may mean'),
-    endpoints: list(
-      object({ command: text('command that the limits are for'), limits: list(fieldLimit, 'by field') }),
+  f.object({
+    id: f.text('id of the model'),
+    kind: f.textOrNull('image, video or text; null when unknown'),
+    family: f.textOrNull('family whose limits hold; null: only the rules for every model'),
+    about: f.textOrNull('what the family is'),
+    source: f.textOrNull('where the id is known from, built-in or configuration; null when it is unknown'),
+    retires: f.textOrNull('day on which its vendor retires it, as YYYY-MM-DD'),
+    retired: f.flag('whether that day has come'),
+    nearest: f.textOrNull('the known id that an unknown one may mean'),
+    endpoints: f.list(
+      f.object({
+        command: f.text('command that the limits are for'),
+        limits: f.list(fieldLimit, 'by field'),
+      }),
       'commands that the model is for, as far as they have limits',
     ),
-    sources: orNull(sources, 'what image edit may start from; null for anything'),
-    listed: orNull(listing, 'what the gateway says of it; null when it was not asked or does not list it'),
+    sources: f.orNull(sources, 'what image edit may start from; null for anything'),
+    listed: f.orNull(listing, 'what the gateway says of it; null when it was not asked or does not list it'),
   }),
 )
 
@@ -81,12 +71,12 @@ export const modelEvents = {
 }
 
 /** The document of `models`. */
-export type ModelsDocument = Infer<typeof modelsDocument>
-export const modelsDocument = object({
-  version,
-  command: oneOf(['models'], 'the command that ran'),
-  gateway: textOrNull('address of the gateway that was asked; null where none was'),
-  models: list(model.reference, 'the models'),
-  request_id: textOrNull('id of the request'),
+export type ModelsDocument = f.Infer<typeof modelsDocument>
+export const modelsDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['models'], 'the command that ran'),
+  gateway: f.textOrNull('address of the gateway that was asked; null where none was'),
+  models: f.list(model.reference, 'the models'),
+  request_id: f.textOrNull('id of the request'),
   warnings,
 })

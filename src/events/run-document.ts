@@ -1,24 +1,5 @@
 import { cost, estimate } from './cost.ts'
-import {
-  count,
-  countOrNull,
-  define,
-  flag,
-  list,
-  numberOrNull,
-  object,
-  oneOf,
-  orNull,
-  secondsOrNull,
-  text,
-  textMatching,
-  textOrNull,
-  texts,
-  version,
-  type EventsOf,
-  type Infer,
-  type Schema,
-} from './output-schema.ts'
+import * as f from './fields.ts'
 import { warnings } from './text.ts'
 
 /**
@@ -67,13 +48,13 @@ export const runModes = ['run', 'plan', 'check', 'frozen'] as const
 export type RunMode = (typeof runModes)[number]
 
 /** How many instances are in each state. */
-export type StateCounts = Infer<typeof stateCounts.schema>
-export const stateCounts = define(
+export type StateCounts = f.Infer<typeof stateCounts.schema>
+export const stateCounts = f.define(
   'state_counts',
-  object(
+  f.object(
     Object.fromEntries(
-      runStates.map((state) => [state, count(`instances that are ${state.replaceAll('_', ' ')}`)]),
-    ) as Record<RunState, Schema<number>>,
+      runStates.map((state) => [state, f.count(`instances that are ${state.replaceAll('_', ' ')}`)]),
+    ) as Record<RunState, f.Schema<number>>,
   ),
 )
 
@@ -84,120 +65,120 @@ export function countStates(instances: Iterable<{ readonly state: RunState }>): 
 }
 
 /** An output of an instance. */
-export type RunFile = Infer<typeof runFile.schema>
-const runFile = define(
+export type RunFile = f.Infer<typeof runFile.schema>
+const runFile = f.define(
   'run_file',
-  object({
-    path: text('where it is, from the working directory'),
-    bytes: count('its size'),
-    sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
-    mime_type: text('its media type'),
-    width: countOrNull('in pixels; null where it has none'),
-    height: countOrNull('in pixels; null where it has none'),
-    seconds: numberOrNull('how long it plays; null where it does not'),
+  f.object({
+    path: f.text('where it is, from the working directory'),
+    bytes: f.count('its size'),
+    sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+    mime_type: f.text('its media type'),
+    width: f.countOrNull('in pixels; null where it has none'),
+    height: f.countOrNull('in pixels; null where it has none'),
+    seconds: f.numberOrNull('how long it plays; null where it does not'),
   }),
 )
 
 /** What is told of a request that failed, by runs and by workers. */
 export const failureFields = {
-  code: text('a stable word'),
-  exit_code: count('the exit code that it leads to alone'),
-  billed: oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
-  message: text('what went wrong'),
+  code: f.text('a stable word'),
+  exit_code: f.count('the exit code that it leads to alone'),
+  billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
+  message: f.text('what went wrong'),
 }
 
 /** Why an instance failed. */
-const runFailure = define('run_failure', object(failureFields))
+const runFailure = f.define('run_failure', f.object(failureFields))
 
-const instance = text('id of the instance')
-const lane = oneOf(['text', 'image', 'video'], 'with which others it shares the number of requests at once')
+const instance = f.text('id of the instance')
+const lane = f.oneOf(['text', 'image', 'video'], 'with which others it shares the number of requests at once')
 
 const instanceFields = {
   instance,
-  job: text('the job that it belongs to'),
-  at: text('where the manifest has that job: file, line and column'),
-  command: text('the command that makes it'),
-  model: textOrNull('the requested model; null when the gateway chooses'),
+  job: f.text('the job that it belongs to'),
+  at: f.text('where the manifest has that job: file, line and column'),
+  command: f.text('the command that makes it'),
+  model: f.textOrNull('the requested model; null when the gateway chooses'),
   lane,
-  output: text('where its output belongs, as the manifest says'),
-  state: oneOf(runStates, 'what it is now'),
-  action: orNull(
-    oneOf(runActions, 'what was done'),
+  output: f.text('where its output belongs, as the manifest says'),
+  state: f.oneOf(runStates, 'what it is now'),
+  action: f.orNull(
+    f.oneOf(runActions, 'what was done'),
     'what the run did about it; null where there was nothing to do, or nothing was done',
   ),
-  key: textOrNull('the key of its request; null while that depends on others'),
-  reasons: texts(
+  key: f.textOrNull('the key of its request; null while that depends on others'),
+  reasons: f.texts(
     'why, each a sentence: the fields that changed, the files that differ, the asserts that failed',
   ),
-  creates: count('how many results it has to have created, or had, in this run'),
-  files: list(runFile.reference, 'its outputs; where one of several candidates is to be picked, those'),
-  placed: flag('whether the run put them where they belong; a shard leaves them in its part'),
-  took_s: secondsOrNull('how long it took in this run; null where nothing was generated'),
+  creates: f.count('how many results it has to have created, or had, in this run'),
+  files: f.list(runFile.reference, 'its outputs; where one of several candidates is to be picked, those'),
+  placed: f.flag('whether the run put them where they belong; a shard leaves them in its part'),
+  took_s: f.secondsOrNull('how long it took in this run; null where nothing was generated'),
   cost,
-  error: orNull(runFailure.reference, 'why it failed; null if it did not'),
+  error: f.orNull(runFailure.reference, 'why it failed; null if it did not'),
 }
 
 /** One thing to generate, and what became of it. */
-export type RunInstance = Infer<typeof runInstance.schema>
-const runInstance = define('run_instance', object(instanceFields))
+export type RunInstance = f.Infer<typeof runInstance.schema>
+const runInstance = f.define('run_instance', f.object(instanceFields))
 
 /** The outputs of an instance that a run has put where they belong; none for one that it left as it was. */
 export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'files'>): readonly RunFile[] {
   return placed ? files : []
 }
 
-export type RunRemainder = Infer<typeof runRemainder.schema>
-const runRemainder = define(
+export type RunRemainder = f.Infer<typeof runRemainder.schema>
+const runRemainder = f.define(
   'run_remainder',
-  object({
-    state: oneOf(
+  f.object({
+    state: f.oneOf(
       [...runStates, 'failed'],
       'the state that these instances share; failed: what failed in this run',
     ),
-    instances: texts('their ids'),
-    message: text('what that means, and what can be done'),
-    commands: list(
-      texts('the words of a command, the program first'),
+    instances: f.texts('their ids'),
+    message: f.text('what that means, and what can be done'),
+    commands: f.list(
+      f.texts('the words of a command, the program first'),
       'the commands that do it, one after the other or one of them, as the message says; empty where there is none',
     ),
   }),
 )
 
-const creates = define(
+const creates = f.define(
   'run_creates',
-  object({
-    planned: count('how many results the rest of the run had, or has, to have created'),
-    made: count('how many were created, those of earlier processes of the same run included'),
-    limit: countOrNull('how many may be; null where nothing limits them'),
+  f.object({
+    planned: f.count('how many results the rest of the run had, or has, to have created'),
+    made: f.count('how many were created, those of earlier processes of the same run included'),
+    limit: f.countOrNull('how many may be; null where nothing limits them'),
   }),
 )
 
 export const runDefinitions = [stateCounts, runFile, runFailure, runInstance, runRemainder, creates] as const
 
-const folder = text('the absolute path of the folder that the outputs lie below')
-const part = textOrNull(
+const folder = f.text('the absolute path of the folder that the outputs lie below')
+const part = f.textOrNull(
   'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',
 )
-const planned = orNull(
+const planned = f.orNull(
   estimate.reference,
   'an estimate of what the planned creations cost; null without prices in the configuration',
 )
 
 /** Events of a run. Instances for which nothing is to be done are only counted. */
-export type RunEvent = EventsOf<typeof runEvents>
+export type RunEvent = f.EventsOf<typeof runEvents>
 export const runEvents = {
   /** What is going to be done; the first event after `start`. */
   'plan-make': {
-    run: textOrNull('id of the run; null where nothing is run'),
+    run: f.textOrNull('id of the run; null where nothing is run'),
     folder,
     part,
-    instances: count('how many instances were chosen'),
+    instances: f.count('how many instances were chosen'),
     states: stateCounts.reference,
-    lanes: list(
-      object({
+    lanes: f.list(
+      f.object({
         lane,
-        to_make: count('how many instances are to be made, or gone on with'),
-        concurrency: count('how many at once'),
+        to_make: f.count('how many instances are to be made, or gone on with'),
+        concurrency: f.count('how many at once'),
       }),
       'the lanes that have something to do',
     ),
@@ -207,65 +188,65 @@ export const runEvents = {
   'instance-start': {
     instance,
     lane,
-    variant: count('number of the candidate, from 1'),
-    attempt: count('number of the attempt, from 1'),
-    resumed: flag('whether it resumes what an earlier process sent'),
+    variant: f.count('number of the candidate, from 1'),
+    attempt: f.count('number of the attempt, from 1'),
+    resumed: f.flag('whether it resumes what an earlier process sent'),
   },
   'instance-progress': {
     instance,
-    variant: count('number of the candidate, from 1'),
-    state: text('state of the remote job; waiting: for the next attempt, or the end'),
-    percent: numberOrNull('0 to 100; null where the gateway does not say'),
+    variant: f.count('number of the candidate, from 1'),
+    state: f.text('state of the remote job; waiting: for the next attempt, or the end'),
+    percent: f.numberOrNull('0 to 100; null where the gateway does not say'),
   },
   /** An instance has come to an end; its other candidates, if any, as well. */
   'instance-end': instanceFields,
   'lane-change': {
     lane,
-    concurrency: count('how many requests at once from now on'),
-    pause_s: secondsOrNull('how long nothing is sent; null without a pause'),
-    reason: text('why'),
+    concurrency: f.count('how many requests at once from now on'),
+    pause_s: f.secondsOrNull('how long nothing is sent; null without a pause'),
+    reason: f.text('why'),
   },
   /** The gateway fails again and again: nothing is sent but a probe from time to time. */
   'circuit-change': {
-    open: flag('whether requests are held back'),
-    reason: text('why'),
+    open: f.flag('whether requests are held back'),
+    reason: f.text('why'),
   },
 }
 
 /** The document of `run`, of `run merge` and of `run pull`. */
-export type RunDocument = Infer<typeof runDocument>
-export const runDocument = object({
-  version,
-  command: oneOf(['run', 'run merge', 'run pull'], 'the command that ran'),
-  mode: oneOf(runModes, 'what was asked for'),
-  manifest: text('the manifest, as its path is shown'),
+export type RunDocument = f.Infer<typeof runDocument>
+export const runDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['run', 'run merge', 'run pull'], 'the command that ran'),
+  mode: f.oneOf(runModes, 'what was asked for'),
+  manifest: f.text('the manifest, as its path is shown'),
   folder,
-  sandbox: flag('whether the results come from the sandbox'),
-  run: textOrNull('id of the run; null where nothing was run'),
-  shard: textOrNull('the part that was run, as 2/5; null for the whole'),
+  sandbox: f.flag('whether the results come from the sandbox'),
+  run: f.textOrNull('id of the run; null where nothing was run'),
+  shard: f.textOrNull('the part that was run, as 2/5; null for the whole'),
   part,
-  instances: list(runInstance.reference, 'the chosen instances, each behind those that it needs'),
+  instances: f.list(runInstance.reference, 'the chosen instances, each behind those that it needs'),
   states: stateCounts.reference,
   creates: creates.reference,
   estimate: planned,
   cost,
-  orphans: texts('ids that the lock has and the manifest does not'),
-  left: list(runRemainder.reference, 'what is left to do, the worst first'),
+  orphans: f.texts('ids that the lock has and the manifest does not'),
+  left: f.list(runRemainder.reference, 'what is left to do, the worst first'),
   warnings,
 })
 
 /** The document of `run adopt` and `run pick`. */
-export type RunChangeDocument = Infer<typeof runChangeDocument>
-export const runChangeDocument = object({
-  version,
-  command: oneOf(['run adopt', 'run pick'], 'the command that ran'),
-  manifest: text('the manifest, as its path is shown'),
+export type RunChangeDocument = f.Infer<typeof runChangeDocument>
+export const runChangeDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['run adopt', 'run pick'], 'the command that ran'),
+  manifest: f.text('the manifest, as its path is shown'),
   folder,
-  instances: list(
-    object({
+  instances: f.list(
+    f.object({
       instance,
-      variant: countOrNull('number of the candidate that was picked; null where there are none'),
-      files: list(runFile.reference, 'its outputs, as they are locked now'),
+      variant: f.countOrNull('number of the candidate that was picked; null where there are none'),
+      files: f.list(runFile.reference, 'its outputs, as they are locked now'),
     }),
     'the instances that were changed',
   ),
@@ -273,43 +254,43 @@ export const runChangeDocument = object({
 })
 
 /** The document of `run restore`. */
-export type RunRestoreDocument = Infer<typeof runRestoreDocument>
-export const runRestoreDocument = object({
-  version,
-  command: oneOf(['run restore'], 'the command that ran'),
-  manifest: text('the manifest, as its path is shown'),
+export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
+export const runRestoreDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['run restore'], 'the command that ran'),
+  manifest: f.text('the manifest, as its path is shown'),
   folder,
   instance,
-  versions: list(
-    object({
-      number: count('what run restore takes, from 1'),
-      time: text('when it was put aside, or made'),
-      path: text('where it belongs, from the working directory'),
-      sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
-      bytes: count('its size'),
+  versions: f.list(
+    f.object({
+      number: f.count('what run restore takes, from 1'),
+      time: f.text('when it was put aside, or made'),
+      path: f.text('where it belongs, from the working directory'),
+      sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+      bytes: f.count('its size'),
     }),
     'its earlier files, the oldest first',
   ),
-  restored: countOrNull('number of the one that is the output now; null where they are only listed'),
-  adopted: textOrNull('who locked what is there, and on which day; null where nobody did'),
+  restored: f.countOrNull('number of the one that is the output now; null where they are only listed'),
+  adopted: f.textOrNull('who locked what is there, and on which day; null where nobody did'),
   warnings,
 })
 
 /** The document of `run push`. */
-export type RunPushDocument = Infer<typeof runPushDocument>
-export const runPushDocument = object({
-  version,
-  command: oneOf(['run push'], 'the command that ran'),
-  manifest: text('the manifest, as its path is shown'),
+export type RunPushDocument = f.Infer<typeof runPushDocument>
+export const runPushDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['run push'], 'the command that ran'),
+  manifest: f.text('the manifest, as its path is shown'),
   folder,
-  store: text('where the files were put'),
-  files: list(
-    object({
+  store: f.text('where the files were put'),
+  files: f.list(
+    f.object({
       instance,
-      path: text('where the output is, from the working directory'),
-      sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
-      bytes: count('its size'),
-      state: oneOf(
+      path: f.text('where the output is, from the working directory'),
+      sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+      bytes: f.count('its size'),
+      state: f.oneOf(
         ['new', 'present', 'missing'],
         'new: it was put there; present: it was there already; missing: its bytes are not on this machine',
       ),
@@ -320,17 +301,17 @@ export const runPushDocument = object({
 })
 
 /** The document of `run report`. */
-export type RunReportDocument = Infer<typeof runReportDocument>
-export const runReportDocument = object({
-  version,
-  command: oneOf(['run report'], 'the command that ran'),
-  manifest: text('the manifest, as its path is shown'),
+export type RunReportDocument = f.Infer<typeof runReportDocument>
+export const runReportDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['run report'], 'the command that ran'),
+  manifest: f.text('the manifest, as its path is shown'),
   states: stateCounts.reference,
-  files: list(
-    object({
-      path: text('where the report is'),
-      format: oneOf(['html', 'markdown', 'json'], 'its format'),
-      bytes: count('its size'),
+  files: f.list(
+    f.object({
+      path: f.text('where the report is'),
+      format: f.oneOf(['html', 'markdown', 'json'], 'its format'),
+      bytes: f.count('its size'),
     }),
     'the reports that were written',
   ),
@@ -338,25 +319,25 @@ export const runReportDocument = object({
 })
 
 /** The document of `run clean`. */
-export type RunCleanDocument = Infer<typeof runCleanDocument>
-export const runCleanDocument = object({
-  version,
-  command: oneOf(['run clean'], 'the command that ran'),
-  manifest: text('the manifest, as its path is shown'),
+export type RunCleanDocument = f.Infer<typeof runCleanDocument>
+export const runCleanDocument = f.object({
+  version: f.version,
+  command: f.oneOf(['run clean'], 'the command that ran'),
+  manifest: f.text('the manifest, as its path is shown'),
   folder,
-  removed: flag('whether they were removed; otherwise they are only listed'),
-  items: list(
-    object({
-      path: text('below the folder, with slashes'),
-      kind: oneOf(
+  removed: f.flag('whether they were removed; otherwise they are only listed'),
+  items: f.list(
+    f.object({
+      path: f.text('below the folder, with slashes'),
+      kind: f.oneOf(
         ['result', 'replaced', 'output', 'journal'],
         'what it is: an output belongs to an instance that is no longer in the manifest',
       ),
-      instance: textOrNull('the instance that it was made for, where that is known'),
-      bytes: count('its size'),
+      instance: f.textOrNull('the instance that it was made for, where that is known'),
+      bytes: f.count('its size'),
     }),
     'what the lock does not name',
   ),
-  bytes: count('what they take together'),
+  bytes: f.count('what they take together'),
   warnings,
 })

@@ -22,7 +22,7 @@ import {
   version,
   type EventsOf,
   type Infer,
-} from './output-schema.ts'
+} from './fields.ts'
 
 /** Why the text ended, for both styles. */
 const finishReasons = [

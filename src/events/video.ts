@@ -21,7 +21,7 @@ import {
   version,
   type EventsOf,
   type Infer,
-} from './output-schema.ts'
+} from './fields.ts'
 import { cost } from './cost.ts'
 import { failureFields, mismatches, savedFileFields, verified, warnings } from './text.ts'
 
