@@ -90,12 +90,7 @@ export function numberFrom(least: number, { isWhole = false } = {}) {
   const problem = `must be a number from ${least}`
   const bounded = v.pipe(v.number(problem), v.finite(problem), v.minValue(least, problem))
   const whole = v.pipe(bounded, v.integer(`must be a whole number from ${least}`))
-  return firstProblem(isWhole ? whole : bounded)
-}
-
-/** Reports only the first problem of a value whose rules say the same in other words. */
-export function firstProblem<Schema extends v.GenericSchema>(schema: Schema): Schema {
-  return v.config(schema, { abortPipeEarly: true })
+  return v.config(isWhole ? whole : bounded, { abortPipeEarly: true })
 }
 
 /** What is wrong with a key that is none of those that are known, as a clause. */

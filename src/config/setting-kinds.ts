@@ -3,7 +3,6 @@ import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Prices } from '../cost/prices.ts'
 import type { DownloadHeaders, HeaderSources } from './headers.ts'
 import { quoted } from './quoted.ts'
-import { firstProblem } from './mapping.ts'
 
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
@@ -195,6 +194,11 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
   return typeof value === 'string' ? 'text' : `a ${typeof value}`
+}
+
+/** Reports only the first problem of a value whose rules say the same in other words. */
+function firstProblem<Schema extends v.GenericSchema>(schema: Schema): Schema {
+  return v.config(schema, { abortPipeEarly: true })
 }
 
 /** Text that is not blank, without control characters. */
