@@ -1,10 +1,10 @@
 import { isFinal } from '../contract/video-state.ts'
 import type { FileHost } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
+import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
 import {
   digestOfKey,
-  videoKinds,
   type JobProgress,
   type JobRecord,
   type NewJob,
@@ -22,7 +22,7 @@ import type { Call, Redactor } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
 /** A job by its id on the gateway, with its record on this machine. */
-export interface NamedJob<Kind extends RecordKind = (typeof videoKinds)[number]> {
+export interface NamedJob<Kind extends RecordKind = JobKind> {
   readonly id: string
   readonly kind: Kind
   readonly stored: StoredJob | undefined
@@ -215,7 +215,7 @@ export function isNew(stored: StoredJob | undefined, { clock }: Pick<FileHost, '
 }
 
 /** A job whose outcome is still unknown after this many days is unlikely to be resolved. */
-export const unknownJobDays = 7
+const unknownJobDays = 7
 
 /**
  * Whether the record can be deleted without loss: there is no result to fetch, and none will follow. @param now Unix

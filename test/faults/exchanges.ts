@@ -89,7 +89,7 @@ export const queued: Exchange = {
   asks: /^POST \/v1\/responses /,
   reply: json({ ...response, status: 'queued', output: [] }),
 }
-export const responseLookUp: Exchange = {
+const responseLookUp: Exchange = {
   role: 'look-up',
   asks: /^GET \/v1\/responses\/resp_1/,
   reply: json(response),

@@ -227,7 +227,9 @@ test('commands', async () => {
   )
   expect(lines.join('\n')).not.toContain('--force')
   expect(readFileSync(join(home, 'answer.md'), 'utf8')).toBe('The second answer.\n')
-  expect(readFileSync(join(home, 'talk.yaml'), 'utf8')).toContain('- role: user\n    content: /etc is a folder\n')
+  expect(readFileSync(join(home, 'talk.yaml'), 'utf8')).toContain(
+    '- role: user\n    content: /etc is a folder\n',
+  )
 })
 
 test.each([80, 40])('the list of commands at %i columns', async (columns) => {

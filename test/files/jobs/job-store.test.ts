@@ -5,9 +5,8 @@ import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-import { summaryOf, type JobProgress } from '../../../src/files/jobs/job-record.ts'
+import { recordKinds, summaryOf, videoKinds, type JobProgress } from '../../../src/files/jobs/job-record.ts'
 import { openJobStore, type JobStore } from '../../../src/files/jobs/job-store.ts'
-import { recordKinds, videoKinds } from '../../../src/files/jobs/job-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { anyPlace, newJob } from './job-samples.ts'

@@ -1,8 +1,7 @@
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import type { SavedVideo } from '../../../events/video.ts'
+import type { JobKind, SavedVideo } from '../../../events/video.ts'
 import { lookUpRequest } from '../../../gateway/videos/look-up-job.ts'
-import type { videoKinds } from '../../../files/jobs/job-record.ts'
 import { lookUpVideo } from '../../../operations/look-up-video.ts'
 import { findSavedVideos, reportSavedVideos } from '../../../operations/save-videos.ts'
 import { planVideos, videoCount } from '../../../operations/video-request.ts'
@@ -21,7 +20,7 @@ import { refuseCombinations, waitPlan, type VideoOptions } from './video-command
 /** The shared options of look-ups and waits. */
 export const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput strict gateway messages'
 
-export type FoundVideo = FoundJob<VideoOptions, (typeof videoKinds)[number]>
+export type FoundVideo = FoundJob<VideoOptions, JobKind>
 
 /** Looks up a job, or waits for it and saves its videos where the command that started it intended. */
 export async function lookUpJob(
