@@ -35,7 +35,7 @@ const calls: readonly (readonly string[])[] = [
   ['schema'],
   ['completion', 'bash'],
   ['__complete', 'zsh', 'image', 'create', '--profile', ''],
-  ['__complete', 'bash', ' =:', 'modelgate video wait '],
+  ['__complete', 'bash', ' =:', 'modelgate wait '],
 ]
 
 /**

@@ -16,7 +16,7 @@ const examples: readonly Example[] = [
   ['modelgate help --json image create', 'as data, limits of each model family included'],
 ]
 
-/** `modelgate help [command|topic]`, also for subcommands: `modelgate help video wait`. */
+/** `modelgate help [command|topic]`, also for subcommands: `modelgate help video status`. */
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
   const names = [...new Set(namesIn(command.parent!))]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)

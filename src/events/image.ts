@@ -67,7 +67,7 @@ export const imageEvents = {
 export type ImageDocument = f.Infer<typeof imageDocument>
 export const imageDocument = f.object({
   version: f.version,
-  command: f.oneOf(['image create', 'image edit'], 'the command that ran'),
+  command: f.oneOf(['image create', 'image edit', 'wait'], 'the command that ran'),
   model: f.textOrNull('the requested model; null when the gateway chooses'),
   files: f.list(image.reference, 'images that were saved'),
   usage: f.orNull(imageUsage.reference, 'tokens, where the gateway reports them'),

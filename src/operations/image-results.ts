@@ -58,8 +58,9 @@ export interface ImageResults {
 export function createImageResults(
   { context, listener }: Pick<Call, 'context' | 'listener'>,
   request: ImageRequest,
+  command: ImageDocument['command'] = request.command,
 ): ImageResults {
-  const { command, model } = request
+  const { model } = request
   return {
     clock: context.clock,
     listener,
@@ -133,7 +134,7 @@ export function maxKept({ wanted }: ImageRequest): number {
 }
 
 export function startImages(results: ImageResults): void {
-  const { command, model } = results.request
+  const { command, model } = results.document
   report(results, { type: 'start', version: outputVersion, command, model })
 }
 

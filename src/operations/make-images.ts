@@ -90,7 +90,7 @@ export async function fetchImages(
   made: MadeImages,
   next?: NextCommand,
 ): Promise<Outcome<ImageDocument>> {
-  const results = createImageResults(call, request)
+  const results = createImageResults(call, request, 'wait')
   Object.assign(results, { next, requestId: made.request_id, usage: made.usage, total: made.images.length })
   results.remote.push(...made.images)
   const writers = createImageWriters(call, results, plan, undefined)

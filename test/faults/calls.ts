@@ -237,7 +237,7 @@ export const calls: readonly Call[] = [
   },
   {
     ...program,
-    name: 'wait',
+    name: 'wait, the operation of a video',
     argv: ['wait', '-o', 'x.mp4', operation],
     exchanges: [videoLookUp, filmDownload],
     leaves: saved('x.mp4', film),

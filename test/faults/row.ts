@@ -73,6 +73,12 @@ function atDownload(expected: Expected): Expected {
   return expected.isGone || ![4, 5, 6, 8].includes(expected.exit) ? expected : { ...expected, exit: 11 }
 }
 
+/** Of 5 and 6 a script may believe that nothing was paid: a job that this call has started is. */
+function atPoll(expected: Expected, { exchanges }: Call): Expected {
+  const isPaid = exchanges.some(({ role }) => role === 'creation')
+  return isPaid && [5, 6].includes(expected.exit) ? { ...expected, exit: 11 } : expected
+}
+
 /** A fault at one exchange of one call. */
 export interface FaultCase {
   readonly row: FaultRow
@@ -95,7 +101,9 @@ function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Ca
     call.exchanges.flatMap((exchange) => {
       const { role } = exchange
       const told = expects[role] ?? (likeLookUps.has(role) ? expects['look-up'] : undefined)
-      const expected = told !== undefined && role === 'download' ? atDownload(told) : told
+      const isPoll = told !== undefined && role === 'poll'
+      const expected =
+        told !== undefined && role === 'download' ? atDownload(told) : isPoll ? atPoll(told, call) : told
       const isMeant =
         expected !== undefined &&
         (call.how !== 'worker' || isOfWire(variant, exchange, call)) &&

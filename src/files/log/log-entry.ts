@@ -45,7 +45,7 @@ export interface LogFacts {
   /** When the call began: ISO 8601, UTC. */
   readonly time: string
   readonly duration_ms: number
-  /** `generate`, `image create`, `video wait`, … */
+  /** `generate`, `image create`, `wait`, … */
   readonly command: string
   /** The working directory. */
   readonly cwd: string

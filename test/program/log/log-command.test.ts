@@ -62,7 +62,7 @@ test('each filter keeps the numbers that the calls have in the whole log', async
     { prompt: 'A paper BOAT', command: 'image create', ago: 3 * day },
     { prompt: 'Hello', reply: { text: 'A boat says "hi"' }, ago: 2 * day },
     { command: 'image edit', model: 'image-model-a', ago: day },
-    { command: 'wait', files: [{ path: '/x/boat.mp4', bytes: 1, sha256: 'a', format: 'mp4' }] },
+    { command: 'wait', files: [{ path: '/x/boat.mp4', bytes: 1, sha256: 'a'.repeat(64), format: 'mp4' }] },
     { error: { code: 'x', message: 'No boat today.', billed: 'no' }, exit_code: 9 },
   ])
   expect(await numbers('--grep', 'boat')).toEqual([1, 2, 4, 5])
