@@ -223,6 +223,15 @@ test('the answer goes where the first command said, in its own folder', async ()
   expect(again.err).toContain('exists already, so the answer is printed')
 })
 
+test.each([
+  ['answers/', 'answers/resp_1.txt'],
+  ['{id}.md', 'resp_1.md'],
+])('-o %s names the file of an answer after its response', async (output, path) => {
+  const { run, read } = await given(json(completed))
+  expect(await run(['wait', 'resp_1', '-o', output])).toMatchObject({ code: 0, out: '' })
+  expect(read(path).toString()).toBe('Hello.')
+})
+
 test('an answer is checked against the schema of the first command', async () => {
   const { run } = await given(json(response('queued')), json(completed))
   await run([...start, '--schema', '{"type":"object"}'])

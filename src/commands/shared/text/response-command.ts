@@ -4,6 +4,7 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
+import { safeFileName } from '../../../files/file-name.ts'
 import {
   responseCancellation,
   responseLookUp,
@@ -119,16 +120,24 @@ function requestOf(gateway: Gateway, id: string, wait: WaitPlan | undefined): Ga
 }
 
 /**
- * The answer goes to this command's `-o`, otherwise to that of the command that started the response; a file that has
- * appeared there meanwhile is left alone.
+ * The answer goes to this command's `-o`, in a folder under the id of the response; otherwise to that of the command
+ * that started the response, where a file that has appeared meanwhile is left alone.
  */
 async function openAnswerFile(
   context: Context,
   options: ResponseOptions,
-  { stored }: NamedJob<'response'>,
+  { id, stored }: NamedJob<'response'>,
   warn: (message: string) => void,
 ) {
-  if (options.output !== undefined) return await openOutputFile(context, options)
+  if (options.output !== undefined) {
+    const given = options.output.replaceAll('{id}', safeFileName(id))
+    const isFolder =
+      /[/\\]$/.test(given) || (await stat(resolve(context.cwd, given)).catch(() => undefined))?.isDirectory()
+    return await openOutputFile(context, {
+      ...options,
+      output: isFolder ? `${given.replace(/[/\\]$/, '')}/${safeFileName(id)}.txt` : given,
+    })
+  }
   const { output = null, cwd = '', force = false } = stored?.record.output ?? {}
   if (output === null || output === '-') return undefined
   const path = resolve(cwd, output)
