@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import { describeCall, findCall } from '../operations/read-log.ts'
 import { callReport } from '../output/call-report.ts'
 import type { Columns } from '../output/table-cells.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import { mergeParts, resolveRun } from '../pipeline/changes/merge.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showRun } from './run/show-run.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import { pullOutputs } from '../pipeline/changes/transfer.ts'
 import { openByteSource } from '../pipeline/store/shared-store.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'

@@ -4,7 +4,7 @@ import { runStates, stateCounts } from './run-document.ts'
 const digest = f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF')
 
 /** A file that a result consists of. */
-export type ReportFile = f.Infer<typeof reportFile.schema>
+export type ReportFile = f.Infer<typeof reportFile>
 const reportFile = f.define(
   'report_file',
   f.object({
@@ -32,14 +32,14 @@ const provenance = {
 }
 
 /** One of several results to choose from, or one that failed its asserts. */
-export type ReportCandidate = f.Infer<typeof reportCandidate.schema>
+export type ReportCandidate = f.Infer<typeof reportCandidate>
 const reportCandidate = f.define(
   'report_candidate',
   f.object({
     number: f.count('from 1, as `run pick` takes it'),
     state: f.oneOf(['awaiting', 'picked', 'rejected'], 'what has become of it'),
     reasons: f.texts('the asserts that failed, each a sentence'),
-    files: f.list(reportFile.reference, 'what it consists of'),
+    files: f.list(reportFile, 'what it consists of'),
     pick: f.orNull(
       f.texts('words'),
       'the command that makes it the output, word by word; null if it cannot be picked',
@@ -59,7 +59,7 @@ const reportField = f.define(
 )
 
 /** One asset of a manifest, with all that is known of it. */
-export type ReportAsset = f.Infer<typeof reportAsset.schema>
+export type ReportAsset = f.Infer<typeof reportAsset>
 const reportAsset = f.define(
   'report_asset',
   f.object({
@@ -75,12 +75,12 @@ const reportAsset = f.define(
     ),
     prompt: f.textOrNull('the prompt, or the input of a text'),
     prompt_file: f.textOrNull("the file that it was read from, relative to the manifest's folder"),
-    fields: f.list(reportField.reference, 'the other fields of the request'),
+    fields: f.list(reportField, 'the other fields of the request'),
     alt: f.textOrNull('what an image shows, in words'),
     output: f.text('the path of the output in the manifest'),
-    files: f.list(reportFile.reference, 'the output as it is now; empty before there is one'),
-    before: f.list(reportFile.reference, 'what was there before; empty if that is not known'),
-    candidates: f.list(reportCandidate.reference, 'the results to choose from, and those that were rejected'),
+    files: f.list(reportFile, 'the output as it is now; empty before there is one'),
+    before: f.list(reportFile, 'what was there before; empty if that is not known'),
+    candidates: f.list(reportCandidate, 'the results to choose from, and those that were rejected'),
     picked: f.countOrNull('the number of the candidate that became the output'),
     adopted: f.textOrNull('who locked a file that was there already, and on which day'),
     failure: f.orNull(
@@ -110,20 +110,12 @@ const reportSince = f.define(
     removed: f.list(
       f.object({
         id: f.text('`hero`, `captions[shoe-de]`'),
-        files: f.list(reportFile.reference, 'its output of then'),
+        files: f.list(reportFile, 'its output of then'),
       }),
       'those that the manifest does not have any more; empty where the report is of some jobs',
     ),
   }),
 )
-
-export const assetReportDefinitions = [
-  reportFile,
-  reportCandidate,
-  reportField,
-  reportAsset,
-  reportSince,
-] as const
 
 /** The assets of a manifest, for people who look at them: what `run report --format json` writes. */
 export type AssetReport = f.Infer<typeof assetReport>
@@ -134,13 +126,10 @@ export const assetReport = f.object({
   manifest: f.text("the name of the manifest's file"),
   time: f.text('when the report was made, ISO 8601 in UTC'),
   sandbox: f.flag('whether the assets are those of the built-in local gateway'),
-  since: f.orNull(
-    reportSince.reference,
-    'what `--since` compares with: `before` is then from there; null without it',
-  ),
+  since: f.orNull(reportSince, 'what `--since` compares with: `before` is then from there; null without it'),
   sums: f.object({
     assets: f.count('how many there are'),
-    states: stateCounts.reference,
+    states: stateCounts,
     creates: f.count('how many requests would create what is to be made'),
     bytes: f.count('size of all outputs'),
     took_s: f.number('how long all results took, in seconds'),
@@ -148,7 +137,7 @@ export const assetReport = f.object({
     currency: f.textOrNull('the currency of all costs'),
   }),
   assets: f.list(
-    reportAsset.reference,
+    reportAsset,
     'what failed first, then what awaits a decision, then what is to be brought up to date',
   ),
 })

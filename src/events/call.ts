@@ -49,7 +49,7 @@ const callFields = {
 }
 
 /** A call in the log. */
-export type CallSummary = f.Infer<typeof call.schema>
+export type CallSummary = f.Infer<typeof call>
 const call = f.define(
   'call',
   f.object({ ...callFields, files: f.list(f.object(fileFields), 'files that it wrote') }),
@@ -75,11 +75,9 @@ const wholeCall = f.object({
   reply: f.anything('what a conversation goes on from: text, and the items or parts of the gateway'),
 })
 
-export const logDefinitions = [call] as const
-
 export const logEvents = {
   /** A call of `log`. */
-  'call-list': { call: call.reference },
+  'call-list': { call: call },
 }
 
 /** The document of `log`. */
@@ -87,7 +85,7 @@ export type LogDocument = f.Infer<typeof logDocument>
 export const logDocument = f.object({
   version: f.version,
   command: f.oneOf(['log'], 'the command that ran'),
-  calls: f.list(call.reference, 'the calls, the newest first'),
+  calls: f.list(call, 'the calls, the newest first'),
   warnings,
 })
 

@@ -3,7 +3,7 @@ import * as f from './fields.ts'
 const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
 
 /** One check of `doctor`. */
-export type Check = f.Infer<typeof check.schema>
+export type Check = f.Infer<typeof check>
 const check = f.define(
   'check',
   f.object({
@@ -24,7 +24,7 @@ const keyVerdict = f.object({
 })
 
 /** The key of a profile, in `auth status`. */
-export type ProfileKey = f.Infer<typeof profileKey.schema>
+export type ProfileKey = f.Infer<typeof profileKey>
 const profileKey = f.define(
   'profile_key',
   f.object({
@@ -40,11 +40,9 @@ const profileKey = f.define(
   }),
 )
 
-export const checkDefinitions = [check, profileKey] as const
-
 export const checkEvents = {
   /** A check of `doctor` has come to its end. */
-  'check-end': { check: check.reference },
+  'check-end': { check: check },
 }
 
 /** The document of `doctor`. */
@@ -55,7 +53,7 @@ export const checksDocument = f.object({
   verdict: f.oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
   program: f.text('version of modelgate'),
   platform: f.text('operating system and processor'),
-  checks: f.list(check.reference, 'the checks, in their order'),
+  checks: f.list(check, 'the checks, in their order'),
 })
 
 /** The document of `auth status`. */
@@ -63,5 +61,5 @@ export type KeysDocument = f.Infer<typeof keysDocument>
 export const keysDocument = f.object({
   version: f.version,
   command: f.oneOf(['auth status'], 'the command that ran'),
-  profiles: f.list(profileKey.reference, 'the profiles, the one in use first'),
+  profiles: f.list(profileKey, 'the profiles, the one in use first'),
 })

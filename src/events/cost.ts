@@ -1,7 +1,7 @@
 import * as f from './fields.ts'
 
 /** What a call has cost, by the prices of the configuration. */
-export type CostEstimate = f.Infer<typeof estimate.schema>
+export type CostEstimate = f.Infer<typeof estimate>
 export const estimate = f.define(
   'cost',
   f.object({
@@ -12,10 +12,8 @@ export const estimate = f.define(
   }),
 )
 
-export const costDefinitions = [estimate] as const
-
 /** The field of every document of a call that may cost money. */
 export const cost = f.orNull(
-  estimate.reference,
+  estimate,
   'an estimate of what the call has cost; null without prices in the configuration, and for look-ups',
 )

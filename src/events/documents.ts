@@ -2,32 +2,30 @@
 
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
-import { helpDefinitions, helpDocument } from './help-document.ts'
-import { costDefinitions } from './cost.ts'
-import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
+import { helpDocument } from './help-document.ts'
+import { imageDocument, imageEvents } from './image.ts'
 import * as f from './fields.ts'
-import { outputVersion } from './output-schema.ts'
-import { assetReport, assetReportDefinitions } from './asset-report.ts'
-import { file, textDefinitions, textDocument, textEvents } from './text.ts'
-import { checkDefinitions, checkEvents, checksDocument, keysDocument } from './checks.ts'
-import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './inspection.ts'
-import { callDocument, logClearDocument, logDefinitions, logDocument, logEvents } from './call.ts'
+import { outputVersion } from './version.ts'
+import { assetReport } from './asset-report.ts'
+import { file, textDocument, textEvents } from './text.ts'
+import { checkEvents, checksDocument, keysDocument } from './checks.ts'
+import { inspectionDocument, inspectionEvents } from './inspection.ts'
+import { callDocument, logClearDocument, logDocument, logEvents } from './call.ts'
 import { initDocument } from './set-up.ts'
-import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
+import { modelEvents, modelsDocument } from './model.ts'
 import {
   runChangeDocument,
   runCleanDocument,
   runPushDocument,
   runRestoreDocument,
-  runDefinitions,
   runDocument,
   runEvents,
   runReportDocument,
 } from './run-document.ts'
-import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
-import { usageReportDefinitions, usageReportDocument } from './usage-sums.ts'
-import { workerDefinitions, workerDocument, workerEvents } from './worker.ts'
-import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
+import { placesDocument, settingsDocument } from './setting.ts'
+import { usageReportDocument } from './usage-sums.ts'
+import { workerDocument, workerEvents } from './worker.ts'
+import { jobListDocument, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */
 const commandEvents = {
@@ -36,7 +34,7 @@ const commandEvents = {
     command: f.text('the command that runs'),
     model: f.textOrNull('the requested model; null for commands that use none'),
   },
-  'file-save': { file: file.reference },
+  'file-save': { file: file },
   'retry-wait': {
     attempt: f.count('number of the attempt'),
     attempts_left: f.count('attempts that are left, the next one included'),
@@ -114,29 +112,10 @@ const error = f.object({
   rescued: f.texts('paths of results that could not be written where they belong'),
 })
 
-const definitions = Object.fromEntries(
-  [
-    ...textDefinitions,
-    ...imageDefinitions,
-    ...videoDefinitions,
-    ...modelDefinitions,
-    ...costDefinitions,
-    ...inspectionDefinitions,
-    ...logDefinitions,
-    ...usageReportDefinitions,
-    ...settingDefinitions,
-    ...checkDefinitions,
-    ...runDefinitions,
-    ...workerDefinitions,
-    ...assetReportDefinitions,
-    ...helpDefinitions,
-  ].map(({ name, schema }: f.Definition<unknown>) => [name, schema]),
-)
-
 function published(name: string, title: string, schema: f.Schema<unknown>): object {
   const { $schema, ...rest } = toJsonSchema(schema, {
     target: 'draft-2020-12',
-    definitions: definitions as Record<string, v.GenericSchema>,
+    definitions: f.definitions as Record<string, v.GenericSchema>,
   })
   return { $schema, $id: `urn:modelgate:${name}:${outputVersion}`, title, ...rest }
 }

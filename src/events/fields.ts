@@ -1,7 +1,7 @@
 /** What documents and events consist of: valibot schemas with a description each. */
 
 import * as v from 'valibot'
-import { outputVersion } from './output-schema.ts'
+import { outputVersion } from './version.ts'
 
 /** A part of the output: written once, with its type and its JSON Schema derived from it. */
 export type Schema<Value> = v.GenericSchema<unknown, Value>
@@ -93,15 +93,13 @@ export function object<const Fields extends Properties>(
   return v.object(entries) as unknown as Schema<Shape<Fields>> & { readonly entries: Fields }
 }
 
-/** A shape that several documents and events refer to. */
-export interface Definition<Value> {
-  readonly name: string
-  readonly schema: Schema<Value>
-  readonly reference: Schema<Value>
-}
+/** The shapes that several documents and events refer to: each stands once in the JSON Schema, under its name. */
+export const definitions: Record<string, Schema<unknown>> = {}
 
-export function define<Value>(name: string, schema: Schema<Value>): Definition<Value> {
-  return { name, schema, reference: schema }
+/** Enters a shape in `definitions`. */
+export function define<Value>(name: string, schema: Schema<Value>): Schema<Value> {
+  definitions[name] = schema
+  return schema
 }
 
 /** The union of events that a table describes, each with its `type`. */

@@ -63,7 +63,7 @@ const option = f.object({
 export type HelpOption = f.Infer<typeof option>
 
 /** A command as `help --json` describes it. */
-export type HelpCommand = f.Infer<typeof command.schema>
+export type HelpCommand = f.Infer<typeof command>
 const command = f.define(
   'command',
   f.object({
@@ -91,8 +91,6 @@ const ending = f.object({
 
 const topic = f.object({ name: f.text('what modelgate help takes'), about: f.text('what it explains') })
 
-export const helpDefinitions = [command] as const
-
 /** The document of `help --json`. */
 export type HelpDocument = f.Infer<typeof helpDocument>
 export const helpDocument = f.object({
@@ -100,7 +98,7 @@ export const helpDocument = f.object({
   command: f.oneOf(['help'], 'the command that ran'),
   program: f.text('name of the program'),
   program_version: f.text('its version'),
-  commands: f.list(command.reference, 'the command that was asked for and all below it; by default all'),
+  commands: f.list(command, 'the command that was asked for and all below it; by default all'),
   exit_codes: f.list(ending, 'all that the program ends with'),
   environment: f.list(
     f.object({

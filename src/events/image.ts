@@ -3,7 +3,7 @@ import { cost } from './cost.ts'
 import { failureFields, file, mismatches, savedFileFields, usageFields, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */
-export type SavedImage = f.Infer<typeof image.schema>
+export type SavedImage = f.Infer<typeof image>
 const image = f.define(
   'image',
   f.object({
@@ -18,7 +18,7 @@ const image = f.define(
 )
 
 /** Token counts of images (specification, "Image result"). */
-export type ImageUsage = f.Infer<typeof imageUsage.schema>
+export type ImageUsage = f.Infer<typeof imageUsage>
 const imageUsage = f.define(
   'image_usage',
   f.object({
@@ -41,8 +41,6 @@ const imageLink = f.define(
 /** One of several images that could not be saved. */
 const imageFailure = f.define('image_failure', f.object(failureFields('image')))
 
-export const imageDefinitions = [image, imageUsage, imageLink, imageFailure] as const
-
 const numbered = {
   index: f.count('number of the image'),
   count: f.count('how many images were asked for'),
@@ -56,11 +54,11 @@ export const imageEvents = {
     ...numbered,
     partial: f.count('index of the preview, from 0 as the gateway counts'),
     partials: f.countOrNull('how many previews of each image were asked for'),
-    file: f.orNull(file.reference, 'the file, if it was kept'),
+    file: f.orNull(file, 'the file, if it was kept'),
   },
-  'image-save': { ...numbered, file: image.reference },
-  'image-link': { link: imageLink.reference },
-  'image-fail': { failure: imageFailure.reference },
+  'image-save': { ...numbered, file: image },
+  'image-link': { link: imageLink },
+  'image-fail': { failure: imageFailure },
 }
 
 /** The document of the image commands. */
@@ -69,14 +67,14 @@ export const imageDocument = f.object({
   version: f.version,
   command: f.oneOf(['image create', 'image edit', 'wait'], 'the command that ran'),
   model: f.textOrNull('the requested model; null when the gateway chooses'),
-  files: f.list(image.reference, 'images that were saved'),
-  usage: f.orNull(imageUsage.reference, 'tokens, where the gateway reports them'),
+  files: f.list(image, 'images that were saved'),
+  usage: f.orNull(imageUsage, 'tokens, where the gateway reports them'),
   cost,
   request_id: f.textOrNull('id of the request'),
   response: f.anything("the gateway's own object, without the base64"),
-  partials: f.list(file.reference, 'previews that were kept (--save-partials)'),
-  links: f.list(imageLink.reference, 'results that were not downloaded (--no-download)'),
-  failures: f.list(imageFailure.reference, 'images that could not be saved'),
+  partials: f.list(file, 'previews that were kept (--save-partials)'),
+  links: f.list(imageLink, 'results that were not downloaded (--no-download)'),
+  failures: f.list(imageFailure, 'images that could not be saved'),
   mismatches,
   warnings,
 })

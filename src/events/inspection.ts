@@ -15,7 +15,7 @@ const origin = f.object({
   again: f.textOrNull('the line to paste that makes such a file again'),
 })
 
-export type Inspection = f.Infer<typeof inspection.schema>
+export type Inspection = f.Infer<typeof inspection>
 const inspection = f.define(
   'inspection',
   f.object({
@@ -44,10 +44,8 @@ const failure = f.object({
   message: f.text('why'),
 })
 
-export const inspectionDefinitions = [inspection] as const
-
 export const inspectionEvents = {
-  'file-inspect': { file: inspection.reference },
+  'file-inspect': { file: inspection },
   'file-fail': { failure },
 }
 
@@ -56,7 +54,7 @@ export type InspectionDocument = f.Infer<typeof inspectionDocument>
 export const inspectionDocument = f.object({
   version: f.version,
   command: f.oneOf(['inspect'], 'the command that ran'),
-  files: f.list(inspection.reference, 'the files, in the order that was given'),
+  files: f.list(inspection, 'the files, in the order that was given'),
   failures: f.list(failure, 'files that could not be read'),
   warnings,
 })

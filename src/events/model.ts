@@ -39,7 +39,7 @@ const listing = f.object({
   methods: f.texts('what the gateway says that it can be used for'),
 })
 
-export type ModelEntry = f.Infer<typeof model.schema>
+export type ModelEntry = f.Infer<typeof model>
 const model = f.define(
   'model',
   f.object({
@@ -63,11 +63,9 @@ const model = f.define(
   }),
 )
 
-export const modelDefinitions = [model] as const
-
 export const modelEvents = {
   /** A model of `models`. */
-  'model-list': { model: model.reference },
+  'model-list': { model: model },
 }
 
 /** The document of `models`. */
@@ -76,7 +74,7 @@ export const modelsDocument = f.object({
   version: f.version,
   command: f.oneOf(['models'], 'the command that ran'),
   gateway: f.textOrNull('address of the gateway that was asked; null where none was'),
-  models: f.list(model.reference, 'the models'),
+  models: f.list(model, 'the models'),
   request_id: f.textOrNull('id of the request'),
   warnings,
 })

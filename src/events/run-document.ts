@@ -48,7 +48,7 @@ export const runModes = ['run', 'plan', 'check', 'frozen'] as const
 export type RunMode = (typeof runModes)[number]
 
 /** How many instances are in each state. */
-export type StateCounts = f.Infer<typeof stateCounts.schema>
+export type StateCounts = f.Infer<typeof stateCounts>
 export const stateCounts = f.define(
   'state_counts',
   f.object(
@@ -65,7 +65,7 @@ export function countStates(instances: Iterable<{ readonly state: RunState }>): 
 }
 
 /** An output of an instance. */
-export type RunFile = f.Infer<typeof runFile.schema>
+export type RunFile = f.Infer<typeof runFile>
 const runFile = f.define(
   'run_file',
   f.object({
@@ -111,15 +111,15 @@ const instanceFields = {
     'why, each a sentence: the fields that changed, the files that differ, the asserts that failed',
   ),
   creates: f.count('how many results it has to have created, or had, in this run'),
-  files: f.list(runFile.reference, 'its outputs; where one of several candidates is to be picked, those'),
+  files: f.list(runFile, 'its outputs; where one of several candidates is to be picked, those'),
   placed: f.flag('whether the run put them where they belong; a shard leaves them in its part'),
   took_s: f.secondsOrNull('how long it took in this run; null where nothing was generated'),
   cost,
-  error: f.orNull(runFailure.reference, 'why it failed; null if it did not'),
+  error: f.orNull(runFailure, 'why it failed; null if it did not'),
 }
 
 /** One thing to generate, and what became of it. */
-export type RunInstance = f.Infer<typeof runInstance.schema>
+export type RunInstance = f.Infer<typeof runInstance>
 const runInstance = f.define('run_instance', f.object(instanceFields))
 
 /** The outputs of an instance that a run has put where they belong; none for one that it left as it was. */
@@ -127,7 +127,7 @@ export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'fi
   return placed ? files : []
 }
 
-export type RunRemainder = f.Infer<typeof runRemainder.schema>
+export type RunRemainder = f.Infer<typeof runRemainder>
 const runRemainder = f.define(
   'run_remainder',
   f.object({
@@ -153,14 +153,12 @@ const creates = f.define(
   }),
 )
 
-export const runDefinitions = [stateCounts, runFile, runFailure, runInstance, runRemainder, creates] as const
-
 const folder = f.text('the absolute path of the folder that the outputs lie below')
 const part = f.textOrNull(
   'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',
 )
 const planned = f.orNull(
-  estimate.reference,
+  estimate,
   'an estimate of what the planned creations cost; null without prices in the configuration',
 )
 
@@ -173,7 +171,7 @@ export const runEvents = {
     folder,
     part,
     instances: f.count('how many instances were chosen'),
-    states: stateCounts.reference,
+    states: stateCounts,
     lanes: f.list(
       f.object({
         lane,
@@ -182,7 +180,7 @@ export const runEvents = {
       }),
       'the lanes that have something to do',
     ),
-    creates: creates.reference,
+    creates: creates,
     estimate: planned,
   },
   'instance-start': {
@@ -225,13 +223,13 @@ export const runDocument = f.object({
   run: f.textOrNull('id of the run; null where nothing was run'),
   shard: f.textOrNull('the part that was run, as 2/5; null for the whole'),
   part,
-  instances: f.list(runInstance.reference, 'the chosen instances, each behind those that it needs'),
-  states: stateCounts.reference,
-  creates: creates.reference,
+  instances: f.list(runInstance, 'the chosen instances, each behind those that it needs'),
+  states: stateCounts,
+  creates: creates,
   estimate: planned,
   cost,
   orphans: f.texts('ids that the lock has and the manifest does not'),
-  left: f.list(runRemainder.reference, 'what is left to do, the worst first'),
+  left: f.list(runRemainder, 'what is left to do, the worst first'),
   warnings,
 })
 
@@ -246,7 +244,7 @@ export const runChangeDocument = f.object({
     f.object({
       instance,
       variant: f.countOrNull('number of the candidate that was picked; null where there are none'),
-      files: f.list(runFile.reference, 'its outputs, as they are locked now'),
+      files: f.list(runFile, 'its outputs, as they are locked now'),
     }),
     'the instances that were changed',
   ),
@@ -306,7 +304,7 @@ export const runReportDocument = f.object({
   version: f.version,
   command: f.oneOf(['run report'], 'the command that ran'),
   manifest: f.text('the manifest, as its path is shown'),
-  states: stateCounts.reference,
+  states: stateCounts,
   files: f.list(
     f.object({
       path: f.text('where the report is'),

@@ -1,7 +1,7 @@
 import * as f from './fields.ts'
 
 /** A setting of `config list`. */
-export type SettingEntry = f.Infer<typeof setting.schema>
+export type SettingEntry = f.Infer<typeof setting>
 const setting = f.define(
   'setting',
   f.object({
@@ -18,15 +18,13 @@ const setting = f.define(
   }),
 )
 
-export const settingDefinitions = [setting] as const
-
 /** The document of `config list` and `config get`. */
 export type SettingsDocument = f.Infer<typeof settingsDocument>
 export const settingsDocument = f.object({
   version: f.version,
   command: f.oneOf(['config list', 'config get'], 'the command that ran'),
   profile: f.text('the profile that is in use'),
-  settings: f.list(setting.reference, 'the settings'),
+  settings: f.list(setting, 'the settings'),
 })
 
 /** The document of `config path`. */

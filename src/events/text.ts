@@ -5,24 +5,7 @@
 
 import { responseStates } from '../contract/response-object.ts'
 import { cost } from './cost.ts'
-import {
-  anything,
-  count,
-  countOrNull,
-  define,
-  flag,
-  list,
-  object,
-  oneOf,
-  orNull,
-  text,
-  textMatching,
-  textOrNull,
-  texts,
-  version,
-  type EventsOf,
-  type Infer,
-} from './fields.ts'
+import * as f from './fields.ts'
 
 /** Why the text ended, for both styles. */
 const finishReasons = [
@@ -40,123 +23,121 @@ export type FinishReason = (typeof finishReasons)[number]
 
 /** Token counts, the same names for both styles and for images. */
 export const usageFields = {
-  input_tokens: countOrNull('tokens of the input'),
-  cached_tokens: countOrNull('of them read from a cache'),
-  output_tokens: countOrNull('tokens of the output, reasoning included'),
-  reasoning_tokens: countOrNull('of them spent on reasoning'),
-  total_tokens: countOrNull('all tokens'),
+  input_tokens: f.countOrNull('tokens of the input'),
+  cached_tokens: f.countOrNull('of them read from a cache'),
+  output_tokens: f.countOrNull('tokens of the output, reasoning included'),
+  reasoning_tokens: f.countOrNull('of them spent on reasoning'),
+  total_tokens: f.countOrNull('all tokens'),
 }
 
-export type Usage = Infer<typeof usage.schema>
-const usage = define('usage', object(usageFields))
+export type Usage = f.Infer<typeof usage>
+const usage = f.define('usage', f.object(usageFields))
 
-export type ToolCall = Infer<typeof toolCall.schema>
-const toolCall = define(
+export type ToolCall = f.Infer<typeof toolCall>
+const toolCall = f.define(
   'tool_call',
-  object({
-    type: oneOf(['function', 'custom'], 'whether the arguments are JSON, or the text of a custom tool'),
-    id: textOrNull('id that the result of the call must name'),
-    name: text('name of the tool'),
-    arguments: anything('the arguments as JSON; the text as received when it is not JSON'),
+  f.object({
+    type: f.oneOf(['function', 'custom'], 'whether the arguments are JSON, or the text of a custom tool'),
+    id: f.textOrNull('id that the result of the call must name'),
+    name: f.text('name of the tool'),
+    arguments: f.anything('the arguments as JSON; the text as received when it is not JSON'),
   }),
 )
 
-export type Citation = Infer<typeof citation.schema>
-const citation = define(
+export type Citation = f.Infer<typeof citation>
+const citation = f.define(
   'citation',
-  object({
-    url: textOrNull('address of the source'),
-    title: textOrNull('title of the source'),
-    start: countOrNull("start in the text, in the gateway's own counting"),
-    end: countOrNull("end in the text, in the gateway's own counting"),
-    license: textOrNull('licence of the source'),
-    file_id: textOrNull('id of the cited file'),
+  f.object({
+    url: f.textOrNull('address of the source'),
+    title: f.textOrNull('title of the source'),
+    start: f.countOrNull("start in the text, in the gateway's own counting"),
+    end: f.countOrNull("end in the text, in the gateway's own counting"),
+    license: f.textOrNull('licence of the source'),
+    file_id: f.textOrNull('id of the cited file'),
   }),
 )
 
-const candidate = define(
+const candidate = f.define(
   'candidate',
-  object({
-    index: count('number of the candidate'),
-    text: text('its text'),
-    finish_reason: oneOf(finishReasons, 'why it ended'),
+  f.object({
+    index: f.count('number of the candidate'),
+    text: f.text('its text'),
+    finish_reason: f.oneOf(finishReasons, 'why it ended'),
   }),
 )
 
 /** The fields of every file that was written. */
 export const savedFileFields = {
-  path: text('where the file is'),
-  bytes: count('its size'),
-  sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal'),
-  mime_type: text('its media type'),
+  path: f.text('where the file is'),
+  bytes: f.count('its size'),
+  sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal'),
+  mime_type: f.text('its media type'),
 }
 
 /** The fields of every result whose container was checked. */
-export const verified = flag('false when it could not be verified that the file is complete')
+export const verified = f.flag('false when it could not be verified that the file is complete')
 
 /** The fields of one of several results that could not be saved. */
 export const failureFields = (noun: 'image' | 'video') => ({
-  index: count(`number of the ${noun}`),
-  code: text('a stable word'),
-  message: text('what went wrong'),
-  rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
+  index: f.count(`number of the ${noun}`),
+  code: f.text('a stable word'),
+  message: f.text('what went wrong'),
+  rescued: f.textOrNull('where it was saved instead, when it could not be written where it belongs'),
 })
 
 /** A field of the request that a result does not fulfil. */
-export type Mismatch = Infer<typeof mismatch.schema>
-const mismatch = define(
+export type Mismatch = f.Infer<typeof mismatch>
+const mismatch = f.define(
   'mismatch',
-  object({
-    index: count('number of the image or video'),
-    field: text('the field of the request'),
-    asked: text('the value that was asked for'),
-    came: text('what came instead'),
+  f.object({
+    index: f.count('number of the image or video'),
+    field: f.text('the field of the request'),
+    asked: f.text('the value that was asked for'),
+    came: f.text('what came instead'),
   }),
 )
 
 /** The field of a document that lists them. */
-export const mismatches = list(mismatch.reference, 'results that are not what was asked for')
+export const mismatches = f.list(mismatch, 'results that are not what was asked for')
 
-export const warnings = texts('warnings of the command')
+export const warnings = f.texts('warnings of the command')
 
 /** A file this program wrote. */
-export type SavedFile = Infer<typeof file.schema>
-export const file = define('file', object(savedFileFields))
-
-export const textDefinitions = [usage, toolCall, citation, candidate, file, mismatch] as const
+export type SavedFile = f.Infer<typeof file>
+export const file = f.define('file', f.object(savedFileFields))
 
 /** Events of a decoder while a reply arrives. */
-export type TextEvent = EventsOf<typeof textEvents>
+export type TextEvent = f.EventsOf<typeof textEvents>
 export const textEvents = {
   'text-delta': {
-    index: count('number of the candidate'),
-    text: text('a piece of its text'),
+    index: f.count('number of the candidate'),
+    text: f.text('a piece of its text'),
   },
-  'reasoning-delta': { text: text('a piece of the reasoning') },
-  'refusal-delta': { text: text('a piece of the refusal') },
+  'reasoning-delta': { text: f.text('a piece of the reasoning') },
+  'refusal-delta': { text: f.text('a piece of the refusal') },
   'tool-delta': {
-    index: count('number of the call'),
-    name: text('name of the tool'),
-    arguments: text('a piece of the arguments'),
+    index: f.count('number of the call'),
+    name: f.text('name of the tool'),
+    arguments: f.text('a piece of the arguments'),
   },
   /** A complete tool call. */
-  'tool-call': { index: count('number of the call'), call: toolCall.reference },
-  'code-run': { language: text('language'), code: text('code that the model ran') },
-  'code-result': { outcome: text('how it went'), output: text('what it printed') },
-  'citation-add': { citation: citation.reference },
+  'tool-call': { index: f.count('number of the call'), call: toolCall },
+  'code-run': { language: f.text('language'), code: f.text('code that the model ran') },
+  'code-result': { outcome: f.text('how it went'), output: f.text('what it printed') },
+  'citation-add': { citation: citation },
   /** Any other complete output item or part. */
   'item-add': {
-    kind: text('kind of item'),
-    summary: text('what it is, in one line'),
-    item: anything("the gateway's own object"),
+    kind: f.text('kind of item'),
+    summary: f.text('what it is, in one line'),
+    item: f.anything("the gateway's own object"),
   },
-  'safety-report': { ratings: list(anything(''), "the gateway's ratings that are not negligible") },
-  'prompt-block': { reason: text('why the prompt was blocked'), message: textOrNull('in words') },
+  'safety-report': { ratings: f.list(f.anything(''), "the gateway's ratings that are not negligible") },
+  'prompt-block': { reason: f.text('why the prompt was blocked'), message: f.textOrNull('in words') },
   /** An image inside a text reply; the operation saves it and emits `file-save` instead. */
   'image-data': {
-    mime_type: text('media type'),
-    base64: text('the image'),
-    partial: flag('a preview; another will follow'),
+    mime_type: f.text('media type'),
+    base64: f.text('the image'),
+    partial: f.flag('a preview; another will follow'),
   },
 }
 
@@ -164,28 +145,28 @@ export const textEvents = {
 const textCommands = ['generate', 'respond', 'wait', 'cancel'] as const
 
 /** The document that `--json` prints. */
-export type TextDocument = Infer<typeof textDocument>
-export const textDocument = object({
-  version,
-  command: oneOf(textCommands, 'the command that ran'),
-  model: textOrNull('the requested model; where the gateway chose, the one that its reply names'),
-  text: text('the text of the first candidate'),
-  extracted: textOrNull('with --extract: the code that it takes out of the text; null where there is none'),
-  finish_reason: oneOf(finishReasons, 'why the text ended'),
-  tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),
-  usage: orNull(usage.reference, 'tokens, where the gateway reports them'),
+export type TextDocument = f.Infer<typeof textDocument>
+export const textDocument = f.object({
+  version: f.version,
+  command: f.oneOf(textCommands, 'the command that ran'),
+  model: f.textOrNull('the requested model; where the gateway chose, the one that its reply names'),
+  text: f.text('the text of the first candidate'),
+  extracted: f.textOrNull('with --extract: the code that it takes out of the text; null where there is none'),
+  finish_reason: f.oneOf(finishReasons, 'why the text ended'),
+  tool_calls: f.list(toolCall, 'tools that the model asks to be called'),
+  usage: f.orNull(usage, 'tokens, where the gateway reports them'),
   cost,
-  request_id: textOrNull('id of the request'),
-  response: anything("the gateway's own object; the chunks of a stream merged into one"),
-  reasoning: text('what the model shows of its reasoning'),
-  refusal: text('why the model refuses'),
-  candidates: list(candidate.reference, 'every candidate'),
-  citations: list(citation.reference, 'sources'),
-  files: list(file.reference, 'files that were written'),
+  request_id: f.textOrNull('id of the request'),
+  response: f.anything("the gateway's own object; the chunks of a stream merged into one"),
+  reasoning: f.text('what the model shows of its reasoning'),
+  refusal: f.text('why the model refuses'),
+  candidates: f.list(candidate, 'every candidate'),
+  citations: f.list(citation, 'sources'),
+  files: f.list(file, 'files that were written'),
   warnings,
-  id: textOrNull('id of the response'),
-  state: orNull(
-    oneOf(responseStates, ''),
+  id: f.textOrNull('id of the response'),
+  state: f.orNull(
+    f.oneOf(responseStates, ''),
     'state of the response; null where the style has none, and while it is not known',
   ),
 })

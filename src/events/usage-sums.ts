@@ -23,7 +23,7 @@ const sums = {
   unknown_reasons: f.texts('why, each reason once'),
 }
 
-export type UsageRow = f.Infer<typeof usageRow.schema>
+export type UsageRow = f.Infer<typeof usageRow>
 const usageRow = f.define(
   'usage_row',
   f.object({
@@ -32,10 +32,8 @@ const usageRow = f.define(
   }),
 )
 
-export type UsageSums = f.Infer<typeof usageSums.schema>
+export type UsageSums = f.Infer<typeof usageSums>
 const usageSums = f.define('usage_sums', f.object(sums))
-
-export const usageReportDefinitions = [usageRow, usageSums] as const
 
 /** The document of `usage`. */
 export type UsageDocument = f.Infer<typeof usageReportDocument>
@@ -46,8 +44,8 @@ export const usageReportDocument = f.object({
     'the beginning of the time that was asked for, as an ISO date; null for all of the log',
   ),
   by: f.oneOf(usageGroupings, 'what the rows stand for'),
-  rows: f.list(usageRow.reference, 'the most expensive first; days in their order'),
-  total: usageSums.reference,
+  rows: f.list(usageRow, 'the most expensive first; days in their order'),
+  total: usageSums,
   sandbox_calls: f.count('calls of the sandbox, which are not among the others'),
   warnings,
 })

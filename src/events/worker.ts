@@ -50,11 +50,9 @@ export const workerEvents = {
     bytes: f.count('their size'),
     took_s: f.secondsOrNull('how long it took here; null where that is not known'),
     again_s: f.secondsOrNull('after how long it is sent again; null where it is not'),
-    error: f.orNull(taskFailure.reference, 'why it was not made; null if it was'),
+    error: f.orNull(taskFailure, 'why it was not made; null if it was'),
   },
 }
-
-export const workerDefinitions = [taskFailure] as const
 
 /** The document of `run worker`. */
 export type WorkerDocument = f.Infer<typeof workerDocument>

@@ -5,7 +5,7 @@ import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/ima
 import { type FileError, ModelgateError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { ImageDocument, ImageUsage, SavedImage } from '../events/image.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import type { Mismatch } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'

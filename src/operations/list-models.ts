@@ -9,7 +9,7 @@ import {
 } from '../contract/known-models.ts'
 import { videoRemixEndpoint } from '../contract/videos.ts'
 import type { FieldLimit, ModelEntry, ModelsDocument } from '../events/model.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import { fetchModels, type ListedModel } from '../gateway/model-list.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 

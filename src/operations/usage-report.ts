@@ -1,7 +1,7 @@
 import { amountNumber, type Amount } from '../cost/amount.ts'
 import { costOf, type Cost } from '../cost/estimate.ts'
 import type { Prices } from '../cost/prices.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import type { UsageDocument, UsageGrouping, UsageRow, UsageSums } from '../events/usage-sums.ts'
 import type { CountedCall } from '../files/log/counted-calls.ts'
 

@@ -1,6 +1,6 @@
 import { isFinal } from '../contract/video-state.ts'
 import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import type { Mismatch } from '../events/text.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
 import type { JobProgress, JobRecord } from '../files/jobs/job-record.ts'

@@ -1,7 +1,7 @@
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { lastSegment, videoStateOf } from '../contract/video-state.ts'
 import { ModelgateError, type Billed } from '../errors.ts'
-import { outputVersion } from '../events/output-schema.ts'
+import { outputVersion } from '../events/version.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
 import type { NamedJob } from './jobs.ts'

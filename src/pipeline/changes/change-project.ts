@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { outputVersion } from '../../events/output-schema.ts'
+import { outputVersion } from '../../events/version.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import type { LockBlock, OutputFacts } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
-import { outputVersion } from '../../events/output-schema.ts'
+import { outputVersion } from '../../events/version.ts'
 import type { RunCleanDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
 import { listRuns, readLines, runsFolder, type JournalEvent } from '../journal/journal.ts'

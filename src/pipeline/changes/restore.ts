@@ -1,7 +1,7 @@
 import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { outputVersion } from '../../events/output-schema.ts'
+import { outputVersion } from '../../events/version.ts'
 import type { RunRestoreDocument } from '../../events/run-document.ts'
 import type { LockBlock } from '../lock/lock-block.ts'
 import { placeOutputs, possiblePaths } from '../plan/output-places.ts'

@@ -1,6 +1,6 @@
 import { ContractError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
-import { outputVersion } from '../../events/output-schema.ts'
+import { outputVersion } from '../../events/version.ts'
 import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { firstFew } from '../../quantities.ts'

@@ -1,6 +1,6 @@
 import { dirname, join, relative, resolve } from 'node:path'
 import type { AssetReport } from '../../events/asset-report.ts'
-import { outputVersion } from '../../events/output-schema.ts'
+import { outputVersion } from '../../events/version.ts'
 import type { RunReportDocument } from '../../events/run-document.ts'
 import { openTextFile } from '../../files/text-file.ts'
 import { withoutSecrets } from '../../operations/operation.ts'

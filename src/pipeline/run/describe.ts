@@ -2,7 +2,7 @@ import { join, normalize, relative } from 'node:path'
 import { amountNumber, sumOfMoney, type Money } from '../../cost/amount.ts'
 import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 import type { CostEstimate } from '../../events/cost.ts'
-import { outputVersion } from '../../events/output-schema.ts'
+import { outputVersion } from '../../events/version.ts'
 import {
   countStates,
   type RunDocument,

@@ -1,6 +1,6 @@
 import type { Context } from '../../../context.ts'
 import type { OutputDocument, OutputEvent } from '../../../events/documents.ts'
-import { outputVersion } from '../../../events/output-schema.ts'
+import { outputVersion } from '../../../events/version.ts'
 import { createOutput } from '../../../output/create-output.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { loadResultStyles, type Styles } from '../../../output/screen.ts'
