@@ -20,7 +20,7 @@ const calls: readonly (readonly string[])[] = [
   ['image', 'edit', '--sandbox', '-m', 'gpt-image-2', '--image', 'boat.jpg', '-o', 'day.png', 'By day'],
   ['image', 'edit', '--sandbox', '-m', 'gpt-image-2', '--image', 'room.png', '-o', 'room-2.png', 'By day'],
   ['video', 'generate', '--sandbox', '-o', 'boat.mp4', 'A boat'],
-  ['video', 'list'],
+  ['jobs'],
   ['run', '--sandbox'],
   ['run', '--plan'],
   ['run', 'report', '--sandbox'],

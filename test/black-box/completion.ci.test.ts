@@ -9,7 +9,7 @@ test('the launcher tells a shell the jobs that another command has started', asy
   const start = spawnProgram(['video', 'generate', '--sandbox', '--no-wait', 'A paper boat'], { env })
   const { exit, stdout } = await start.ended
   expect(exit).toBe(0)
-  const asked = await spawnProgram(['__complete', 'videos', 'wait'], { env }).ended
+  const asked = await spawnProgram(['__complete', 'videos', 'video', 'status'], { env }).ended
   expect([asked.exit, asked.stderr]).toEqual([0, ''])
   const [id, about] = asked.stdout.toString().trimEnd().split('\t')
   expect(id).toBe(stdout.toString().trim())

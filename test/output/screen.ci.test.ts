@@ -56,9 +56,9 @@ test('text, reasoning and notices keep to lines of their own, wrapped at 20 colu
 })
 
 test('spaces count in a command to paste: it is left to the terminal', async () => {
-  const message = 'Try: modelgate wait v1 -o "my boat.mp4"'
+  const message = 'Try: modelgate video status v1 -o "my boat.mp4"'
   const { lines } = await play([{ type: 'warning-add', message }, end], { columns: 30 })
-  expect(lines.slice(0, 2)).toEqual(['warning: Try: modelgate video ', 'wait v1 -o "my boat.mp4"'])
+  expect(lines.slice(0, 2)).toEqual(['warning: Try: modelgate video ', 'status v1 -o "my boat.mp4"'])
 })
 
 test('a failure ends the line of the text before it speaks', async () => {

@@ -18,6 +18,7 @@ export async function runMain(argv: readonly string[], overrides: TestOverrides 
   const code = await main(argv, context)
   expectNoCanary('standard output', context.stdout.bytes)
   expectNoCanary('standard error', context.stderr.bytes)
-  expectPublished(argv, { out: context.stdout.text, err: context.stderr.text })
+  // A test may have a stream of its own, without a text.
+  expectPublished(argv, { out: context.stdout.text ?? '', err: context.stderr.text ?? '' })
   return { code, out: context.stdout.text, bytes: context.stdout.bytes, err: context.stderr.text }
 }

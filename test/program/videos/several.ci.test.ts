@@ -171,10 +171,10 @@ test.each<[string, readonly string[], number, string]>([
     'standard output',
     ['wait', 'a_job', 'b_job', '-o', '-'],
     2,
-    '-o - takes one video, and there are several jobs.',
+    '-o - names the results of one job, and there are several.',
   ],
   ['ids and --all', ['wait', 'a_job', '--all'], 2, 'Give ids, --last or --all'],
-  ['ids and --last', ['wait', 'a_job', 'b_job', '--last'], 2, 'Give either ids or --last'],
+  ['ids and --last', ['wait', 'a_job', 'b_job', '--last'], 2, 'Give ids, --last or --all'],
   ['a dry run', ['wait', 'a_job', 'b_job', '--dry-run'], 2, 'show one request: give one id.'],
 ])('%s is refused before anything is asked', async (_, words, exit, says) => {
   const { workspace, gateway } = await withJobs([])

@@ -62,8 +62,6 @@ export async function lookUpJob(
   })
 }
 
-const invalid = (message: string) => new UsageError(message, { code: 'invalid_request' })
-
 /** One of several jobs, and how to reach its gateway. */
 type PlannedJob = FoundVideo & AwaitedJob
 
@@ -77,8 +75,9 @@ export async function waitForSeveral(
   found: readonly FoundVideo[],
   gate: Gate,
 ): Promise<void> {
-  if (isDryRun(given)) throw invalid('--dry-run and --curl show one request: give one id.')
-  if (given.output === '-') throw invalid('-o - takes one video, and there are several jobs.')
+  if (isDryRun(given)) {
+    throw new UsageError('--dry-run and --curl show one request: give one id.', { code: 'invalid_request' })
+  }
   refuseCombinations(context, given, true)
   const names: JobNames = new Map(found.flatMap((job) => [...job.names]))
   const resume = resumeCommand(context, given, { names })
