@@ -30,6 +30,8 @@ const project = (name: string, include: readonly string[], exclude: readonly str
     include: [...include],
     exclude: [...exclude],
     env: { TEST_DEPTH: depthOf(name), TEST_SEED: seed },
+    // How long something takes on a busy machine is no fault.
+    expect: { poll: { timeout: 60_000 } },
   },
 })
 

@@ -2,7 +2,7 @@ import { isFinal, lastSegment } from '../../contract/video-state.ts'
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { Clock, FileHost } from '../../context.ts'
+import type { Clock, Context, FileHost } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
 import { makeFolder } from '../write-target.ts'
@@ -36,13 +36,6 @@ interface JobList<Kind extends RecordKind> {
   readonly warnings: readonly string[]
 }
 
-/** Where a command was typed. */
-export interface Place {
-  /** `Context.terminalId` */
-  readonly terminal: string | undefined
-  readonly cwd: string
-}
-
 /**
  * The jobs started on this machine, each in its own folder. Any number of processes may read and write at once and be
  * killed at any time: nothing written is lost, and no process waits for another.
@@ -63,7 +56,10 @@ export interface JobStore {
    */
   find(text: string): Promise<StoredJob | undefined>
   /** The newest job of this terminal, or, where there is none, of this folder. Its id may be unknown. */
-  last<Kind extends RecordKind>(place: Place, kinds: readonly Kind[]): Promise<StoredJob<Kind> | undefined>
+  last<Kind extends RecordKind>(
+    where: Pick<Context, 'terminalId' | 'cwd'>,
+    kinds: readonly Kind[],
+  ): Promise<StoredJob<Kind> | undefined>
   /** Deletes the records of jobs. Never throws: records that cannot be removed stay. */
   forget(jobs: readonly StoredJob[]): Promise<void>
 }
@@ -195,9 +191,9 @@ export function openJobStore(
     },
     list,
     find: async (text) => findJob((await list()).jobs, text),
-    async last({ terminal, cwd }, kinds) {
+    async last({ terminalId, cwd }, kinds) {
       const { jobs } = await list(kinds)
-      const ofTerminal = ({ record }: StoredJob) => terminal !== undefined && record.terminal === terminal
+      const ofTerminal = ({ record }: StoredJob) => terminalId !== undefined && record.terminal === terminalId
       return jobs.find(ofTerminal) ?? jobs.find(({ record }) => record.output.cwd === cwd)
     },
     async forget(jobs) {

@@ -1,3 +1,4 @@
+import type { Context } from '../../context.ts'
 import type { LogEntry, LogFacts } from '../../files/log/log-entry.ts'
 import { nameFiles } from '../../files/media-references.ts'
 import { objectsOf, stringOf, type JsonObject } from '../../json.ts'
@@ -15,11 +16,6 @@ import {
 /** Finds the calls in which one of some texts stands, the newest first; read no further than is needed. */
 type FindCalls = (texts: readonly string[]) => Iterable<{ readonly facts: LogFacts; entry(): LogEntry }>
 
-export interface Place {
-  readonly terminal: string | undefined
-  readonly cwd: string
-}
-
 export type LastExchange =
   | { readonly kind: 'found'; readonly conversation: Conversation }
   /** There was an exchange, but only its facts were recorded. */
@@ -32,7 +28,10 @@ const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'
  * The newest exchange of this terminal, or, where there is none, of this folder, with all before it. A call that got no
  * answer is passed over.
  */
-export function lastExchange(find: FindCalls, { terminal, cwd }: Place): LastExchange {
+export function lastExchange(
+  find: FindCalls,
+  { terminalId: terminal, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
+): LastExchange {
   let ofFolder: LogEntry | undefined
   let wasSeen = false
   for (const { facts, entry } of find(terminal === undefined ? [cwd] : [terminal, cwd])) {

@@ -19,4 +19,4 @@ export function newJob(overrides: Partial<NewJob> = {}): NewJob {
 let count = 0
 
 /** Where the sample was typed. */
-export const anyPlace = { terminal: undefined, cwd: '/project' }
+export const anyPlace = { terminalId: undefined, cwd: '/project' }

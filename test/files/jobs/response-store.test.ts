@@ -37,7 +37,7 @@ test('the last job is that of this terminal, else that of this folder, and never
     await (await store.create(newJob({ output: output(cwd), ...place }))).update({ id })
   }
   const lastOf = async (terminal: string | undefined, cwd: string) =>
-    (await store.last({ terminal, cwd }, recordKinds))?.record.id
+    (await store.last({ terminalId: terminal, cwd }, recordKinds))?.record.id
   expect(await lastOf('tty-1', '/b')).toBe('mine')
   expect(await lastOf('tty-3', '/b')).toBe('of a script')
   expect(await lastOf(undefined, '/a')).toBe('other terminal')

@@ -102,8 +102,7 @@ export async function findNamedJob<
       hint: 'Give an id that modelgate jobs lists, or --last for the job started last.',
     })
   }
-  const { terminalId: terminal, cwd } = context
-  const stored = given.last ? await store.last({ terminal, cwd }, kinds) : await store.find(text!)
+  const stored = given.last ? await store.last(context, kinds) : await store.find(text!)
   if (given.last && stored === undefined) {
     throw new UsageError('No job is on record that was started in this terminal or folder.', {
       code: 'no_job',

@@ -213,9 +213,7 @@ export async function remixOptions(
 ): Promise<VideoOptions> {
   try {
     const store = openJobs(context, stateFolder(context), createGate(context))
-    const { terminalId: terminal, cwd } = context
-    const stored =
-      source === undefined ? await store.last({ terminal, cwd }, videoKinds) : await store.find(source)
+    const stored = source === undefined ? await store.last(context, videoKinds) : await store.find(source)
     if (stored === undefined || stored.record.is_sandbox) return given
     return await optionsForJob(context, given, await readSettings(context, given), stored.record)
   } catch (error) {

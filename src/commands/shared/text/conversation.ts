@@ -98,7 +98,7 @@ async function continueLast(context: Context, settings: Settings): Promise<Conve
     import('../../../files/log/log-file.ts'),
   ])
   const find = (texts: readonly string[]) => callsThatSay(logFolder(folder), texts)
-  const last = lastExchange(find, { terminal: context.terminalId, cwd: context.cwd })
+  const last = lastExchange(find, context)
   if (last.kind === 'found') return last.conversation
   if (last.kind === 'none' && history.value === 'full')
     throw nothing('there is no exchange of this terminal or this folder')
