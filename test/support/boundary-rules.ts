@@ -51,15 +51,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 12_680,
+    commands: 12_677,
     config: 3041,
     context: 409,
     contract: 1804,
     cost: 279,
     events: 1918,
-    files: 7371,
+    files: 7367,
     gateway: 8875,
-    operations: 6886,
+    operations: 6885,
     output: 7951,
     pipeline: 17_365,
     redact: 534,
