@@ -2,8 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { stateFolder } from '../config/paths.ts'
-import { isFinal, videoStates } from '../contract/video-state.ts'
-import { responseStates } from '../contract/response-object.ts'
+import { isFinal, jobStates } from '../contract/video-state.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { JobSummary } from '../events/video.ts'
@@ -28,7 +27,7 @@ interface ListOptions extends CommonOptions {
   prune?: true
 }
 
-const states = [...new Set([...videoStates, ...responseStates, 'unknown'])]
+const states: readonly string[] = [...jobStates, 'unknown']
 
 const jobsExamples: readonly Example[] = [
   ['modelgate jobs'],
@@ -180,6 +179,6 @@ function parseLimit(text: string | undefined): number | undefined {
 }
 
 function checkState(state: string | undefined): void {
-  if (state === undefined || states.some((one) => one === state)) return
+  if (state === undefined || states.includes(state)) return
   throw new UsageError(`--state must be one of ${states.join(', ')}, not ${JSON.stringify(state)}.`)
 }

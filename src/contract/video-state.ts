@@ -1,6 +1,13 @@
+import { responseStates, type ResponseState } from './response-object.ts'
+
 /** The states of a video (specification, "States and transitions"). */
 export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type VideoState = (typeof videoStates)[number]
+
+/** The states of every kind of remote job: a video, an operation, a background response. */
+export const jobStates: readonly (VideoState | ResponseState)[] = [
+  ...new Set([...videoStates, ...responseStates]),
+]
 
 /** Names that gateways and relays use for each state, in lower case with underscores (quirk 18). */
 const words: Readonly<Record<VideoState, readonly string[]>> = {

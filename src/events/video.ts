@@ -1,5 +1,4 @@
-import { videoStates } from '../contract/video-state.ts'
-import { responseStates } from '../contract/response-object.ts'
+import { jobStates, videoStates } from '../contract/video-state.ts'
 
 import * as f from './fields.ts'
 import { cost } from './cost.ts'
@@ -14,7 +13,6 @@ const state = f.oneOf(videoStates, 'state of the job')
 /** The same of events, which a background response has, too. */
 const jobId = f.text('id of the video or the response, or name of the operation')
 const jobKind = f.oneOf(['video', 'operation', 'response', 'image'], 'what the job is on the gateway')
-const jobStates = [...new Set([...videoStates, ...responseStates])]
 const jobState = f.oneOf(jobStates, 'state of the job')
 const knownState = f.oneOf([...videoStates, 'unknown'], 'last known state')
 const reason = {

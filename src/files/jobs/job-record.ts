@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { isFinal, videoStates } from '../../contract/video-state.ts'
-import { responseStates } from '../../contract/response-object.ts'
+import { isFinal, jobStates } from '../../contract/video-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 
 import { isObject } from '../../json.ts'
@@ -21,7 +20,7 @@ export const recordFolders = {
 } as const satisfies Record<RecordKind, string>
 export const recordKinds = Object.keys(recordFolders) as readonly RecordKind[]
 type JobState = JobSummary['state']
-const states = [...videoStates, ...responseStates, 'unknown'] as const satisfies readonly JobState[]
+const states: readonly JobState[] = [...jobStates, 'unknown']
 
 /** The output options of the command that started the job. */
 interface JobOutput {
