@@ -8,6 +8,7 @@ test.each([
   [['-v'], "unknown option '-v' (Did you mean -V, --version?)"],
   [['ls'], "unknown command 'ls' (Did you mean jobs?)"],
   [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit?)"],
+  [['response'], "unknown command 'response'"],
   [['video', 'list'], "unknown command 'video list': it is modelgate jobs now"],
   [['response', 'status', 'x'], "unknown command 'response status': it is modelgate jobs --refresh now"],
   [['video', 'version'], "unknown command 'version'"],
