@@ -19,7 +19,7 @@ import { checkCombination, imagePlan } from './image-command.ts'
  */
 export async function fetchRecordedImages(
   context: Context,
-  { named, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
+  { named, given, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
 ): Promise<void> {
   if (isDryRun(options) || options.raw) {
     throw new UsageError(
@@ -57,7 +57,7 @@ export async function fetchRecordedImages(
     problems,
   )
   problems.throwIfAny()
-  const resume = resumeCommand(context, options, { names: new Map([[id, id]]) })
+  const resume = resumeCommand(context, given, { names: new Map([[id, id]]) })
   await runOperation(context, options, settings, {
     gate,
     logged: { command: 'wait', model: record.model, jobs: [id] },

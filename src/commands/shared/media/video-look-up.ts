@@ -28,14 +28,14 @@ export async function lookUpJob(
   found: FoundVideo,
   command: 'video status' | 'wait',
 ): Promise<void> {
-  const { named, options, settings, gate, names } = found
+  const { named, given, options, settings, gate, names } = found
   const waits = command === 'wait' || options.wait === true
   if (!waits && options.output !== undefined) {
     throw new UsageError('-o needs --wait; without it only the state is printed.', {
       code: 'invalid_request',
     })
   }
-  const resume = resumeCommand(context, options, { names })
+  const resume = resumeCommand(context, given, { names })
   const wait = waits ? await planWait(context, found, resume) : undefined
   const saved =
     wait === undefined || wait.refetch || isDryRun(options)
