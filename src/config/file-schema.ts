@@ -42,7 +42,7 @@ async function schemaOf(name: SettingName): Promise<JsonObject> {
   const schema = typeof kind.schema === 'function' ? await kind.schema() : kind.schema
   const { $schema: _, ...json } = toJsonSchema(schema, {
     target: 'draft-07',
-    // In a pipe the last schema has the shape, and checks and conversions behind it have none in JSON Schema.
+    // In a pipe the last schema has the shape, and checks and conversions after it have none in JSON Schema.
     typeMode: 'output',
     errorMode: 'ignore',
     overrideSchema: ({ valibotSchema, jsonSchema }) =>

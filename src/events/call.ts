@@ -72,7 +72,7 @@ const wholeCall = f.object({
   files: f.list(callFile, 'files that it wrote, as they are now'),
   arguments: f.orNull(f.texts('a word'), 'the command line as typed'),
   request: f.anything('the body of the request; media are references'),
-  reply: f.anything('what a conversation goes on from: text, and the items or parts of the gateway'),
+  reply: f.anything('what a conversation continues from: text, and the items or parts of the gateway'),
 })
 
 export const logEvents = {

@@ -223,7 +223,7 @@ export const runDocument = f.object({
   run: f.textOrNull('id of the run; null where nothing was run'),
   shard: f.textOrNull('the part that was run, as 2/5; null for the whole'),
   part,
-  instances: f.list(runInstance, 'the chosen instances, each behind those that it needs'),
+  instances: f.list(runInstance, 'the chosen instances, each after those that it needs'),
   states: stateCounts,
   creates: creates,
   estimate: planned,

@@ -5,15 +5,15 @@ import { runMain } from '../support/run-main.ts'
 test.each<[call: string, message: string, next?: string[]]>([
   [
     '--timeout 3 respond --json hi',
-    '--timeout belongs behind the command.',
+    '--timeout belongs after the command.',
     ['modelgate', 'respond', '--timeout', '3', '--json', 'hi'],
   ],
   [
     '--json --model=m image create boat',
-    '--model belongs behind the command.',
+    '--model belongs after the command.',
     ['modelgate', 'image', 'create', '--json', '--model=m', 'boat'],
   ],
-  ['--header Authorization:k respond --json hi', '--header belongs behind the command.'],
+  ['--header Authorization:k respond --json hi', '--header belongs after the command.'],
   ['sandbox --json', "unknown option '--json'"],
   ['--json sandbox', '--json does not apply to sandbox.'],
   ['--json run --queue redis://a adopt hero', '--queue does not apply to run adopt.'],

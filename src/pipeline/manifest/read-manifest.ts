@@ -227,7 +227,7 @@ function readVariables(
 /**
  * Reports what is wrong with instances only together: references to several files, outputs in one place, and cycles.
  * @param manifest its path, relative to its folder
- * @returns the ids, each behind those that it needs
+ * @returns the ids, each after those that it needs
  */
 function checkTogether(
   mistakes: Mistakes,

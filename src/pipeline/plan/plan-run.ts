@@ -143,7 +143,7 @@ export function matchInstances(manifest: Manifest, patterns: readonly string[]):
 }
 
 /**
- * The same with everything that the instances refer to, in the manifest's order: each behind those that it needs.
+ * The same with everything that the instances refer to, in the manifest's order: each after those that it needs.
  * @throws UsageError as `matchInstances` does
  */
 export function selectInstances(manifest: Manifest, patterns: readonly string[]): ReadonlySet<string> {

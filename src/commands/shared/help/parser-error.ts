@@ -96,7 +96,7 @@ export function misplaced(program: Command, argv: readonly string[]): UsageError
   const path = pathOf(command).split(' ').slice(1)
   const next = [program.name(), ...path, ...before, ...argv.slice(at + path.length)]
   const name = wrong.replace(/=[^]*$/, '')
-  return usedInstead(`${name} belongs behind the command.`, 'unknown_option', next, pathOf(command))
+  return usedInstead(`${name} belongs after the command.`, 'unknown_option', next, pathOf(command))
 }
 
 /** The new line for a command of an earlier version; undefined for any other. */

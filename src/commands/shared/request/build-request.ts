@@ -29,7 +29,7 @@ export interface CommandCall<Options extends CommonOptions> {
   readonly context: Context
   /** With those that stand before the name of the command. */
   readonly options: Options
-  /** Only those behind its name, among them the fields of the request. */
+  /** Only those after its name, among them the fields of the request. */
   readonly own: Readonly<Record<string, unknown>>
   readonly words: readonly string[]
   /** The prompt as it is; nothing else is read then. */
