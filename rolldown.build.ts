@@ -151,7 +151,7 @@ export const bundle: BuildOptions = {
             'files/media-type',
             'contract/command-inputs',
             'commands/shared/log/log-call',
-            'files/log/log-file',
+            'files/calls/call-book',
           ),
           priority: 2,
         },

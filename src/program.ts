@@ -28,7 +28,7 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   // A command that runs others is what was typed.
   if (commandLineOf(context).length === 0) rememberCommandLine(context, argv)
   try {
-    await program.parseAsync(markDashedText(argv), { from: 'user' })
+    await program.parseAsync(markDashedText(separateContinue(argv)), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
@@ -130,6 +130,19 @@ function markDashedText(words: readonly string[]): string[] {
     /^-[^A-Za-z-]/.test(word) || (end > 0 && at > end) ? textMark + word : word,
   )
 }
+
+/** The words for the parser, which would take what follows `-c` for its value: a word that is no id of a call is a prompt. */
+export function separateContinue(words: readonly string[]): string[] {
+  const isText = /^(?:generate|respond|chat)$/.test(commandNamed(words) ?? '')
+  const end = words.indexOf('--')
+  return words.map((word, at) => {
+    const isOption = (word === '-c' || word === '--continue') && (end === -1 || at < end)
+    return isText && isOption && !callId.test(words[at + 1] ?? '') ? '--continue=' : word
+  })
+}
+
+/** At least as much of an id as `log` shows. */
+const callId = /^[0-9a-f]{8,16}$/
 
 /**
  * Takes the marks off again, before a command sees its words: off the arguments, as they came and as they were

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { PlacesDocument } from '../events/setting.ts'
-import { logFolder } from '../files/log/log-file.ts'
+import { callsFolder } from '../files/calls/call-book.ts'
 import { gap, padded } from '../output/table-cells.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
@@ -66,7 +66,7 @@ async function places(context: Context): Promise<PlacesDocument['places']> {
     project: (await findProjectFile(context))?.path,
     credentials: credentialsPath(context),
     state,
-    log: state === undefined ? undefined : logFolder(state),
+    log: state === undefined ? undefined : callsFolder(state),
     rescued: rescueFolder(context),
   }
   return placeNames.map((name) => {

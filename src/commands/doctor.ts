@@ -93,7 +93,7 @@ async function* findings(
   yield ['Node', checkNode(context)]
   yield ['terminal', await checkTerminal(context)]
   yield ['configuration', await checkConfiguration(context, options)]
-  yield ['state', await checkState(context, settings)]
+  yield ['state', await checkState(context)]
   const unusable = skipped('the configuration has problems')
   yield ['base URL', settings === undefined ? unusable : checkBaseUrl(settings)]
   yield ['proxy', checkProxy(context, baseUrl)]

@@ -3,7 +3,6 @@ import { stateFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { InspectionDocument } from '../events/inspection.ts'
-import { logFolder } from '../files/log/log-file.ts'
 import { inspectAnyFile, inspectBytes } from '../files/inspect-file.ts'
 import { inspectFiles } from '../operations/inspect-files.ts'
 import { createGate } from '../output/gate.ts'
@@ -39,7 +38,6 @@ async function inspect(context: Context, options: CommonOptions, paths: readonly
     claimStandardInput(context, 'the file -')
   }
   const gate = createGate(context)
-  const state = stateFolder(context)
   const describe = ({ files }: InspectionDocument, _: unknown, columns: Columns) =>
     files.map((file) => inspectionReport(file, columns)).join('\n')
   const view = { quiet: quiet === true, gate, result: 'job', describe } as const
@@ -48,7 +46,7 @@ async function inspect(context: Context, options: CommonOptions, paths: readonly
       paths,
       inspect: (path: string) =>
         path === '-' ? inspectBytes(path, standardInput(context)) : inspectAnyFile(context, path),
-      logFolder: state === undefined ? undefined : logFolder(state),
+      stateFolder: stateFolder(context),
     }
     return { kind: 'ended', ...(await inspectFiles(context, output, request)) }
   })

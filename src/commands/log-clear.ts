@@ -3,8 +3,8 @@ import { stateFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
-import { clearLog, endedAt, logFolder } from '../files/log/log-file.ts'
-import { ownLog } from './log.ts'
+import { openCalls } from '../files/calls/read-calls.ts'
+import { endedAt } from '../operations/read-log.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { printDocument } from './shared/call/print-document.ts'
@@ -32,13 +32,14 @@ export function registerLogClear(command: Command, context: Context): void {
 async function clear(context: Context, options: ClearOptions): Promise<void> {
   const { before, json, jsonl, force, quiet } = options
   const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
-  const count = countBefore(context, time)
+  const log = await openCalls(stateFolder(context))
+  let count = 0
+  for (const { facts } of log.calls()) if (facts.exit_code !== null && endedAt(facts) < time) count++
   const calls = count === 1 ? '1 call' : `${count} calls`
   if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) {
     return void context.stderr.write('Nothing was forgotten.\n')
   }
-  const folder = stateFolder(context)
-  const removed = folder === undefined ? 0 : clearLog(logFolder(folder), time, context.clock.now())
+  const removed = log.forget(time)
   const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
   await printDocument(context, options, document, () => '')
   if (!json && !jsonl && !quiet) {
@@ -48,12 +49,6 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
         : `${removed === count ? calls : `${removed} calls`} forgotten.\n`,
     )
   }
-}
-
-function countBefore(context: Context, time: number): number {
-  let count = 0
-  for (const { facts } of ownLog(context).calls()) if (endedAt(facts) < time) count++
-  return count
 }
 
 async function isConfirmed(context: Context, { noInput }: ClearOptions, question: string): Promise<boolean> {

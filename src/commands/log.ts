@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
-import { logFolder, openLog, type LogReader } from '../files/log/log-file.ts'
+import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
 import { listCalls } from '../operations/read-log.ts'
 import { logTable } from '../output/log-table.ts'
 import { createProblemList } from '../problems.ts'
@@ -22,10 +21,10 @@ interface LogOptions extends CommonOptions {
 }
 
 const logExamples: readonly Example[] = [
-  ['modelgate log', 'the newest calls; 1 is the last one'],
+  ['modelgate log', 'the newest calls'],
   ['modelgate log --since yesterday --command image'],
   ['modelgate log --grep "paper boat" -n 5'],
-  ['modelgate log show 1', 'all of one call'],
+  ['modelgate log show', 'all of the last call'],
   ['modelgate log -n 0 --json | jq ".calls[].files[].path"'],
   ['modelgate log clear --before 30d'],
 ]
@@ -54,7 +53,7 @@ export function registerLog(command: Command, context: Context): void {
 }
 
 function noArgument(word: string): UsageError {
-  const isCall = /^(?:\d+|log_\w+)$/.test(word)
+  const isCall = /^[0-9a-f]{4,16}$/.test(word)
   return new UsageError(`modelgate log takes no argument ${JSON.stringify(word)}.`, {
     code: 'too_many_arguments',
     hint: isCall
@@ -63,16 +62,10 @@ function noArgument(word: string): UsageError {
   })
 }
 
-/** The log of this machine. */
-export function ownLog(context: Context): LogReader {
-  const folder = stateFolder(context)
-  return openLog(folder === undefined ? undefined : logFolder(folder))
-}
-
-/** What to say of lines that are no calls. */
-export function unreadableLines({ unreadable }: LogReader): string[] {
-  if (unreadable === 0) return []
-  const lines = unreadable === 1 ? '1 line of the log is' : `${unreadable} lines of the log are`
+/** What to say of lines that cannot be read. */
+export function damagedLines({ damaged }: CallReader): string[] {
+  if (damaged === 0) return []
+  const lines = damaged === 1 ? '1 line of the log is' : `${damaged} lines of the log are`
   return [`${lines} damaged, and left out.`]
 }
 
@@ -87,12 +80,12 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
     since === undefined ? undefined : parseSince('--since', since, context.clock.now()),
   )
   problems.throwIfAny()
-  const log = ownLog(context)
+  const log = await openCalls(stateFolder(context))
   const filter = { since: start, grep, command, model }
   // One more than is shown tells whether there are more.
   const found = listCalls(log, filter, limit! + 1, context.cwd)
   const calls = found.slice(0, limit)
-  const warnings = unreadableLines(log)
+  const warnings = damagedLines(log)
   const document = { version: outputVersion, command: 'log', calls, warnings } as const
   const now = context.clock.now() / 1000
   await printDocument(
@@ -104,7 +97,7 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
   )
   if (options.json || options.jsonl || settings!.quiet.value || !context.stdout.isTerminal) return
   const isFiltered = [since, grep, command, model].some((given) => given !== undefined)
-  const note = noteFor(settings!, { shown: calls.length, hasMore: found.length > calls.length, isFiltered })
+  const note = noteFor({ shown: calls.length, hasMore: found.length > calls.length, isFiltered })
   if (note !== undefined) context.stderr.write(`${note}\n`)
 }
 
@@ -114,11 +107,11 @@ interface Shown {
   readonly isFiltered: boolean
 }
 
-function noteFor({ history }: Settings, { shown, hasMore, isFiltered }: Shown): string | undefined {
+function noteFor({ shown, hasMore, isFiltered }: Shown): string | undefined {
   if (hasMore) return `There are more: modelgate log -n ${Math.max(shown * 2, defaultLimit)}`
   if (shown > 0) return undefined
   if (isFiltered) return 'No call in the log matches.'
-  return history.value === 'off' ? `No log is kept: history is off (${history.source}).` : 'The log is empty.'
+  return 'The log is empty.'
 }
 
 function parseLimit(text: string | undefined): number {

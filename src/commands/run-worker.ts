@@ -163,9 +163,9 @@ async function workWith(working: Working): Promise<Outcome<WorkerDocument>> {
 }
 
 /** A request without a price is not for this worker, which has a limit; another one may have none. */
-function handingOn(spending: Spending): Spending {
+function handingOn(spending: Spending): Pick<Spending, 'admit' | 'withCost'> {
   return {
-    ...spending,
+    withCost: (document) => spending.withCost(document),
     admit: (creation) =>
       spending.admit(creation).catch((error: unknown) => {
         throw error instanceof UsageError ? error.amend({ exit: 'limit' }) : error

@@ -4,8 +4,7 @@ import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { usageGroupings, type UsageGrouping } from '../events/usage-sums.ts'
-import { countCalls } from '../files/log/counted-calls.ts'
-import { logFolder } from '../files/log/log-file.ts'
+import { openCalls } from '../files/calls/read-calls.ts'
 import { localDay } from '../local-time.ts'
 import { usageReport } from '../operations/usage-report.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
@@ -48,8 +47,6 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
   const by = await check(() => groupingOf(options.by))
   throwIfAny()
   const prices = settings!.prices.value
-  const state = stateFolder(context)
-  const folder = state === undefined ? undefined : logFolder(state)
   const days = new Map<string, string>()
   const dayOf = (time: string) => {
     // All offsets are quarters of an hour.
@@ -58,7 +55,7 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
     days.set(quarter, day)
     return day
   }
-  const document = usageReport((add) => countCalls(folder, since ?? 0, add), {
+  const document = usageReport((await openCalls(stateFolder(context))).callsSince(since ?? 0), {
     by: by!,
     since,
     prices,

@@ -89,7 +89,7 @@ export const renderMode: Kind<(typeof renderModes)[number]> = {
   fromText: (value) => value,
 }
 
-/** From least to most that is recorded of a call. */
+/** From least to most that is recorded of a call; `metadata`, of earlier versions, is the same as `off`. */
 export const historyModes = ['off', 'metadata', 'full'] as const
 export const historyMode: Kind<(typeof historyModes)[number]> = {
   schema: v.picklist(historyModes, `must be one of ${historyModes.join(', ')}`),

@@ -358,7 +358,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     project: 'never',
   },
   history: {
-    about: 'what the log keeps of a call: off, metadata or full (where CI is set, metadata)',
+    about: 'what the log keeps of a call: off (the facts) or full (what was said, too; where CI is set, off)',
     kind: historyMode,
     default: 'full',
     project: 'only to lower it',

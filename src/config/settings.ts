@@ -99,7 +99,7 @@ export async function resolveSettings(
 
 /** The defaults that depend on where the program runs: what a pipeline generates is not for a log that nobody reads. */
 function ownDefaults({ env }: Context): Layer {
-  const history = { value: 'metadata', source: 'default where CI is set', level: 'default' } as const
+  const history = { value: 'off', source: 'default where CI is set', level: 'default' } as const
   return new Map<SettingName, Setting<unknown>>(inCi(env) ? [['history', history]] : [])
 }
 

@@ -18,8 +18,7 @@ const input = f.object({
 })
 
 const callFields = {
-  number: f.count('1 is the newest'),
-  id: f.text('stays the same when other calls follow'),
+  id: f.text('16 hexadecimal digits'),
   time: f.text('when the call began, ISO 8601 in UTC'),
   duration_ms: f.count('how long it took, in milliseconds'),
   command: f.text('the command that ran'),
@@ -29,7 +28,7 @@ const callFields = {
   origin: f.textOrNull('origin of the gateway'),
   profile: f.textOrNull('profile of the configuration; null for the default one'),
   model: f.textOrNull('the model, as asked for or as the reply names it'),
-  exit_code: f.count('the exit code of the program'),
+  exit_code: f.countOrNull('the exit code of the program; null for a call that is under way, or was killed'),
   error: f.orNull(
     f.object({
       code: f.text('a stable word'),
@@ -43,6 +42,7 @@ const callFields = {
   usage: f.anything('token counts, as in the document of the command; null where the gateway reports none'),
   created: f.anything('what the call created: images, video_seconds, job; null for a look-up'),
   jobs: f.texts('jobs that it waited for or cancelled'),
+  rescued: f.texts('results that could not be written where they belong, absolute'),
   inputs: f.list(input, 'media that were sent, which are not copied'),
   prompt: f.textOrNull('the prompt; null where the call was recorded without it'),
   again: f.textOrNull('the line to paste that makes the call again; null where the log lacks a part of it'),

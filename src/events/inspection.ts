@@ -4,7 +4,7 @@ import { warnings } from './text.ts'
 /** The call that made the file. */
 const origin = f.object({
   sidecar: f.textOrNull('path of the sidecar that describes the file'),
-  log_number: f.countOrNull('number of the entry in the log; 1 is the newest'),
+  log_id: f.textOrNull('id of the call in the log'),
   path: f.textOrNull('where the file was written first; null when that is where it is'),
   time: f.textOrNull('when, as an ISO date'),
   command: f.textOrNull('the command that ran'),

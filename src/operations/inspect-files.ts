@@ -6,8 +6,8 @@ import type { Inspection, InspectionDocument } from '../events/inspection.ts'
 import { outputVersion } from '../events/version.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { FileFacts } from '../files/inspect-file.ts'
-import { lineOf } from '../files/log/log-entry.ts'
-import { callsOfFiles, type LoggedCall } from '../files/log/log-file.ts'
+import { lineOf } from '../files/calls/call-record.ts'
+import { openCalls, type FoundCall } from '../files/calls/read-calls.ts'
 import { readSidecar, type StoredSidecar } from '../files/sidecar.ts'
 import type { Listener, OperationContext } from './operation.ts'
 
@@ -15,8 +15,8 @@ export interface InspectRequest {
   readonly paths: readonly string[]
   /** Inspects one of them. */
   inspect(path: string): Promise<FileFacts>
-  /** The folder of the log; undefined where there is none. */
-  readonly logFolder: string | undefined
+  /** Undefined where there is none. */
+  readonly stateFolder: string | undefined
 }
 
 /**
@@ -27,7 +27,7 @@ export interface InspectRequest {
 export async function inspectFiles(
   context: Pick<OperationContext, 'cwd' | 'clock' | 'signal'>,
   { event }: Pick<Listener, 'event'>,
-  { paths, inspect, logFolder }: InspectRequest,
+  { paths, inspect, stateFolder }: InspectRequest,
 ): Promise<{ readonly document: InspectionDocument; readonly failure: ModelgateError | undefined }> {
   event({ type: 'start', version: outputVersion, command: 'inspect', model: null })
   const found: FileFacts[] = []
@@ -41,7 +41,7 @@ export async function inspectFiles(
     }
   }
   const warnings: string[] = []
-  const calls = findCalls(logFolder, new Set(found.map(({ sha256 }) => sha256)), warnings)
+  const calls = await findCalls(stateFolder, new Set(found.map(({ sha256 }) => sha256)), warnings)
   const files: Inspection[] = []
   for (const facts of found) {
     const sidecar = await readSidecar(context, facts.path)
@@ -66,18 +66,25 @@ export async function inspectFiles(
 }
 
 /** A log that cannot be read is a warning: the files were inspected. */
-function findCalls(
-  folder: string | undefined,
+async function findCalls(
+  stateFolder: string | undefined,
   digests: ReadonlySet<string>,
   warnings: string[],
-): ReadonlyMap<string, LoggedCall> {
+): Promise<ReadonlyMap<string, FoundCall>> {
+  const found = new Map<string, FoundCall>()
   try {
-    return callsOfFiles(folder, digests)
+    for (const call of digests.size === 0 ? [] : (await openCalls(stateFolder)).calls([...digests])) {
+      // The newest call comes first.
+      for (const { sha256 } of call.facts.files) {
+        if (digests.has(sha256) && !found.has(sha256)) found.set(sha256, call)
+      }
+      if (found.size === digests.size) break
+    }
   } catch (error) {
     if (!(error instanceof ModelgateError)) throw error
     warnings.push(`The log was not searched: ${error.message}`)
-    return new Map()
   }
+  return found
 }
 
 function failureOf(errors: readonly ModelgateError[], count: number): ModelgateError | undefined {
@@ -92,7 +99,7 @@ function failureOf(errors: readonly ModelgateError[], count: number): ModelgateE
 function inspectionOf(
   facts: FileFacts,
   sidecar: StoredSidecar | undefined,
-  call: LoggedCall | undefined,
+  call: FoundCall | undefined,
   cwd: string,
 ): Inspection {
   const { path, bytes, sha256, mediaType, media, hasAlpha, integrity, credentials } = facts
@@ -115,23 +122,23 @@ function inspectionOf(
 /** The log has the command line; the sidecar has what a log without prompts lacks. */
 function originOf(
   sidecar: StoredSidecar | undefined,
-  call: LoggedCall | undefined,
+  call: FoundCall | undefined,
   { path, sha256 }: Pick<FileFacts, 'path' | 'sha256'>,
   cwd: string,
 ): NonNullable<Inspection['made_with']> {
-  const entry = call?.entry()
-  const written = entry?.files.find((file) => file.sha256 === sha256)?.path
+  const { facts, words } = { facts: call?.facts, words: call?.words() }
+  const written = facts?.files.find((file) => file.sha256 === sha256)?.path
   return {
     sidecar: sidecar?.path ?? null,
-    log_number: call?.number ?? null,
+    log_id: facts?.id ?? null,
     path: written === undefined || written === resolve(cwd, path) ? null : written,
-    time: entry?.time ?? sidecar?.time ?? null,
-    command: entry?.command ?? sidecar?.command ?? null,
-    model: entry?.model ?? sidecar?.model ?? null,
-    prompt: entry?.prompt ?? sidecar?.prompt ?? null,
+    time: facts?.time ?? sidecar?.time ?? null,
+    command: facts?.command ?? sidecar?.command ?? null,
+    model: facts?.model ?? sidecar?.model ?? null,
+    prompt: words?.prompt ?? sidecar?.prompt ?? null,
     revised_prompt: sidecar?.revisedPrompt ?? null,
-    request_id: entry?.request_id ?? sidecar?.requestId ?? null,
-    again: (entry && lineOf(entry, cwd)) ?? commandOf(sidecar),
+    request_id: facts?.request_id ?? sidecar?.requestId ?? null,
+    again: (facts && words && lineOf(facts, words, cwd)) ?? commandOf(sidecar),
   }
 }
 

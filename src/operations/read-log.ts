@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises'
 import { UsageError } from '../errors.ts'
 import type { CallFile, CallSummary, WholeCall } from '../events/call.ts'
 import { systemCode } from '../files/file-error.ts'
-import { lineOf, type LogEntry, type LogFacts, type LoggedFile } from '../files/log/log-entry.ts'
-import { endedAt, type LoggedCall, type LogReader } from '../files/log/log-file.ts'
+import { lineOf, type CallFacts, type CallWords, type RecordedFile } from '../files/calls/call-record.ts'
+import type { CallReader, FoundCall } from '../files/calls/read-calls.ts'
 
 /** Which calls are wanted; all that is given has to hold. */
 export interface LogFilter {
@@ -26,9 +26,9 @@ const clockSlackMs = 2 * 24 * 60 * 60 * 1000
  * @param here the working directory
  * @throws FileError
  */
-export function listCalls(log: LogReader, filter: LogFilter, limit: number, here: string): CallSummary[] {
+export function listCalls(log: CallReader, filter: LogFilter, limit: number, here: string): CallSummary[] {
   const { since = -Infinity, grep, command, model } = filter
-  const search = grep === undefined ? undefined : createSearch(grep)
+  const text = grep?.toLowerCase()
   const calls: CallSummary[] = []
   for (const call of log.calls()) {
     if (calls.length >= limit) break
@@ -40,111 +40,102 @@ export function listCalls(log: LogReader, filter: LogFilter, limit: number, here
       began >= since &&
       (command === undefined || facts.command === command || facts.command.startsWith(`${command} `)) &&
       (model === undefined || facts.model === model) &&
-      (search === undefined || search(call))
+      (text === undefined || says(call, text))
     if (isWanted) calls.push(summaryOf(call, here))
   }
   return calls
 }
 
-/** Looks into the line first: only where that has the text, it is parsed. */
-function createSearch(text: string): (call: LoggedCall) => boolean {
-  const inJson = JSON.stringify(text).slice(1, -1)
-  const pattern = new RegExp(inJson.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`), 'i')
-  const wanted = text.toLowerCase()
-  return (call) => {
-    if (!pattern.test(call.text())) return false
-    const { prompt, reply, arguments: words = [], command, model, error, files } = call.entry()
-    const paths = files.map(({ path }) => path)
-    const texts = [prompt, reply?.['text'], command, model, error?.message, words.join(' '), ...paths]
-    return texts.some((found) => typeof found === 'string' && found.toLowerCase().includes(wanted))
-  }
+/** When a call ended, in milliseconds since 1970. */
+export function endedAt({ time, duration_ms: took }: CallFacts): number {
+  return Date.parse(time) + took
 }
 
-/** A beginning of an id that is no number. */
-const idForm = /^log_[0-9a-f]{4,16}$/
+/** @param text in lower case */
+function says({ facts, words }: FoundCall, text: string): boolean {
+  const isIn = (found: unknown) => typeof found === 'string' && found.toLowerCase().includes(text)
+  const { command, model, error, files } = facts
+  if ([command, model, error?.message, ...files.map(({ path }) => path)].some(isIn)) return true
+  const { prompt, reply, arguments: line = [] } = words()
+  return [prompt, reply?.['text'], line.join(' ')].some(isIn)
+}
 
 /**
- * The call that a user means: its number, the newest being 1, or its id, or the beginning of that.
+ * The call that a user means: the newest one, or the one whose id begins so.
+ * @param id undefined for the newest
  * @throws UsageError when there is none, or when several ids begin so; FileError
  */
-export function findCall(log: LogReader, name: string): LoggedCall {
-  const number = /^[1-9]\d{0,8}$/.test(name) ? Number(name) : undefined
-  if (number === undefined && !idForm.test(name)) {
-    throw new UsageError(`${JSON.stringify(name)} is neither the number of a call nor its id.`, {
+export function findCall(log: CallReader, id: string | undefined): FoundCall {
+  if (id !== undefined && !/^[0-9a-f]{4,16}$/.test(id)) {
+    throw new UsageError(`${JSON.stringify(id)} is not the id of a call, or the beginning of one.`, {
       code: 'not_a_call',
-      hint: 'See them with: modelgate log',
+      hint: 'See the ids with: modelgate log',
     })
   }
-  const isMeant = (at: number, id: string) => (number === undefined ? id.startsWith(name) : at === number)
-  const found = log.find(isMeant, number === undefined ? 2 : 1)
-  const [call, other] = found.toSorted((one) => (one.facts.id === name ? -1 : 0))
-  if (call !== undefined && (other === undefined || call.facts.id === name)) return call
+  const [call, other] = (id === undefined ? log.calls() : log.withId(id)).take(id === undefined ? 1 : 2)
   if (other !== undefined) {
-    throw new UsageError(`Several calls have ids that begin with ${name}.`, {
+    throw new UsageError(`Several calls have ids that begin with ${id}.`, {
       code: 'ambiguous_id',
       hint: 'Give more of the id.',
     })
   }
-  let last = 0
-  for (const { number: seen } of log.calls()) last = seen
-  const counted = last === 0 ? 'The log is empty.' : `The log has ${last === 1 ? '1 call' : `${last} calls`}.`
-  throw new UsageError(`There is no call ${name} in the log. ${counted}`, {
+  if (call !== undefined) return call
+  throw new UsageError(id === undefined ? 'The log is empty.' : `There is no call ${id} in the log.`, {
     code: 'no_such_call',
-    ...(last === 0 ? {} : { hint: 'See them with: modelgate log' }),
+    ...(id === undefined ? {} : { hint: 'See them with: modelgate log' }),
   })
 }
 
-function summaryOf(call: LoggedCall, here: string): CallSummary {
-  const entry = call.entry()
-  return { ...callFields(call.number, entry, here), files: entry.files.map(fileFields) }
+function summaryOf({ facts, words }: FoundCall, here: string): CallSummary {
+  return { ...callFields(facts, words(), here), files: facts.files.map(fileFields) }
 }
 
 /**
  * All of a call, and what has become of its files.
  * @param here the working directory
  */
-export async function describeCall(call: LoggedCall, here: string): Promise<WholeCall> {
-  const entry = call.entry()
-  const files = entry.files.map(async (file): Promise<CallFile> => {
+export async function describeCall({ facts, words }: FoundCall, here: string): Promise<WholeCall> {
+  const said = words()
+  const files = facts.files.map(async (file): Promise<CallFile> => {
     return { ...fileFields(file), state: await stateOf(file) }
   })
   return {
-    ...callFields(call.number, entry, here),
-    arguments: entry.arguments ?? null,
+    ...callFields(facts, said, here),
+    arguments: said.arguments ?? null,
     files: await Promise.all(files),
-    request: entry.request ?? null,
-    reply: entry.reply ?? null,
+    request: said.request ?? null,
+    reply: said.reply ?? null,
   }
 }
 
-function callFields(number: number, entry: LogEntry, here: string) {
-  const { id, time, duration_ms, command, cwd, exit_code, error } = entry
+function callFields(facts: CallFacts, words: CallWords, here: string) {
+  const { id, time, duration_ms, command, cwd, exit_code, error } = facts
   return {
-    number,
     id,
     time,
     duration_ms,
     command,
     cwd,
-    terminal: entry.terminal ?? null,
-    sandbox: entry.sandbox === true,
-    origin: entry.origin ?? null,
-    profile: entry.profile ?? null,
-    model: entry.model ?? null,
+    terminal: facts.terminal ?? null,
+    sandbox: facts.sandbox === true,
+    origin: facts.origin ?? null,
+    profile: facts.profile ?? null,
+    model: facts.model ?? null,
     exit_code,
     error: error ?? null,
-    request_id: entry.request_id ?? null,
-    finish_reason: entry.finish_reason ?? null,
-    usage: entry.usage ?? null,
-    created: entry.created ?? null,
-    jobs: entry.jobs ?? [],
-    inputs: (entry.inputs ?? []).map((input) => ({ ...input, field: input.field ?? null })),
-    prompt: entry.prompt ?? null,
-    again: lineOf(entry, here) ?? null,
+    request_id: facts.request_id ?? null,
+    finish_reason: facts.finish_reason ?? null,
+    usage: facts.usage ?? null,
+    created: facts.created ?? null,
+    jobs: facts.jobs ?? [],
+    rescued: facts.rescued ?? [],
+    inputs: (facts.inputs ?? []).map((input) => ({ ...input, field: input.field ?? null })),
+    prompt: words.prompt ?? null,
+    again: lineOf(facts, words, here) ?? null,
   }
 }
 
-function fileFields({ path, bytes, sha256, format, width, height, seconds }: LoggedFile) {
+function fileFields({ path, bytes, sha256, format, width, height, seconds }: RecordedFile) {
   return {
     path,
     bytes,
@@ -156,7 +147,7 @@ function fileFields({ path, bytes, sha256, format, width, height, seconds }: Log
   }
 }
 
-async function stateOf({ path, bytes, sha256 }: LogFacts['files'][number]): Promise<CallFile['state']> {
+async function stateOf({ path, bytes, sha256 }: RecordedFile): Promise<CallFile['state']> {
   try {
     const found = await stat(path)
     if (!found.isFile() || found.size !== bytes) return 'changed'

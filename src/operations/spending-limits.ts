@@ -2,7 +2,7 @@ import { amountFrom, amountText, shownAmount, type Amount } from '../cost/amount
 import type { Creation } from '../cost/creation.ts'
 import type { KnownCost } from '../cost/estimate.ts'
 import { ModelgateError, UsageError, type ErrorFacts } from '../errors.ts'
-import type { LedgerEntry } from '../files/ledger.ts'
+import type { Count } from '../files/calls/call-book.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 
 export interface SpendingLimits {
@@ -51,63 +51,81 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
   }
 }
 
-/**
- * Holds a call against the limits of all commands.
- * @param before what stands before it in the ledger
- * @throws ModelgateError (exit 15); UsageError for costs in several currencies
- */
-export function checkAll(
-  limits: SpendingLimits,
-  { count, of }: Creation,
-  known: KnownCost | undefined,
-  before: readonly LedgerEntry[],
-  warn: Warn,
-): void {
-  const { all, cost, sinceText } = limits
-  const created = before.reduce((sum, entry) => sum + entry.count, 0)
-  if (all !== undefined && created + count > all) {
-    throw reached(
-      'creations_limit',
-      `MODELGATE_MAX_CREATES=${all} is reached: ${created} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
-      leadTo(
-        'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
-        usageSince(sinceText),
-      ),
-    )
-  }
-  if (cost !== undefined && known !== undefined) checkCost(limits, cost, known, before, warn)
-}
+/** What was created before a call. */
+export class Created {
+  count = 0
+  /** Creations whose cost is not known. */
+  #unpriced = 0
+  /** By currency, with the number of creations. */
+  readonly #costs = new Map<string, { amount: Amount; creations: number }>()
+  readonly #warn: Warn
 
-function checkCost(
-  { sinceText }: SpendingLimits,
-  limit: Amount,
-  { amount, currency }: KnownCost,
-  before: readonly LedgerEntry[],
-  warn: Warn,
-): void {
-  const other = before.find((entry) => entry.currency !== null && entry.currency !== currency)
-  if (other !== undefined) {
-    const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other.currency} and ${currency}.`
-    throw new UsageError(message, {
-      code: 'several_currencies',
-      phase: 'config',
-      hint: `To continue, ${laterTime}`,
-    })
+  constructor(warn: Warn) {
+    this.#warn = warn
   }
-  const spent = before.reduce((sum, entry) => sum + (amountFrom(entry.amount ?? '0') ?? 0n), 0n)
-  if (spent + amount > limit) {
-    const parts = `${shownAmount(spent)} since ${sinceText}, and about ${shownAmount(amount)} for this call`
-    throw reached(
-      'cost_limit',
-      `--max-cost ${amountText(limit)} ${currency} is reached, by estimate: ${parts}.`,
-      leadTo('Raise --max-cost, or look at what was spent: ', usageSince(sinceText)),
+
+  /** @param line undefined for one that is damaged, which is taken for a creation */
+  add(line: Count | undefined, place: string): void {
+    if (line === undefined) this.#warn(`A record is damaged (${place}): it counts as a creation.`)
+    const { count, amount, was, currency } = line ?? { count: 1, amount: null }
+    this.count += count
+    if (was !== undefined) this.#addCost(was, currency, -1)
+    if (amount !== undefined) this.#addCost(amount, currency, 1)
+  }
+
+  #addCost(text: string | null, currency: string | null | undefined, sign: 1 | -1): void {
+    if (text === null || currency == null) return void (this.#unpriced += sign)
+    const before = this.#costs.get(currency) ?? { amount: 0n, creations: 0 }
+    const amount = before.amount + BigInt(sign) * (amountFrom(text) ?? 0n)
+    this.#costs.set(currency, { amount, creations: before.creations + sign })
+  }
+
+  /**
+   * Holds a call against the limits of all commands.
+   * @throws ModelgateError (exit 15); UsageError for costs in several currencies
+   */
+  check(
+    { all, cost, sinceText }: SpendingLimits,
+    { count, of }: Creation,
+    known: KnownCost | undefined,
+  ): void {
+    if (all !== undefined && this.count + count > all) {
+      throw reached(
+        'creations_limit',
+        `MODELGATE_MAX_CREATES=${all} is reached: ${this.count} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
+        leadTo(
+          'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
+          usageSince(sinceText),
+        ),
+      )
+    }
+    if (cost !== undefined && known !== undefined) this.#checkCost(sinceText, cost, known)
+  }
+
+  #checkCost(sinceText: string, limit: Amount, { amount, currency }: KnownCost): void {
+    for (const [other, { creations }] of this.#costs) {
+      if (other === currency || creations <= 0) continue
+      const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other} and ${currency}.`
+      throw new UsageError(message, {
+        code: 'several_currencies',
+        phase: 'config',
+        hint: `To continue, ${laterTime}`,
+      })
+    }
+    const spent = this.#costs.get(currency)?.amount ?? 0n
+    if (spent + amount > limit) {
+      const parts = `${shownAmount(spent)} since ${sinceText}, and about ${shownAmount(amount)} for this call`
+      throw reached(
+        'cost_limit',
+        `--max-cost ${amountText(limit)} ${currency} is reached, by estimate: ${parts}.`,
+        leadTo('Raise --max-cost, or look at what was spent: ', usageSince(sinceText)),
+      )
+    }
+    if (this.#unpriced <= 0) return
+    this.#warn(
+      `The estimate for --max-cost leaves out ${this.#unpriced} earlier calls since ${sinceText}: their cost is not known.`,
     )
   }
-  const unknown = before.filter((entry) => entry.amount === null).length
-  if (unknown === 0) return
-  warn(
-    `The estimate for --max-cost leaves out ${unknown} earlier calls since ${sinceText}: their cost is not known.`,
-  )
 }
 
 const laterTime = 'count from a later time with MODELGATE_COUNT_SINCE.'

@@ -5,110 +5,165 @@ import type { Prices } from '../cost/prices.ts'
 import { billedByFacts, ModelgateError } from '../errors.ts'
 import type { CostEstimate } from '../events/cost.ts'
 import type { OutputDocument } from '../events/documents.ts'
-import type { Ledger } from '../files/ledger.ts'
-import type { SpendingLimits } from './spending-limits.ts'
-
-/** Counts what one command creates, keeps it within its limits, and knows what it costs. */
-export interface Spending {
-  /** For `Gateway.admit`. @throws ModelgateError when a limit is reached, or cannot be checked */
-  admit(creation: Creation): Promise<(error: unknown) => void>
-  /** The document of an operation that has ended, with the cost of what it created. */
-  withCost<Document extends OutputDocument>(document: Document): Promise<Document>
-}
+import type { CallBook, Count } from '../files/calls/call-book.ts'
+import type { CallStart } from '../files/calls/call-record.ts'
+import type { CreationReader } from '../files/calls/count-creations.ts'
+import type { Created, SpendingLimits } from './spending-limits.ts'
 
 interface SpendingParts {
   /** Several commands, or the requests of one, may share it. */
-  readonly ledger: Ledger
+  readonly book: CallBook
   readonly prices: Prices
   /** The sandbox of `--sandbox` creates nothing that counts, and costs nothing. */
   readonly isSandbox: boolean
   readonly limits: SpendingLimits | undefined
-  /** How much the command has created; several spendings of one command share it. */
-  readonly own?: { created: number }
+  /** What the command has created so far; several spendings of one command share it. */
+  readonly own?: { created: number; all?: AllCreated }
   warn(message: string): void
 }
 
-/** The last request that was admitted, and its line in the ledger if it has one. */
+/** What all commands of this machine have created before the last request. */
+interface AllCreated {
+  readonly reader: CreationReader
+  readonly sums: Created
+}
+
+/** The last request that was admitted, and the id of its record if it has one. */
 interface Admitted {
   readonly creation: Creation
   readonly known: KnownCost | undefined
   readonly id: string | undefined
 }
 
-/** The spending of one command, whatever number of requests it sends one after the other. */
-export function createSpending(parts: SpendingParts): Spending {
-  const { ledger, prices, isSandbox, limits, own = { created: 0 }, warn } = parts
-  const isPriced = Object.keys(prices).length > 0
-  // What most calls do not need is loaded by those that have limits or prices.
-  const checks = () => import('./spending-limits.ts')
-  let last: Admitted | undefined
+/** Counts what one command creates, keeps it within its limits, and knows what it costs. */
+export class Spending {
+  /** The call that the requests are of; undefined for those of a run, which keeps records of its own. */
+  call: CallStart | undefined
+  readonly #parts: SpendingParts
+  readonly #own: NonNullable<SpendingParts['own']>
+  readonly #isPriced: boolean
+  #ids: string[] = []
+  #last: Admitted | undefined
 
-  /** @returns the id of the line; undefined where there is none, and none is needed */
-  const enter = async (creation: Creation, known: KnownCost | undefined): Promise<string | undefined> => {
-    const { model, of, count } = creation
-    const isLimited = limits?.all !== undefined || limits?.cost !== undefined
-    const amount = known === undefined ? null : amountText(known.amount)
-    const entry = { count, of, model, amount, currency: known?.currency ?? null }
-    // A full disk must not stop those who have set no limit.
-    if (!isLimited) return ledger.add(entry, false).catch(() => undefined)
-    const { cannotCount, checkAll } = await checks()
-    const id = await ledger.add(entry, true).catch((error: unknown) => {
-      throw cannotCount(error)
-    })
+  constructor(parts: SpendingParts) {
+    this.#parts = parts
+    this.#own = parts.own ?? { created: 0 }
+    this.#isPriced = Object.keys(parts.prices).length > 0
+  }
+
+  /** The ids of the requests since the last time, for the record of how the call ended. */
+  takeIds(): readonly string[] {
+    const ids = this.#ids
+    this.#ids = []
+    return ids
+  }
+
+  /** For `Gateway.admit`. @throws ModelgateError when a limit is reached, or cannot be checked */
+  async admit(creation: Creation): Promise<(error: unknown) => void> {
+    const { book, prices, isSandbox, limits, warn } = this.#parts
+    this.#last = undefined
+    // What most calls do not need is loaded by those that have limits or prices.
+    const checks = limits && (await import('./spending-limits.ts'))
+    checks?.checkOwn(limits!, this.#own.created, creation)
+    // At once, so that no other request gets past the limit meanwhile.
+    this.#own.created += creation.count
     try {
-      checkAll(limits, creation, known, ledger.createdBefore(limits.since, id), warn)
+      let known: KnownCost | undefined
+      if (this.#isPriced) {
+        const cost = (await import('../cost/estimate.ts')).costBefore(prices, creation)
+        if (cost.amount !== null) known = cost
+      }
+      if (limits?.cost !== undefined && !isSandbox) checks!.checkPrice(creation, known, warn)
+      const id = isSandbox ? undefined : await this.#begin(creation, known)
+      if (id !== undefined && this.call !== undefined) this.#ids.push(id)
+      this.#last = { creation, known, id }
+      return (error) => {
+        // Only what certainly was not accepted.
+        if (!(error instanceof ModelgateError) || billedByFacts(error) !== 'no') return
+        this.#own.created -= creation.count
+        this.#last = undefined
+        if (id !== undefined) book.correct(id, givenBack(creation, known))
+      }
     } catch (error) {
-      await ledger.giveBack(id)
+      this.#own.created -= creation.count
+      throw error
+    }
+  }
+
+  /** @returns the id of the record; undefined where there is none, and none is needed */
+  async #begin(creation: Creation, known: KnownCost | undefined): Promise<string | undefined> {
+    const { book, limits } = this.#parts
+    const { model, of, count } = creation
+    const cost = { amount: textOf(known), currency: known?.currency ?? null }
+    const start = { count, ...cost, of, ...this.call, ...(model === null ? {} : { model }) }
+    if (limits?.all === undefined && limits?.cost === undefined) {
+      // A full disk must not stop those who have set no limit.
+      return await book.open().then(
+        () => book.begin(start),
+        () => undefined,
+      )
+    }
+    const { cannotCount, Created } = await import('./spending-limits.ts')
+    const { CreationReader } = await import('../files/calls/count-creations.ts')
+    let id: string | undefined
+    try {
+      const folder = await book.open()
+      this.#own.all ??= {
+        reader: new CreationReader(folder, limits.since),
+        sums: new Created(this.#parts.warn),
+      }
+      const { reader, sums } = this.#own.all
+      // Nothing else of this process may come between the line and the look at what stands before it.
+      id = book.begin(start)
+      reader.readUntil(id, (line, place) => sums.add(line, place))
+      sums.check(limits, creation, known)
+      return id
+    } catch (error) {
+      if (id !== undefined) book.correct(id, givenBack(creation, known))
       throw cannotCount(error)
     }
-    return id
   }
 
-  return {
-    async admit(creation) {
-      last = undefined
-      const limit = limits && (await checks())
-      limit?.checkOwn(limits!, own.created, creation)
-      // At once, so that no other request gets past the limit meanwhile.
-      own.created += creation.count
-      try {
-        let known: KnownCost | undefined
-        if (isPriced) {
-          const cost = (await import('../cost/estimate.ts')).costBefore(prices, creation)
-          if (cost.amount !== null) known = cost
-        }
-        if (limits?.cost !== undefined && !isSandbox) limit!.checkPrice(creation, known, warn)
-        const id = isSandbox ? undefined : await enter(creation, known)
-        last = { creation, known, id }
-        return (error) => {
-          // Only what certainly was not accepted.
-          if (!(error instanceof ModelgateError) || billedByFacts(error) !== 'no') return
-          own.created -= creation.count
-          last = undefined
-          if (id !== undefined) void ledger.giveBack(id)
-        }
-      } catch (error) {
-        own.created -= creation.count
-        throw error
-      }
-    },
-    async withCost(document) {
-      if (!isPriced || !('cost' in document)) return document
-      const { costOfDocument } = await import('./document-cost.ts')
-      const cost = costOfDocument(prices, document, last?.creation)
-      const job = 'id' in document && !isSandbox ? document.id : null
-      if (cost === undefined) {
-        if (last?.id !== undefined && job !== null) await ledger.noteJob(last.id, job)
-        return document
-      }
+  /** The document of an operation that has ended, with the cost of what it created. */
+  async withCost<Document extends OutputDocument>(document: Document): Promise<Document> {
+    const { book, prices, isSandbox } = this.#parts
+    if (!this.#isPriced || !('cost' in document)) return document
+    const { costOfDocument } = await import('./document-cost.ts')
+    const last = this.#last
+    const cost = costOfDocument(prices, document, last?.creation)
+    if (cost === undefined) return document
+    if (cost.amount !== null && !isSandbox) {
+      const job = 'id' in document ? document.id : null
+      const { amount, currency } = { amount: amountText(cost.amount), currency: cost.currency }
       // A background answer may have been asked for by another command.
-      const id = last === undefined && job !== null ? ledger.creationOf(job) : last?.id
-      if (cost.amount !== null && id !== undefined && cost.amount !== last?.known?.amount) {
-        await ledger.correct(id, { amount: amountText(cost.amount), currency: cost.currency })
+      const counted =
+        last === undefined && job !== null
+          ? await this.#costOfJob(job)
+          : last?.id && { id: last.id, amount: textOf(last.known) }
+      if (counted && counted.amount !== amount) {
+        book.correct(counted.id, { count: 0, amount, was: counted.amount, currency })
       }
-      return { ...document, cost: isSandbox ? freeOfCharge(cost) : describeCost(cost) }
-    },
+    }
+    return { ...document, cost: isSandbox ? freeOfCharge(cost) : describeCost(cost) }
   }
+
+  /** What a job was estimated to cost when it was asked for, and the call that did so. Best effort: never throws. */
+  async #costOfJob(job: string) {
+    try {
+      const { CallReader } = await import('../files/calls/read-calls.ts')
+      return new CallReader(await this.#parts.book.open()).costOfJob(job)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function textOf(known: KnownCost | undefined): string | null {
+  return known === undefined ? null : amountText(known.amount)
+}
+
+function givenBack({ count }: Creation, known: KnownCost | undefined): Count {
+  return { count: -count, was: textOf(known), currency: known?.currency ?? null }
 }
 
 /** A cost as documents have it. */

@@ -3,7 +3,7 @@ import { costOf, type Cost } from '../cost/estimate.ts'
 import type { Prices } from '../cost/prices.ts'
 import { outputVersion } from '../events/version.ts'
 import type { UsageDocument, UsageGrouping, UsageRow, UsageSums } from '../events/usage-sums.ts'
-import type { CountedCall } from '../files/log/counted-calls.ts'
+import type { CountedCall } from '../files/calls/read-calls.ts'
 
 export interface UsageQuestion {
   readonly by: UsageGrouping
@@ -15,11 +15,11 @@ export interface UsageQuestion {
 }
 
 /**
- * Adds up calls of the log. Look-ups and waits are none: they create nothing.
- * @param read hands on each call
+ * Adds up calls. Look-ups and waits are none: they create nothing.
+ * @param calls in the order in which they ended
  */
 export function usageReport(
-  read: (add: (call: CountedCall) => void) => void,
+  calls: Iterable<CountedCall>,
   { by, since, prices, dayOf }: UsageQuestion,
 ): UsageDocument {
   const kinds = new Map<string, Kind>()
@@ -27,20 +27,21 @@ export function usageReport(
   const open = new Map<string, CountedCall>()
   let sandboxCalls = 0
   const add = (call: CountedCall) => {
-    const key = by === 'day' ? dayOf(call.time) : call[by]
+    const key = by === 'day' ? dayOf(call.time) : (call[by] ?? null)
     const name = nameOfKind(key, call)
     let kind = kinds.get(name)
     if (kind === undefined) kinds.set(name, (kind = { key, sample: call, ...none }))
     addCall(kind, call)
   }
-  read((call) => {
+  for (const call of calls) {
     if (!creating.has(call.command)) {
-      const { jobs, usage, savedSeconds } = call
+      const { jobs = [], usage, files } = call
       const [job = ''] = jobs
       const asked = open.get(job)
-      if (asked === undefined) return
+      if (asked === undefined) continue
+      const savedSeconds = files.reduce((sum, { seconds = 0 }) => sum + seconds, 0)
       if (asked.command === 'respond') {
-        if (usage === undefined) return
+        if (usage === undefined) continue
         open.delete(job)
         add({ ...asked, usage })
         // Which of several jobs the seconds are of is not known.
@@ -48,10 +49,10 @@ export function usageReport(
         open.delete(job)
         add({ ...asked, created: { ...asked.created, video_seconds: savedSeconds } })
       }
-    } else if (call.isSandbox) sandboxCalls++
+    } else if (call.sandbox) sandboxCalls++
     else if (isOpen(call)) open.set(call.created!.job!, call)
     else add(call)
-  })
+  }
   open.forEach(add)
   const priced = [...kinds.values()].map((kind) => ({ kind, cost: costOfKind(kind, prices) }))
   const keys = new Set(priced.map(({ kind }) => kind.key))
@@ -108,19 +109,19 @@ type Kind = { -readonly [Name in keyof typeof none]: number } & {
 
 function nameOfKind(
   key: string | null,
-  { model, command, billed, usage, created, size }: CountedCall,
+  { model, command, error, usage, created, files }: CountedCall,
 ): string {
   const { images, video_seconds: seconds, video_size: videoSize } = created ?? {}
   const tokens =
     usage === undefined ? 0 : usage['input_tokens'] == null || usage['output_tokens'] == null ? 1 : 2
-  const variant = images === undefined ? videoSize : `${images.size ?? size}/${images.quality}`
-  return `${key}|${model}|${command}|${billed}|${tokens}|${variant}|${images === undefined}|${seconds === undefined}`
+  const variant = images === undefined ? videoSize : `${images.size ?? sizeOf(files)}/${images.quality}`
+  return `${key}|${model}|${command}|${error?.billed}|${tokens}|${variant}|${images === undefined}|${seconds === undefined}`
 }
 
-function addCall(kind: Kind, { hasFailed, billed, created, usage }: CountedCall): void {
+function addCall(kind: Kind, { exit_code: code, error, created, usage }: CountedCall): void {
   kind.calls++
-  if (hasFailed) kind.failed++
-  if (billed === 'maybe') kind.maybe_billed++
+  if (code !== 0) kind.failed++
+  if (error?.billed === 'maybe') kind.maybe_billed++
   kind.images += created?.images?.count ?? 0
   kind.video_seconds += created?.video_seconds ?? 0
   kind.input_tokens += usage?.['input_tokens'] ?? 0
@@ -129,12 +130,17 @@ function addCall(kind: Kind, { hasFailed, billed, created, usage }: CountedCall)
   kind.input_image_tokens += usage?.['input_image_tokens'] ?? 0
 }
 
+/** Width and height of the first file. */
+function sizeOf([file]: CountedCall['files']): string | null {
+  return file?.width === undefined || file.height === undefined ? null : `${file.width}x${file.height}`
+}
+
 /** Undefined without prices, and for what was certainly not billed. */
 function costOfKind(kind: Kind, prices: Prices): Cost | undefined {
-  const { model, usage, created, size, command, billed } = kind.sample
-  if (Object.keys(prices).length === 0 || billed === 'no') return undefined
+  const { model = null, usage, created, files, command, error } = kind.sample
+  if (Object.keys(prices).length === 0 || error?.billed === 'no') return undefined
   const { images, video_size: videoSize, video_seconds: seconds } = created ?? {}
-  if (billed === 'maybe' && usage === undefined && images === undefined) {
+  if (error?.billed === 'maybe' && usage === undefined && images === undefined) {
     return { amount: null, code: 'no_usage', reason: 'the outcome is unknown' }
   }
   const isCounted = usage?.['input_tokens'] != null && usage['output_tokens'] != null
@@ -143,7 +149,9 @@ function costOfKind(kind: Kind, prices: Prices): Cost | undefined {
     tokens: isCounted ? kind : null,
     ...(images === undefined
       ? {}
-      : { images: { count: kind.images, size: images.size ?? size, quality: images.quality ?? null } }),
+      : {
+          images: { count: kind.images, size: images.size ?? sizeOf(files), quality: images.quality ?? null },
+        }),
     ...(command.startsWith('video ')
       ? {
           video: {

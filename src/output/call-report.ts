@@ -11,11 +11,11 @@ import { type Columns, commandText, oneLine, reportText } from './table-cells.ts
 
 /** All of one call: its facts, then prompt, request and answer. Safe for a terminal. */
 export function callReport(call: WholeCall, columns: Columns): string {
-  const { id, number, command, cwd, profile, model, error, usage, created } = call
+  const { id, command, cwd, profile, model, error, usage, created } = call
   const typed = call.arguments && `modelgate ${call.arguments.map(shellWord).join(' ')}`
   const facts = reportText(
     [
-      ['call', `${number} (${id})`],
+      ['call', id],
       ['when', timeText(call)],
       ['command', command],
       ['typed', call.again === null ? typed : null],
@@ -35,6 +35,7 @@ export function callReport(call: WholeCall, columns: Columns): string {
         `${path || 'media in the request'}, ${byteText(bytes)}`,
       ]),
       ...call.files.map((file): Row => ['file', fileText(file)]),
+      ...call.rescued.map((path): Row => ['rescued', path]),
     ],
     columns,
   )
@@ -54,7 +55,7 @@ type Row = readonly [name: string, value: string | null]
 function outcomeText(call: WholeCall): string {
   const { exit_code: code, error, finish_reason: reason } = call
   const details = [
-    `exit ${code}`,
+    ...(code === null ? [] : [`exit ${code}`]),
     ...(error === null ? [] : [error.code]),
     ...(reason === null ? [] : [reason]),
   ]

@@ -1,3 +1,4 @@
+import { shownIdLength } from '../files/calls/call-record.ts'
 import type { Inspection } from '../events/inspection.ts'
 import { localSecond } from '../local-time.ts'
 import { commandText, reportText, type Columns } from './table-cells.ts'
@@ -50,9 +51,9 @@ function stateText({ integrity, damage, mime_type: type }: Inspection): string |
 
 function originText(origin: Inspection['made_with']): string | null {
   if (origin === null) return null
-  const { command, model, time, sidecar, log_number: number } = origin
+  const { command, model, time, sidecar, log_id: id } = origin
   const sources = [
-    ...(number === null ? [] : [`log entry ${number}`]),
+    ...(id === null ? [] : [`call ${id.slice(0, shownIdLength)}`]),
     ...(sidecar === null ? [] : [sidecar]),
   ]
   const facts = [`modelgate ${command ?? ''}`.trim(), model, time && localSecond(Date.parse(time))].filter(

@@ -1,4 +1,5 @@
 import type { CallSummary } from '../events/call.ts'
+import { shownIdLength } from '../files/calls/call-record.ts'
 import { isObject } from '../json.ts'
 import { roundedDuration } from '../quantities.ts'
 import type { Tone } from './screen.ts'
@@ -19,11 +20,11 @@ const maxSubject = 200
 
 /** Everything, for scripts: the whole id and time, codes, the paths of the files. */
 function fieldsOf(call: CallSummary): string[] {
-  const { number, id, time, command, model, exit_code, error, files, prompt } = call
+  const { id, time, command, model, exit_code, error, files, prompt } = call
   const paths = files.map(({ path }) => path).join(' ')
   const code = error?.code ?? call.finish_reason ?? ''
   const words = (prompt ?? '').slice(0, maxSubject)
-  return [String(number), id, time, command, model ?? '', String(exit_code), code, paths, words]
+  return [id, time, command, model ?? '', String(exit_code ?? ''), code, paths, words]
 }
 
 /** How calls end, by their exit codes. */
@@ -55,6 +56,7 @@ export function outcomeOf({
   created,
   files,
 }: CallSummary): string {
+  if (code === null) return 'no end'
   if (code !== 0) return outcomes[code] ?? `exit ${code}`
   if (error !== null) return 'closed'
   if (reason === 'length') return 'cut'
@@ -66,7 +68,7 @@ export function outcomeOf({
 function toneOf({ exit_code: code }: CallSummary): Tone {
   if (code === 0) return 'success'
   // The job goes on; some of several came; the answer does not match its schema.
-  return [11, 12, 14].includes(code) ? 'warning' : 'error'
+  return code !== null && [11, 12, 14].includes(code) ? 'warning' : 'error'
 }
 
 /** Columns that are dropped, in this order, while what the call was about has less room than given here. */
@@ -89,7 +91,7 @@ function terminalLines(
     return { heading, cells, width: Math.max(...[heading, ...cells].map(cellsOf)) }
   }
   const all = [
-    column('N', ({ number }) => String(number)),
+    column('ID', ({ id }) => id.slice(0, shownIdLength)),
     column('AGE', ({ time }) => roundedDuration(Math.max(0, now - Date.parse(time) / 1000))),
     column('COMMAND', ({ command }) => command),
     column('MODEL', ({ model }) => shortened(model ?? '', 20)),
@@ -111,7 +113,7 @@ function terminalLines(
   const rows = calls.map((call, row) => {
     const cells = visible.map(({ cells: own, width }) => padded(own[row]!, width))
     const plain = rowOf(cells, subjectOf(call))
-    // Where there is no room for it, the number tells how it ended.
+    // Where there is no room for it, the id tells how it ended.
     const at = Math.max(
       0,
       visible.findIndex(({ heading }) => heading === outcomeHeading),

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { encodeEntry, type LogEntry } from '../../src/files/log/log-entry.ts'
+import { sealedLine } from '../../src/files/sealed-lines.ts'
 import type { Measurement } from './measurement.ts'
 import { median, run } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
@@ -8,20 +8,30 @@ import { modelgate, type Workbench } from './workbench.ts'
 const entries = 100_000
 const maxMs = 300
 
+const idOf = (at: number) => (at * 40_503).toString(16).padStart(16, '0')
+
 const calls: readonly (readonly string[])[] = [
   ['log'],
-  ['log', 'show', '1'],
-  ['log', 'show', String(entries)],
+  ['log', 'show', idOf(0)],
   ['usage'],
   ['usage', '--by', 'day'],
+  ['jobs'],
+  ['generate', '--sandbox', '--dry-run', '-c', 'And?'],
 ]
 
-/** How long a look into a log of 100,000 calls takes. */
+/** How long a look into the records of 100,000 calls takes. */
 export function measureLog(workbench: Workbench): Measurement[] {
   const folder = join(workbench.folder, 'long-log')
-  mkdirSync(join(folder, 'log'), { recursive: true })
-  const lines = Array.from({ length: entries }, (_, at) => `${encodeEntry(entryNumber(at))}\n`)
-  writeFileSync(join(folder, 'log/2026-11.jsonl'), lines.join(''))
+  mkdirSync(join(folder, 'calls/words'), { recursive: true })
+  const lines = Array.from({ length: entries }, (_, at) => recordOf(at, workbench.folder))
+  writeFileSync(join(folder, 'calls/2026-11.jsonl'), lines.join(''))
+  writeFileSync(join(folder, 'calls/version'), '1\n')
+  const parts = [{ text: 'Tell me about ferries' }]
+  const words = {
+    request: { contents: [{ role: 'user', parts }] },
+    reply: { content: { role: 'model', parts } },
+  }
+  writeFileSync(join(folder, 'calls/words', `${idOf(entries - 1)}.json`), JSON.stringify(words))
   const env = { MODELGATE_STATE_DIR: folder }
   return calls.map((words) => {
     const line = modelgate(...words)
@@ -41,26 +51,31 @@ export function measureLog(workbench: Workbench): Measurement[] {
   })
 }
 
-function entryNumber(at: number): LogEntry {
-  const prompt = `Tell me about ferry ${at}`
-  const text = 'The ferry leaves at seven, with room for bicycles on the lower deck. '.repeat(4 + (at % 8))
-  return {
-    version: 1,
-    id: `log_${at.toString(16).padStart(16, '0')}`,
-    time: new Date(Date.UTC(2026, 10, 1) + at * 15_000).toISOString(),
-    duration_ms: 1_290,
+function recordOf(at: number, cwd: string): string {
+  const began = Date.UTC(2026, 10, 1) + at * 15_000
+  const [time, end] = [began, began + 1_290].map((ms) => new Date(ms).toISOString())
+  const id = idOf(at)
+  const start = {
     command: 'generate',
-    cwd: '/home/someone/project',
-    exit_code: 0,
+    cwd,
     origin: 'https://gateway.example',
     model: 'text-model',
+  }
+  const counted = { count: 1, amount: '0.0012', currency: 'USD', of: 'text' }
+  const facts = {
+    time,
+    duration_ms: 1_290,
+    ...start,
+    exit_code: 0,
     request_id: `req_${at}`,
     finish_reason: 'stop',
     usage: { input_tokens: 5, cached_tokens: 0, output_tokens: 57, reasoning_tokens: null, total_tokens: 62 },
     files: [],
-    arguments: ['generate', '-m', 'text-model', prompt],
-    prompt,
-    request: { contents: [{ role: 'user', parts: [{ text: prompt }] }] },
-    reply: { text, content: { role: 'model', parts: [{ text }] } },
   }
+  return [
+    { id, at: time, type: 'begin', ...counted, ...start },
+    { id, at: end, type: 'end', ...facts },
+  ]
+    .map((line) => sealedLine(JSON.stringify(line)))
+    .join('')
 }

@@ -22,23 +22,25 @@ async function machine(limit: number) {
   }
   const created = () => sandbox.requests().filter((request) => request.created).length
   const lines = () =>
-    readdirSync(join(state, 'ledger')).flatMap((name) =>
-      readFileSync(join(state, 'ledger', name), 'utf8')
-        .split('\n')
-        .slice(0, -1),
-    )
+    readdirSync(join(state, 'calls'))
+      .filter((name) => name.endsWith('.jsonl'))
+      .flatMap((name) =>
+        readFileSync(join(state, 'calls', name), 'utf8')
+          .split('\n')
+          .slice(0, -1),
+      )
   return { sandbox, env, created, lines }
 }
 
-test('eight loops at once create exactly as much as they may', async () => {
+test('sixteen loops at once create exactly as much as they may', async () => {
   const { env, created, lines } = await machine(100)
-  const loops = Array.from({ length: 8 }, () => spawnProgram(words, { shell: loop(15), env }))
+  const loops = Array.from({ length: 16 }, () => spawnProgram(words, { shell: loop(8), env }))
   const codes = (await Promise.all(loops.map(({ ended }) => ended))).flatMap(({ stdout }) =>
     stdout.toString().trim().split('\n'),
   )
-  expect(codes).toHaveLength(120)
+  expect(codes).toHaveLength(128)
   expect(codes.filter((code) => code === '0')).toHaveLength(100)
-  expect(codes.filter((code) => code === '15')).toHaveLength(20)
+  expect(codes.filter((code) => code === '15')).toHaveLength(28)
   expect(created()).toBe(100)
   expect(lines().every((line) => JSON.parse(line) !== undefined)).toBe(true)
 })
@@ -57,7 +59,7 @@ test('whoever is killed, whenever, has been counted before anything was sent', a
     await ended
     expect(sandbox.requests().length - before).toBeLessThanOrEqual(1)
   }
-  const counted = lines().filter((line) => line.includes('"count"')).length
+  const counted = lines().filter((line) => line.includes('"type":"begin"')).length
   expect(created()).toBeLessThanOrEqual(counted)
   expect(created()).toBeLessThanOrEqual(12)
 })

@@ -240,7 +240,7 @@ test('path: every place, there or not', async () => {
     'project\t\tmissing',
     'credentials\tHOME/.config/modelgate/credentials.json\tmissing',
     'state\tHOME/.local/state/modelgate\tmissing',
-    'log\tHOME/.local/state/modelgate/log\tmissing',
+    'log\tHOME/.local/state/modelgate/calls\tmissing',
     'rescued\tHOME/.local/state/modelgate/rescued\tmissing',
     '',
   ])

@@ -257,7 +257,11 @@ test('the state folder', { skip: process.getuid?.() === 0 }, async () => {
 
 test('the state folder: what is in it', async () => {
   const place = configPlace({
-    files: { 'state/log/2026-11.jsonl': 'x'.repeat(1500), 'state/rescued/a.png': 'x' },
+    files: {
+      'state/calls/2026-11.jsonl': 'x'.repeat(1400),
+      'state/calls/words/a.json': 'x'.repeat(100),
+      'state/rescued/a.png': 'x',
+    },
   })
   const folder = join(place.home, 'state')
   const env = { MODELGATE_STATE_DIR: folder }

@@ -6,6 +6,7 @@ import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
 import { formatExamples, type Example } from '../../src/output/help-page.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { commandEntries } from '../../src/command-entries.ts'
+import { recordCall } from '../support/call-records.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -328,11 +329,9 @@ function wordsOf(line: string): string[] {
   return words.map((word) => word.replaceAll('"', ''))
 }
 
-/** An entry of the log, for examples that continue the last exchange. */
+/** A call on record, for examples that continue the last exchange. */
 const exchange = {
-  version: 1,
-  id: 'log_0000000000000000',
-  time: '2026-01-01T00:00:00.000Z',
+  arguments: [],
   origin: 'http://127.0.0.1:8080',
   model: 'MODEL',
   request: { model: 'MODEL', contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], input: 'Hi' },
@@ -347,8 +346,8 @@ test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
       'photo.jpg': Uint8Array.of(0xff, 0xd8, 0xff, 0xe0),
       'person.json': '{"type":"object"}',
       'chat.json': '[{"role":"user","parts":[{"text":"a"}]}]',
-      'log/2026-01.jsonl': `${JSON.stringify({ ...exchange, command: wordsOf(line)[0], cwd })}\n`,
     })
+    await recordCall(cwd, { ...exchange, command: wordsOf(line)[0]!, cwd })
     const stdin = line.includes('|') ? { stdin: 'piped' } : {}
     const env = { ...configured, MODELGATE_STATE_DIR: cwd, MODELGATE_HISTORY: 'full' }
     const { request } = await wholeCall(wordsOf(line), { cwd, env, ...stdin })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { InspectionDocument } from '../../src/events/inspection.ts'
 import { inspectBytes } from '../../src/files/inspect-file.ts'
-import { appendEntry, logFolder } from '../../src/files/log/log-file.ts'
+import { recordCall } from '../support/call-records.ts'
 import { foreignBox, signedFiles } from '../support/content-credential-bytes.ts'
 import { gifBytes, pngBytes } from '../support/image-bytes.ts'
 import { runMain } from '../support/run-main.ts'
@@ -162,33 +162,19 @@ describe('what made a file', () => {
     const cwd = folderWith({ 'moved/renamed.png': png, 'first.png': gifBytes() })
     const state = temporaryFolder()
     const env = { MODELGATE_STATE_DIR: state }
-    const log = async (id: string, bytes: Uint8Array, more: object = {}) =>
-      appendEntry(
-        logFolder(state),
-        {
-          version: 1,
-          id: `log_${id}`,
-          time: '2026-01-01T00:00:00.000Z',
-          duration_ms: 1,
-          command: 'image create',
-          cwd,
-          model: 'image-model-a',
-          exit_code: 0,
-          files: [
-            { path: join(cwd, 'first.png'), bytes: bytes.length, sha256: sha256(bytes), format: 'png' },
-          ],
-          ...more,
-        },
-        { now: 0, clean: (json) => json },
-      )
+    const log = async (id: string, bytes: Uint8Array, more: object = {}) => {
+      const file = { path: join(cwd, 'first.png'), bytes: bytes.length, sha256: sha256(bytes), format: 'png' }
+      const call = { id: id.repeat(16), command: 'image create', cwd, model: 'image-model-a', files: [file] }
+      await recordCall(state, { ...call, ...more })
+    }
     const full = { arguments: ['image', 'create', 'A boat'], prompt: 'A boat', request: { prompt: 'A boat' } }
-    await log('old', png, full)
-    await log('new', png, full)
-    await log('other', gifBytes())
+    await log('a', png, full)
+    await log('b', png, full)
+    await log('c', gifBytes())
     const { out } = await runMain(['inspect', '--json', 'moved/renamed.png', 'first.png'], { cwd, env })
     expect((JSON.parse(out) as InspectionDocument).files.map((file) => file.made_with)).toMatchObject([
       {
-        log_number: 2,
+        log_id: 'b'.repeat(16),
         path: join(cwd, 'first.png'),
         sidecar: null,
         command: 'image create',
@@ -197,12 +183,12 @@ describe('what made a file', () => {
         again: "modelgate image create 'A boat'",
       },
       // Recorded without its command line.
-      { log_number: 1, path: null, prompt: null, again: null },
+      { log_id: 'c'.repeat(16), path: null, prompt: null, again: null },
     ])
   })
 
   test('is not found in a log that cannot be read, which is told', async () => {
-    const cwd = folderWith({ 'boat.png': png, 'state/log': '' })
+    const cwd = folderWith({ 'boat.png': png, 'state/calls': '' })
     const { code, err } = await runMain(['inspect', 'boat.png'], {
       cwd,
       env: { MODELGATE_STATE_DIR: 'state' },

@@ -44,7 +44,7 @@ test('the hint names the help of what was called, not of a later word', async ()
 })
 
 test.each([
-  ['again 2 --quality high', 'Run the line that modelgate log show N prints after "again".'],
+  ['again 2 --quality high', 'Run the line that modelgate log show ID prints after "again".'],
   ['config edit', 'Open the file that modelgate config path names, or use modelgate config set.'],
   ['init --tour', 'Look at it with modelgate respond --sandbox "Say hello".'],
   ['init --no-tour', 'Nothing is shown first any more.'],

@@ -1,9 +1,9 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { CallBook } from '../../src/files/calls/call-book.ts'
 import type { UsageDocument } from '../../src/events/usage-sums.ts'
-import { encodeEntry, type LogEntry } from '../../src/files/log/log-entry.ts'
-import { appendEntry, logFolder } from '../../src/files/log/log-file.ts'
+import { recordCall, type RecordedCall } from '../support/call-records.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -16,12 +16,8 @@ const prices = `prices:
   film: { second: { 720p: 0.1, 1080p: 0.3 } }
 `
 
-let entries = 0
-
-function entry(command: string, model: string | undefined, more: Partial<LogEntry> = {}): LogEntry {
+function entry(command: string, model: string | undefined, more: RecordedCall = {}): RecordedCall {
   return {
-    version: 1,
-    id: `log_${String(++entries).padStart(16, '0')}`,
     time: '2026-11-22T09:00:00.000Z',
     duration_ms: 10,
     command,
@@ -72,11 +68,11 @@ const calls = [
   entry('respond', 'writer', { sandbox: true, ...tokens(1_000_000, 0) }),
 ]
 
-async function machine(log: readonly LogEntry[] = calls, config = prices) {
+async function machine(log: readonly RecordedCall[] = calls, config = prices) {
   const home = temporaryFolder()
   const state = join(home, 'state')
   writeFiles(home, { '.config/modelgate/config.yaml': config })
-  for (const one of log) await appendEntry(logFolder(state), one, { now, clean: (json) => json })
+  for (const one of log) await recordCall(state, one, now)
   const run = (argv: readonly string[], screen: { terminal?: boolean; columns?: number } = {}) =>
     runMain(['usage', ...argv], {
       home,
@@ -171,20 +167,22 @@ test('costs in several currencies are not added', async () => {
   ])
 })
 
-test('torn lines and other text are passed over', async () => {
+test('damaged lines are passed over; a call that was killed may have been billed', async () => {
   const { run, state } = await machine([calls[0]!])
-  const path = join(logFolder(state), '2026-11.jsonl')
-  const line = encodeEntry(calls[1]!)
-  appendFileSync(path, `${line.slice(0, 60)}${line}\n\n{"version":1}\nnot JSON\n${line.slice(0, 120)}`)
+  const path = join(state, 'calls/2026-11.jsonl')
+  const line = readFileSync(path, 'utf8')
+  appendFileSync(path, `${line.replace('"writer"', '"WRITER"')}\n\nnot JSON\n${line.slice(0, 120)}`)
+  const book = new CallBook(state, fakeClock({ start: now }))
+  await book.open()
+  book.begin({ count: 1, amount: null, currency: null, command: 'generate', cwd: '/', model: 'writer' })
   const { total } = JSON.parse((await run(['--json'])).out) as UsageDocument
-  expect([total.calls, total.output_tokens]).toEqual([2, 101_000])
+  expect([total.calls, total.output_tokens, total.maybe_billed]).toEqual([2, 100_000, 1])
 })
 
 test('a line may be longer than what is read at once', async () => {
   const long = entry('generate', 'writer', {
     ...tokens(1, 1),
     cwd: 'x'.repeat(1_000_000),
-    prompt: 'y'.repeat(600_000),
   })
   expect(await documentOf([], [calls[0]!, long, calls[1]!])).toMatchObject({
     total: { calls: 3, output_tokens: 101_001 },

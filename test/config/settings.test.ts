@@ -254,7 +254,7 @@ test.each([
 
 test.each<[string, Record<string, string>, string, string, [string, string]]>([
   ['nothing is set', {}, '', '', ['full', 'default']],
-  ['CI is set', { CI: 'true' }, '', '', ['metadata', 'default where CI is set']],
+  ['CI is set', { CI: 'true' }, '', '', ['off', 'default where CI is set']],
   ['CI is set to nothing', { CI: '' }, '', '', ['full', 'default']],
   [
     'a variable is set, too',
@@ -280,6 +280,6 @@ test.each<[string, Record<string, string>, string, string, [string, string]]>([
 test('a project file cannot have more of a call recorded than without it', async () => {
   const place = configPlace({ env: { CI: '1' }, project: 'history: full' })
   expect(place.scrub(await failureOf(() => resolveSettings(place.context)))).toContain(
-    'history: full (project file HOME/project/.modelgaterc) would record more of a call than metadata (default where CI is set).',
+    'history: full (project file HOME/project/.modelgaterc) would record more of a call than off (default where CI is set).',
   )
 })

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Ended } from '../black-box/spawn-program.ts'
+import { recordCall } from '../support/call-records.ts'
 import { runToPoint } from '../support/run-to-point.ts'
 import { fastClock } from '../support/fast-clock.ts'
 import { noisyPng } from '../support/image-bytes.ts'
@@ -39,23 +40,21 @@ async function callTwice(machine: Machine): Promise<void> {
   for (const prompt of ['One', 'Two']) await machine.finish([...generate, prompt])
 }
 
-const logFolder = ({ state }: Machine) => join(state, 'log')
+const callsFolder = ({ state }: Machine) => join(state, 'calls')
+
+/** The ends of calls on record. */
+const ends = (machine: Machine) =>
+  readdirSync(callsFolder(machine))
+    .filter((name) => name.endsWith('.jsonl'))
+    .flatMap((name) => readFileSync(join(callsFolder(machine), name), 'utf8').split('\n'))
+    .filter((line) => line.includes('"type":"end"'))
 
 /** The calls of this month as those of an earlier one, too. */
 async function callsOfTwoMonths(machine: Machine): Promise<void> {
   await callTwice(machine)
-  const folder = logFolder(machine)
-  const [name] = readdirSync(folder)
-  const text = readFileSync(join(folder, name!), 'utf8').replaceAll(/"time":"\d{4}-\d\d/g, '"time":"2020-01')
-  writeFileSync(join(folder, '2020-01.jsonl'), text)
+  for (const at of [0, 1])
+    await recordCall(machine.state, { arguments: [], prompt: note }, Date.UTC(2020, 0, 1 + at))
 }
-
-const entries = (machine: Machine) =>
-  readdirSync(logFolder(machine)).flatMap((name) =>
-    readFileSync(join(logFolder(machine), name), 'utf8')
-      .split('\n')
-      .filter((line) => line.trim() !== ''),
-  )
 
 /** The records of jobs on disk. */
 function jobs(machine: Machine): readonly { readonly id: string | null; readonly idempotency_key: string }[] {
@@ -118,7 +117,7 @@ export const scenes: readonly KillScene[] = [
     prepare: callTwice,
     finally(machine) {
       // Those of before, the next one, and the killed one if it got so far.
-      const count = entries(machine).length
+      const count = ends(machine).length
       expect([3, 4]).toContain(count)
     },
   },
@@ -133,8 +132,8 @@ export const scenes: readonly KillScene[] = [
     prepare: callsOfTwoMonths,
     creates: 0,
     finally(machine) {
-      expect(entries(machine)).toEqual([])
-      expect(existsSync(join(logFolder(machine), '2020-01.jsonl'))).toBe(false)
+      expect(ends(machine)).toEqual([])
+      expect(readdirSync(join(callsFolder(machine), 'words'))).toEqual([])
     },
   },
   {
@@ -142,7 +141,7 @@ export const scenes: readonly KillScene[] = [
     call: ['log', 'clear', '--force', '--before', '2021-01-01'],
     prepare: callsOfTwoMonths,
     creates: 0,
-    finally: (machine) => expect(entries(machine)).toHaveLength(2),
+    finally: (machine) => expect(ends(machine)).toHaveLength(2),
   },
   {
     name: 'config set',

@@ -3,20 +3,19 @@ import { amountOf } from '../../src/cost/amount.ts'
 import type { Creation } from '../../src/cost/creation.ts'
 import type { KnownCost } from '../../src/cost/estimate.ts'
 import { FileError, ModelgateError } from '../../src/errors.ts'
-import type { LedgerEntry } from '../../src/files/ledger.ts'
+import type { Count } from '../../src/files/calls/call-book.ts'
 import {
   cannotCount,
-  checkAll,
   checkOwn,
   checkPrice,
+  Created,
   type SpendingLimits,
 } from '../../src/operations/spending-limits.ts'
 
 const since = { since: 0, sinceText: '2026-11-22 00:00' }
 const images = (count: number): Creation => ({ model: 'm', count, of: 'image' })
 const about = (price: number): KnownCost => ({ amount: amountOf(price), currency: 'USD' })
-const entry = (count: number, amount: string | null = null, currency = 'USD'): LedgerEntry => ({
-  id: 'x',
+const entry = (count: number, amount: string | null = null, currency = 'USD'): Count => ({
   count,
   amount,
   currency: amount === null ? null : currency,
@@ -33,12 +32,12 @@ function outcome(check: (warn: (message: string) => void) => void) {
     return { exitCode, code, message, facts, warnings }
   }
 }
-const held = (
-  limits: Partial<SpendingLimits>,
-  creation: Creation,
-  known?: KnownCost,
-  before: LedgerEntry[] = [],
-) => outcome((warn) => checkAll({ ...since, ...limits }, creation, known, before, warn))
+const held = (limits: Partial<SpendingLimits>, creation: Creation, known?: KnownCost, before: Count[] = []) =>
+  outcome((warn) => {
+    const created = new Created(warn)
+    for (const line of before) created.add(line, 'calls')
+    created.check({ ...since, ...limits }, creation, known)
+  })
 
 test.each([
   [undefined, 1000, 1000],
@@ -140,6 +139,27 @@ test('earlier calls of unknown cost count nothing, and are told', () => {
       'The estimate for --max-cost leaves out 2 earlier calls since 2026-11-22 00:00: their cost is not known.',
     ],
   })
+})
+
+test('what was given back counts no longer, and a cost is what was said last', () => {
+  const before = [entry(1, '5', 'EUR'), { count: -1, was: '5', currency: 'EUR' }, entry(1, '9')]
+  const corrected = [...before, { count: 0, amount: '0.25', was: '9', currency: 'USD' }]
+  expect(held({ cost: amountOf(0.5), all: 2 }, images(1), about(0.25), corrected)).toEqual({ warnings: [] })
+  expect(held({ cost: amountOf(0.5) }, images(1), about(0.26), corrected)).toMatchObject({
+    code: 'cost_limit',
+  })
+})
+
+test('a damaged line counts as a creation, and is told', () => {
+  const { code, warnings } = outcome((warn) => {
+    const created = new Created(warn)
+    created.add(undefined, 'the line at byte 7 of calls')
+    created.check({ ...since, all: 1 }, images(1), undefined)
+  })
+  expect([code, warnings]).toEqual([
+    'creations_limit',
+    ['A record is damaged (the line at byte 7 of calls): it counts as a creation.'],
+  ])
 })
 
 test('costs in several currencies cannot be added up', () => {

@@ -4,17 +4,16 @@ import { describe, expect, test } from 'vitest'
 import { FileError, ModelgateError } from '../../src/errors.ts'
 import type { ImageDocument } from '../../src/events/image.ts'
 import type { TextDocument } from '../../src/events/text.ts'
-import { openLedger, type Ledger } from '../../src/files/ledger.ts'
-import { createSpending } from '../../src/operations/spending.ts'
+import { CallBook } from '../../src/files/calls/call-book.ts'
+import { Spending } from '../../src/operations/spending.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { until } from '../support/until.ts'
 
 const image = (count: number) => ({ model: 'm', count, of: 'image' }) as const
 
 const spendingOf = (limit: number, own = { created: 0 }, folder = temporaryFolder()) =>
-  createSpending({
-    ledger: openLedger(folder, fakeClock()),
+  new Spending({
+    book: new CallBook(folder, fakeClock({ random: Math.random })),
     prices: {},
     isSandbox: false,
     own,
@@ -55,26 +54,32 @@ test('the tasks of a worker share its limit, also at the same time, whatever a g
   await other.admit(image(1))
 })
 
-/** A ledger of a folder of its own, and what its lines say without time and id. */
-function place(parts: Partial<Parameters<typeof createSpending>[0]> = {}) {
+/** Records in a folder of their own, and what their lines say besides id, time, kind and checksum. */
+function place(parts: Partial<ConstructorParameters<typeof Spending>[0]> = {}) {
   const folder = temporaryFolder()
   const warnings: string[] = []
   let chance = 0
   const random = () => (chance = (chance + 0.618_033_988_75) % 1)
   const clock = fakeClock({ random })
-  const ledger = openLedger(folder, clock)
+  const book = new CallBook(folder, clock)
   const lines = () => {
-    const file = join(folder, 'ledger/2026-01.jsonl')
+    const file = join(folder, 'calls/2026-01.jsonl')
     const written = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     return written.map((line) => {
-      const { time: _time, id: _id, ...fields } = JSON.parse(line) as Record<string, unknown>
+      const {
+        at: _at,
+        id: _id,
+        type: _type,
+        check: _check,
+        ...fields
+      } = JSON.parse(line) as Record<string, unknown>
       return fields
     })
   }
   const warn = (message: string) => warnings.push(message)
   const limits = undefined
-  const spending = createSpending({ ledger, prices: {}, isSandbox: false, limits, warn, ...parts })
-  return { spending, ledger, lines, warnings }
+  const spending = new Spending({ book, prices: {}, isSandbox: false, limits, warn, ...parts })
+  return { spending, book, lines, warnings }
 }
 
 const noLimit = { since: 0, sinceText: '1970-01-01 00:00' }
@@ -88,7 +93,7 @@ describe('a creation', () => {
   test('is counted without limits and prices, too', async () => {
     const { spending, lines } = place()
     await spending.admit(image(2))
-    expect(lines()).toEqual([{ count: 2, of: 'image', model: 'm', amount: null, currency: null }])
+    expect(lines()).toEqual([{ count: 2, amount: null, currency: null, of: 'image', model: 'm' }])
   })
 
   test('is counted with what it is thought to cost', async () => {
@@ -108,37 +113,6 @@ describe('a creation', () => {
     expect(lines()).toEqual([])
   })
 
-  test('of the sandbox is not given back, either', async () => {
-    const ledger = openLedger(temporaryFolder(), fakeClock())
-    const given: string[] = []
-    const watched = {
-      ...ledger,
-      giveBack(id: string) {
-        given.push(id)
-        return ledger.giveBack(id)
-      },
-    }
-    const failed = await place({ ledger: watched, isSandbox: true }).spending.admit(image(1))
-    failed(notSent)
-    expect(given).toEqual([])
-  })
-
-  test('survives a power failure where there is a limit to hold it against', async () => {
-    const ledger = openLedger(temporaryFolder(), fakeClock())
-    const synced: boolean[] = []
-    const watched: Ledger = {
-      ...ledger,
-      add(entry, isSynced) {
-        synced.push(isSynced)
-        return ledger.add(entry, isSynced)
-      },
-    }
-    for (const limits of [undefined, { ...noLimit, own: 5 }, { ...noLimit, all: 5 }]) {
-      await place({ ledger: watched, limits }).spending.admit(image(1))
-    }
-    expect(synced).toEqual([false, false, true])
-  })
-
   test('is given back when it was not accepted, and only then', async () => {
     const { spending, lines } = place()
     for (const error of [
@@ -151,30 +125,32 @@ describe('a creation', () => {
       failed(error)
     }
     const creation = { count: 1, of: 'image', model: 'm', amount: null, currency: null }
-    await until(() => lines().length === 5)
-    expect(lines().filter(({ given_back }) => given_back === true)).toHaveLength(1)
+    expect(lines().filter(({ count }) => count === -1)).toHaveLength(1)
     expect(lines().filter(({ count }) => count === 1)).toEqual([creation, creation, creation, creation])
   })
 
   test('goes on without limits where it cannot be counted, and is not sent with one', async () => {
-    const ledger = openLedger(undefined, fakeClock())
-    await place({ ledger }).spending.admit(image(1))
-    await place({ ledger, limits: { ...noLimit, own: 5 } }).spending.admit(image(1))
-    const { spending } = place({ ledger, limits: { ...noLimit, all: 5 } })
+    const book = new CallBook(undefined, fakeClock())
+    await place({ book }).spending.admit(image(1))
+    await place({ book, limits: { ...noLimit, own: 5 } }).spending.admit(image(1))
+    const { spending } = place({ book, limits: { ...noLimit, all: 5 } })
     await expect(spending.admit(image(1))).rejects.toMatchObject({
       exitCode: 10,
       message:
-        'What is created cannot be counted, so nothing was sent: Nothing can be counted: there is no home directory.',
+        'What is created cannot be counted, so nothing was sent: Nothing can be recorded: there is no home directory.',
     })
   })
 })
 
 describe('a limit', () => {
-  test('lets nothing be sent that cannot be written down, although the ledger can be read', async () => {
+  test('lets nothing be sent that cannot be written down, although the records can be read', async () => {
     const full = new FileError('no_space', 'The disk is full.')
-    const ledger = { ...openLedger(temporaryFolder(), fakeClock()), add: () => Promise.reject(full) }
+    const book = new CallBook(temporaryFolder(), fakeClock())
+    book.begin = () => {
+      throw full
+    }
     const own = { created: 0 }
-    const { spending } = place({ ledger, own, limits: { ...noLimit, all: 5 } })
+    const { spending } = place({ book, own, limits: { ...noLimit, all: 5 } })
     await expect(spending.admit(image(1))).rejects.toMatchObject({
       code: 'no_space',
       message: 'What is created cannot be counted, so nothing was sent: The disk is full.',
@@ -183,14 +159,13 @@ describe('a limit', () => {
     expect(own.created).toBe(0)
   })
 
-  test('of all commands is held against the ledger, and what exceeds it is given back', async () => {
+  test('of all commands is held against the records, and what exceeds it is given back', async () => {
     const own = { created: 0 }
-    const { spending, lines, ledger } = place({ own, limits: { ...noLimit, all: 3 } })
+    const { spending, lines } = place({ own, limits: { ...noLimit, all: 3 } })
     await spending.admit(image(2))
     await expect(spending.admit(image(2))).rejects.toMatchObject({ code: 'creations_limit', exitCode: 15 })
     expect(own.created).toBe(2)
-    expect(lines().at(-1)).toEqual({ given_back: true })
-    expect(ledger.createdBefore(0).map(({ count }) => count)).toEqual([2])
+    expect(lines().at(-1)).toEqual({ count: -2, was: null, currency: null })
     await spending.admit(image(1))
   })
 
@@ -200,7 +175,7 @@ describe('a limit', () => {
       code: 'price_unknown',
     })
     await expect(spending.admit(image(2))).rejects.toMatchObject({ code: 'cost_limit' })
-    expect(lines()).toMatchObject([{ amount: '0.5' }, { given_back: true }])
+    expect(lines()).toMatchObject([{ amount: '0.5' }, { count: -2, was: '0.5' }])
   })
 
   test('on the cost warns of what its estimate leaves out', async () => {
@@ -252,7 +227,7 @@ describe('the cost of a document', () => {
     })
     expect(lines()).toEqual([
       { count: 1, of: 'text', model: 'writer', amount: '5', currency: 'EUR' },
-      { amount: '4', currency: 'EUR' },
+      { count: 0, amount: '4', was: '5', currency: 'EUR' },
     ])
   })
 
@@ -280,21 +255,23 @@ describe('the cost of a document', () => {
     const failed = await spending.admit(text)
     failed(notSent)
     await spending.withCost(answer({ usage }))
-    await until(() => lines().length === 2)
-    expect(lines().at(-1)).toEqual({ given_back: true })
+    expect(lines().at(-1)).toEqual({ count: -1, was: '5', currency: 'EUR' })
   })
 
   test('of an answer that is generated in the background is corrected by the command that fetches it', async () => {
     const first = place({ prices })
+    first.spending.call = { command: 'respond', cwd: '/' }
     await first.spending.admit(text)
     const running = answer({ id: 'resp_1', usage: null, state: 'queued' })
     expect(await first.spending.withCost(running)).toBe(running)
-    expect(first.lines().at(-1)).toEqual({ job: 'resp_1' })
-    const second = place({ prices, ledger: first.ledger })
+    const end = { time: '', duration_ms: 0, command: 'respond', cwd: '/', exit_code: 0, files: [] }
+    await first.book.end(first.spending.takeIds(), { ...end, created: { job: 'resp_1' } })
+    const second = place({ prices, book: first.book })
     const done = answer({ id: 'resp_1', usage })
     expect((await second.spending.withCost(done)).cost).toMatchObject({ amount: 4 })
-    expect(first.lines().at(-1)).toEqual({ amount: '4', currency: 'EUR' })
-    expect(first.ledger.createdBefore(0)).toMatchObject([{ count: 1, amount: '4' }])
+    expect(first.lines().at(-1)).toEqual({ count: 0, amount: '4', was: '5', currency: 'EUR' })
+    await place({ prices, book: first.book, isSandbox: true }).spending.withCost(done)
+    expect(first.lines()).toHaveLength(3)
   })
 
   test('of an answer without an id, or that this command did not ask for, is noted nowhere', async () => {
@@ -313,7 +290,7 @@ describe('the cost of a document', () => {
     const { spending, lines } = place({ prices })
     await spending.admit(text)
     await spending.withCost(answer({ id: 'resp_3', usage }))
-    expect(lines().at(-1)).toEqual({ amount: '4', currency: 'EUR' })
+    expect(lines().at(-1)).toEqual({ count: 0, amount: '4', was: '5', currency: 'EUR' })
   })
 
   test('of a model that the gateway has chosen is known only then', async () => {
@@ -321,17 +298,9 @@ describe('the cost of a document', () => {
     await spending.admit({ ...text, model: null })
     expect((await spending.withCost(answer({ usage }))).cost).toMatchObject({ amount: 4 })
     expect(lines()).toEqual([
-      { count: 1, of: 'text', model: null, amount: null, currency: null },
-      { amount: '4', currency: 'EUR' },
+      { count: 1, of: 'text', amount: null, currency: null },
+      { count: 0, amount: '4', was: null, currency: 'EUR' },
     ])
-  })
-
-  test('of the sandbox corrects nothing of what others have created', async () => {
-    const { spending, lines, ledger } = place({ prices })
-    await spending.admit(text)
-    await spending.withCost(answer({ id: 'resp_1', usage: null, state: 'queued' }))
-    await place({ prices, ledger, isSandbox: true }).spending.withCost(answer({ id: 'resp_1', usage }))
-    expect(lines()).toHaveLength(2)
   })
 
   test('of the sandbox is nothing, and tells what it would be', async () => {

@@ -10,31 +10,31 @@ const sample: CallSummary = { ...sampleEvents['call-list'].call, exit_code: 0, e
 const long = 'Tell me a long story about a paper boat on the river at night'
 
 const calls: readonly CallSummary[] = [
-  { ...sample, number: 1, command: 'generate', model: 'text-model', prompt: long, files: [] },
-  { ...sample, number: 2, time: '2026-11-22T06:00:00.000Z', exit_code: 7, command: 'image create' },
-  { ...sample, number: 13, time: '2026-11-19T06:00:00.000Z', command: 'wait', prompt: null },
-  { ...sample, number: 14, command: 'wait', prompt: null, files: [], model: null },
+  { ...sample, id: '1'.repeat(16), command: 'generate', model: 'text-model', prompt: long, files: [] },
+  { ...sample, id: '2'.repeat(16), time: '2026-11-22T06:00:00.000Z', exit_code: 7, command: 'image create' },
+  { ...sample, id: '3'.repeat(16), time: '2026-11-19T06:00:00.000Z', command: 'wait', prompt: null },
+  { ...sample, id: '4'.repeat(16), command: 'wait', prompt: null, files: [], model: null },
 ]
 
 test.each<[number, string]>([
   [
     80,
     `
-N   AGE     COMMAND       MODEL          OUTCOME  PROMPT
-1   30 min  generate      text-model     ok       Tell me a long story about a…
-2   3 h     image create  image-model-a  unknown  A boat
-13  3 d     wait          image-model-a  ok       boat.png
-14  30 min  wait                         ok       video_1
+ID        AGE     COMMAND       MODEL          OUTCOME  PROMPT
+11111111  30 min  generate      text-model     ok       Tell me a long story a…
+22222222  3 h     image create  image-model-a  unknown  A boat
+33333333  3 d     wait          image-model-a  ok       boat.png
+44444444  30 min  wait                         ok       video_1
 `,
   ],
   [
     40,
     `
-N   COMMAND       OUTCOME  PROMPT
-1   generate      ok       Tell me a l…
-2   image create  unknown  A boat
-13  wait          ok       boat.png
-14  wait          ok       video_1
+ID        COMMAND       PROMPT
+11111111  generate      Tell me a long…
+22222222  image create  A boat
+33333333  wait          boat.png
+44444444  wait          video_1
 `,
   ],
 ])('the calls on a terminal of %i columns', (columns, table) => {
@@ -77,7 +77,7 @@ test('how calls end', () => {
     ends.map((end) => ({ ...sample, ...end })),
     { now, columns: 100 },
   )
-  const outcomes = table.split('\n').map((line) => line.slice(38, 49).trim())
+  const outcomes = table.split('\n').map((line) => line.slice(45, 56).trim())
   expect(outcomes.slice(1, -1)).toEqual([
     'ok',
     'cut',
@@ -101,7 +101,7 @@ test('scripts get whole ids, times, codes and paths, separated by tabs', () => {
     error: { code: 'some_images_failed', message: '', billed: 'yes' } as const,
   }
   expect(logTable([failed], { now, columns: undefined })).toBe(
-    '1\tlog_0123456789abcdef\t2026-11-22T09:00:00.000Z\timage edit\timage-model-a\t12\tsome_images_failed\t/home/a b/boat.png\tA boat\n',
+    '0123456789abcdef\t2026-11-22T09:00:00.000Z\timage edit\timage-model-a\t12\tsome_images_failed\t/home/a b/boat.png\tA boat\n',
   )
 })
 
@@ -114,7 +114,7 @@ const whole: WholeCall = {
 
 test('one call, with all that is known of it', () => {
   expect(callReport({ ...whole, time: new Date(2026, 10, 22, 9).toISOString() }, 60)).toBe(`\
-call        1 (log_0123456789abcdef)
+call        0123456789abcdef
 when        2026-11-22 09:00:00, took 1.2 s
 command     image edit
 folder      /home/a b
@@ -131,6 +131,7 @@ jobs        video_1
 sent        /home/a b/in.png, 9 B
 file        /home/a b/boat.png, 1024x1024 png 5 B (changed
             since)
+rescued     /home/a b/rescued.png
 again
 modelgate image edit "A boat"
 

@@ -93,7 +93,7 @@ test('a value is hidden by its place, and a word such as openai stays in answers
   expect(err).toContain('> x-provider: <hidden>')
   expect(err).toContain('> x-own: <hidden>')
   for (const secret of [token, 'plain-word']) expect(err).not.toContain(secret)
-  const log = await run(['log', 'show', '1'])
+  const log = await run(['log', 'show'])
   expect(log.out).toContain("--header 'x-own: <value>'")
   expect(log.out).toContain('openai says: [hidden]')
   expectAbsent(home, token)

@@ -333,12 +333,12 @@ test.each([
   expect(err).toContain('"art/boat.png" cannot be')
 })
 
-test('a damaged ledger refuses what a limit would have to count', async () => {
+test('a damaged record counts as one creation of a limit, and is told', async () => {
   const { run, created, state } = await brokenGateway('image', whole(large, 'image/png'))
-  const limit = { MODELGATE_MAX_CREATES: '5' }
+  const limit = { MODELGATE_MAX_CREATES: '2' }
   expect((await run(kinds.image.command, undefined, limit)).code).toBe(0)
-  appendFileSync(join(state, 'ledger/2026-01.jsonl'), '\0\0\0\n')
+  appendFileSync(join(state, 'calls/2026-01.jsonl'), '\0\0\0\n')
   const { code, err } = await run(`${kinds.image.command} --force`, undefined, limit)
   expect([code, created()]).toEqual([15, 1])
-  expect(err).toMatch(/Line 2 of .* is damaged.*\n {2}hint: Remove that line/)
+  expect(err).toMatch(/A record is damaged .*: it counts as a creation\./)
 })

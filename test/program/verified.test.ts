@@ -89,7 +89,7 @@ async function run(words: readonly string[], url: string) {
   const cwd = join(program.home, 'project')
   const files = new Map(readdirSync(cwd).map((name) => [name, readFileSync(join(cwd, name))]))
   const records = readdirSync(program.home, { recursive: true, withFileTypes: true })
-    .filter(({ name }) => /^\d.*\.json$/.test(name))
+    .filter(({ name }) => /^\d+-[0-9a-f]{16}\.json$/.test(name))
     .map(({ parentPath, name }) => JSON.parse(readFileSync(join(parentPath, name), 'utf8')) as object)
   return { code, files, recorded: records.flatMap((record) => (record as { files: string[] }).files) }
 }

@@ -73,8 +73,7 @@ const sampleModel: ModelEntry = {
 
 /** One of every event. */
 const sampleCall: CallSummary = {
-  number: 1,
-  id: 'log_0123456789abcdef',
+  id: '0123456789abcdef',
   time: '2026-11-22T09:00:00.000Z',
   duration_ms: 1200,
   command: 'image edit',
@@ -91,6 +90,7 @@ const sampleCall: CallSummary = {
   usage: { input_tokens: 3 },
   created: { images: { count: 1, size: '1024x1024' } },
   jobs: ['video_1'],
+  rescued: ['/home/a b/rescued.png'],
   inputs: [{ path: '/home/a b/in.png', bytes: 9, field: 'mask' }],
   prompt: 'A boat',
   again: 'modelgate image edit "A boat"',
@@ -151,7 +151,7 @@ const sampleInspection: Inspection = {
   credentials: true,
   made_with: {
     sidecar: 'boat.png.json',
-    log_number: 3,
+    log_id: '0123456789abcdef',
     path: null,
     time: '2026-01-01T00:00:00.000Z',
     command: 'image create',

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/context.ts'
 import type { Prices } from '../../src/cost/prices.ts'
-import { openLedger } from '../../src/files/ledger.ts'
-import { createSpending } from '../../src/operations/spending.ts'
+import { CallBook } from '../../src/files/calls/call-book.ts'
+import { Spending } from '../../src/operations/spending.ts'
 import type { Task } from '../../src/pipeline/execute/task.ts'
 import type { ExecuteCall } from '../../src/pipeline/execute/task-run.ts'
 import type { FieldValue, Instance, InputFile } from '../../src/pipeline/manifest/manifest.ts'
@@ -72,15 +72,15 @@ export function taskBench(
     gateway: { ...testGateway(url), clock, signal: context.signal },
     redactor: { text: (text) => text, document: (json) => json },
     newSpending() {
-      const spending = createSpending({
-        ledger: openLedger(join(folder, 'state'), clock),
+      const spending = new Spending({
+        book: new CallBook(join(folder, 'state'), clock),
         prices,
         isSandbox: false,
         limits: maxCreates === undefined ? undefined : { all: maxCreates, since: 0, sinceText: 'ever' },
         warn() {},
       })
       return {
-        ...spending,
+        withCost: (document) => spending.withCost(document),
         admit(creation) {
           created.push(creation.count)
           return spending.admit(creation)

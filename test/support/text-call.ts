@@ -5,6 +5,7 @@ import { registerRespond } from '../../src/commands/respond.ts'
 import type { CommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import type { TextRequest } from '../../src/operations/generate-text.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'
+import { separateContinue } from '../../src/program.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 export type TextCommand = 'generate' | 'respond'
@@ -39,7 +40,7 @@ export async function wholeCall(argv: readonly string[], overrides: TestOverride
   program.enablePositionalOptions()
   registerGenerate(program.command('generate'), context, send)
   registerRespond(program.command('respond'), context, send)
-  await program.parseAsync([...argv], { from: 'user' })
+  await program.parseAsync(separateContinue(argv), { from: 'user' })
   if (calls.length !== 1) throw new Error(`The command sent ${calls.length} requests.`)
   return calls[0]!
 }

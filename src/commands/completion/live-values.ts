@@ -7,7 +7,9 @@ import type { Context } from '../../context.ts'
 import { knownModels } from '../../contract/known-models.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../../files/jobs/job-record.ts'
 import { openJobStore } from '../../files/jobs/job-store.ts'
-import { logFolder, openLog } from '../../files/log/log-file.ts'
+import { callsFolder } from '../../files/calls/call-book.ts'
+import { shownIdLength } from '../../files/calls/call-record.ts'
+import { CallReader } from '../../files/calls/read-calls.ts'
 import { isObject } from '../../json.ts'
 import { manifestName } from '../../pipeline/project.ts'
 import { roundedDuration } from '../../quantities.ts'
@@ -74,14 +76,15 @@ async function jobs(place: Place, kinds: readonly RecordKind[]): Promise<Candida
 
 async function calls(place: Place): Promise<Candidate[]> {
   return newestCalls(place, maxValues).map((call) => ({
-    value: String(call.number),
-    about: describe(call.facts.command, place.now - Date.parse(call.facts.time), call.entry().prompt),
+    value: call.facts.id.slice(0, shownIdLength),
+    about: describe(call.facts.command, place.now - Date.parse(call.facts.time), call.words().prompt),
   }))
 }
 
 function newestCalls(place: Place, most: number) {
   const state = stateFolder(place)
-  return openLog(state === undefined ? undefined : logFolder(state)).find(() => true, most)
+  const calls = new CallReader(state === undefined ? undefined : callsFolder(state)).calls()
+  return [...calls.take(most)]
 }
 
 /** The kind of model that a command takes, by its first word; undefined for one of any kind. */

@@ -2,12 +2,11 @@ import { constants } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { rescueFolder, stateFolder } from '../../config/paths.ts'
-import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { shellWord, systemCode, writeError } from '../../files/file-error.ts'
 import { isFinal } from '../../contract/video-state.ts'
 import { openJobStore } from '../../files/jobs/job-store.ts'
-import { logFolder } from '../../files/log/log-file.ts'
+import { callsFolder } from '../../files/calls/call-book.ts'
 import { hasPermissions } from '../../platform.ts'
 import { byteText } from '../../quantities.ts'
 import { failed, failedBy, ok, warning, type Finding } from './finding.ts'
@@ -17,7 +16,7 @@ const fullBytes = 1_000_000
 const largeLogBytes = 500_000_000
 
 /** Whether jobs, log and rescued results can be kept, and what is there. */
-export async function checkState(context: Context, settings: Settings | undefined): Promise<Finding> {
+export async function checkState(context: Context): Promise<Finding> {
   const folder = stateFolder(context)
   if (folder === undefined) {
     return warning(
@@ -40,13 +39,9 @@ export async function checkState(context: Context, settings: Settings | undefine
     return failed('io', `There is no space left for ${folder}.`, remedy)
   }
   if (existing !== folder) return ok(`${folder}, not there yet`)
-  const logBytes = await sizeOf(logFolder(folder))
-  const hasLog = settings?.history.value !== 'off'
-  const text = [
-    folder,
-    ...(await jobTexts(context, folder)),
-    hasLog ? `log of ${byteText(logBytes)}` : 'no log (history: off)',
-  ].join(', ')
+  const calls = callsFolder(folder)
+  const logBytes = (await sizeOf(calls)) + (await sizeOf(join(calls, 'words')))
+  const text = [folder, ...(await jobTexts(context, folder)), `log of ${byteText(logBytes)}`].join(', ')
   if (free < lowBytes) return warning(`${text}; ${byteText(free)} left`, 'Free some space.')
   const { mode } = await stat(folder)
   if ((mode & 0o077) !== 0 && hasPermissions(context.platform)) {
@@ -57,9 +52,7 @@ export async function checkState(context: Context, settings: Settings | undefine
   if (rescued > 0)
     return warning(`${text}; ${count(rescued, 'rescued result')}`, `See: ls ${shellWord(rescues)}`)
   if (logBytes > largeLogBytes) {
-    const remedy =
-      'Old months of the log can be deleted; modelgate config set history metadata keeps it small.'
-    return warning(text, remedy)
+    return warning(text, 'modelgate log clear --before 30d forgets old calls.')
   }
   return ok(text)
 }
@@ -77,7 +70,10 @@ async function jobTexts(context: Context, folder: string): Promise<string[]> {
 async function sizeOf(folder: string): Promise<number> {
   const names = await readdir(folder).catch(() => [])
   const files = await Promise.allSettled(names.map((name) => stat(join(folder, name))))
-  return files.reduce((sum, file) => sum + (file.status === 'fulfilled' ? file.value.size : 0), 0)
+  return files.reduce(
+    (sum, file) => sum + (file.status === 'fulfilled' && file.value.isFile() ? file.value.size : 0),
+    0,
+  )
 }
 
 async function nearestThatExists(path: string): Promise<string> {

@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts'
-import type { LogEntry, LogFacts } from '../../files/log/log-entry.ts'
+import type { CallFacts, CallWords } from '../../files/calls/call-record.ts'
+import type { FoundCall } from '../../files/calls/read-calls.ts'
 import { nameFiles } from '../../files/media-references.ts'
 import { objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import {
@@ -14,7 +15,10 @@ import {
 } from './conversation.ts'
 
 /** Finds the calls in which one of some texts stands, the newest first; read no further than is needed. */
-type FindCalls = (texts: readonly string[]) => Iterable<{ readonly facts: LogFacts; entry(): LogEntry }>
+type FindCalls = (texts: readonly string[]) => Iterable<FoundCall>
+
+/** A call with its words. */
+type WholeCall = CallFacts & CallWords
 
 export type LastExchange =
   | { readonly kind: 'found'; readonly conversation: Conversation }
@@ -24,6 +28,9 @@ export type LastExchange =
 
 const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'])
 
+/** How many calls without their words are passed over. */
+const maxUnrecorded = 100
+
 /**
  * The newest exchange of this terminal, or, where there is none, of this folder, with all before it. A call that got no
  * answer is passed over.
@@ -32,31 +39,40 @@ export function lastExchange(
   find: FindCalls,
   { terminalId: terminal, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
 ): LastExchange {
-  let ofFolder: LogEntry | undefined
-  let wasSeen = false
-  for (const { facts, entry } of find(terminal === undefined ? [cwd] : [terminal, cwd])) {
+  let ofFolder: WholeCall | undefined
+  let unrecorded = 0
+  for (const { facts, words } of find(terminal === undefined ? [cwd] : [terminal, cwd])) {
     if (!textCommands.has(facts.command)) continue
     const isOfTerminal = terminal !== undefined && facts.terminal === terminal
     if (!isOfTerminal && (facts.cwd !== cwd || ofFolder !== undefined)) continue
-    const whole = entry()
-    if (whole.request === undefined || answerOfEntry(whole) === undefined) {
-      wasSeen ||= whole.request === undefined && whole.exit_code === 0
+    const whole = { ...facts, ...words() }
+    if (whole.request === undefined || answerIn(whole) === undefined) {
+      if (whole.request === undefined && whole.exit_code === 0) unrecorded++
+      // Where words have not been kept for so long, older ones are not what is meant.
+      if (unrecorded === maxUnrecorded) break
       continue
     }
     if (isOfTerminal) return { kind: 'found', conversation: conversationOf(whole, find) }
     ofFolder = whole
   }
   if (ofFolder !== undefined) return { kind: 'found', conversation: conversationOf(ofFolder, find) }
-  return { kind: wasSeen ? 'not-recorded' : 'none' }
+  return { kind: unrecorded > 0 ? 'not-recorded' : 'none' }
+}
+
+/** The exchange of a call, with all before it; undefined where it got no answer, or its words were not kept. */
+export function exchangeOf({ facts, words }: FoundCall, find: FindCalls): Conversation | undefined {
+  const call = { ...facts, ...words() }
+  const isText = textCommands.has(facts.command) && call.request !== undefined
+  return isText && answerIn(call) !== undefined ? conversationOf(call, find) : undefined
 }
 
 /** @param find finds the responses that each other continued from */
-function conversationOf(last: LogEntry, find: FindCalls): Conversation {
+function conversationOf(last: WholeCall, find: FindCalls): Conversation {
   const style = styleOf(last)
   const links = [last]
   let before = previousOf(last)
   while (before !== undefined) {
-    const link = entryOfResponse(before, find)
+    const link = callOfResponse(before, find)
     // A log may have been edited so that it has no end.
     if (link === undefined || links.some(({ id }) => id === link.id)) break
     links.unshift(link)
@@ -65,7 +81,7 @@ function conversationOf(last: LogEntry, find: FindCalls): Conversation {
   const messages: JsonObject[] = []
   let response: StoredResponse | undefined = before === undefined ? undefined : { id: before, count: 0 }
   for (const link of links) {
-    const answer = answerOfEntry(link)
+    const answer = answerIn(link)
     messages.push(...objectsOf(messagesOf(style, link.request ?? {})), ...(answer?.messages ?? []))
     if (answer?.id !== undefined && isKept(link.request ?? {}))
       response = { id: answer.id, count: messages.length }
@@ -82,20 +98,20 @@ function conversationOf(last: LogEntry, find: FindCalls): Conversation {
   }
 }
 
-function entryOfResponse(id: string, find: FindCalls): LogEntry | undefined {
-  for (const { facts, entry } of find([id])) {
+function callOfResponse(id: string, find: FindCalls): WholeCall | undefined {
+  for (const { facts, words } of find([id])) {
     if (!textCommands.has(facts.command)) continue
-    const whole = entry()
+    const whole = { ...facts, ...words() }
     if (whole.request !== undefined && stringOf(whole.reply?.['id']) === id) return whole
   }
   return undefined
 }
 
-function previousOf({ request }: LogEntry): string | undefined {
+function previousOf({ request }: WholeCall): string | undefined {
   return stringOf(request?.['previous_response_id'])
 }
 
-function styleOf({ command, request = {} }: LogEntry): Style {
+function styleOf({ command, request = {} }: WholeCall): Style {
   if (command === 'generate' || command === 'respond') return command
   return request['contents'] === undefined ? 'respond' : 'generate'
 }
@@ -103,10 +119,11 @@ function styleOf({ command, request = {} }: LogEntry): Style {
 /** Exit codes of calls whose answer came whole: done, not written, incomplete, not of its schema. */
 const wholeExits: ReadonlySet<number> = new Set([0, 10, 12, 14])
 
-function answerOfEntry(entry: LogEntry): Answer | undefined {
-  const { reply, exit_code: exit, error, files } = entry
+function answerIn(call: WholeCall): Answer | undefined {
+  const { reply, exit_code: exit, error, files } = call
   if (reply === undefined) return undefined
-  const isWhole = (wholeExits.has(exit) || error?.code === 'finish_length') && reply['is_partial'] !== true
+  const isWhole =
+    (wholeExits.has(exit ?? -1) || error?.code === 'finish_length') && reply['is_partial'] !== true
   const named = nameFiles(reply, new Map(files.map(({ sha256, path }) => [sha256, path])))
-  return answerOf(styleOf(entry), named, isWhole)
+  return answerOf(styleOf(call), named, isWhole)
 }

@@ -19,7 +19,7 @@ export interface ExecuteCall {
   readonly gateway: Gateway
   readonly redactor: Redactor
   /** Counts what one task creates, within the limits of the user. */
-  newSpending(): Spending
+  newSpending(): Pick<Spending, 'admit' | 'withCost'>
   readonly prices: Prices
   /** Of the configuration. */
   readonly families: ModelFamilies

@@ -1,12 +1,11 @@
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { crc32 } from 'node:zlib'
 import * as v from 'valibot'
 import { randomHex, type Clock } from '../../context.ts'
 import { writeError } from '../../files/file-error.ts'
 import type { MadeImages } from '../../files/jobs/job-record.ts'
-import { parseJson } from '../../files/parse-json.ts'
+import { openLine, sealedLine } from '../../files/sealed-lines.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { resultSchema } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
@@ -92,14 +91,10 @@ const journalEvent = v.variant('type', [
 
 export type JournalEvent = Readonly<v.InferOutput<typeof journalEvent>>
 
-/** The event as a line of JSON, with the time; its last member is a checksum of everything before that. */
+/** The event as a line of a journal, with the time. */
 export function writeLine(event: JournalEvent, now: number): string {
-  const start = JSON.stringify({ ...event, at: new Date(now).toISOString() }).slice(0, -1)
-  return `${start},"check":"${checksum(Buffer.from(start))}"}\n`
+  return sealedLine(JSON.stringify({ ...event, at: new Date(now).toISOString() }))
 }
-
-/** `,"check":"0123abcd"}` */
-const endLength = 20
 
 export type JournalLine =
   | { readonly event: JournalEvent; readonly problem?: never }
@@ -111,20 +106,15 @@ export const damagedLine = 'is damaged'
 
 /** Reads one line, without its newline. */
 function readLine(line: Buffer): JournalLine {
-  const start = line.subarray(0, Math.max(0, line.length - endLength))
-  const end = line.toString('latin1', start.length)
-  if (end !== `,"check":"${checksum(start)}"}`) return { problem: damagedLine }
-  const { success, output: event, issues } = v.safeParse(journalEvent, parseJson(line.toString()).value)
+  const fields = openLine(line)
+  if (fields === undefined) return { problem: damagedLine }
+  const { success, output: event, issues } = v.safeParse(journalEvent, fields)
   if (success) return { event }
   const name = issues[0].path?.[0].key ?? 'type'
   return {
     problem:
       name === 'type' ? 'has an event that this version does not know' : `has no valid "${String(name)}"`,
   }
-}
-
-function checksum(bytes: Buffer): string {
-  return crc32(bytes).toString(16).padStart(8, '0')
 }
 
 /**

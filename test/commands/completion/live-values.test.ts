@@ -6,8 +6,7 @@ import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
 import type { NewJob } from '../../../src/files/jobs/job-record.ts'
-import { appendEntry, logFolder } from '../../../src/files/log/log-file.ts'
-import type { LogEntry } from '../../../src/files/log/log-entry.ts'
+import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { programTree } from '../../support/program-tree.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { runs } from '../../support/sample.ts'
@@ -60,20 +59,8 @@ async function startJob(id: string | null, minutes: number, prompt = job.prompt)
   if (id !== null) await stored.update({ id, state: 'in_progress' })
 }
 
-async function logCall(entry: Partial<LogEntry>, minutes = 1): Promise<void> {
-  const time = now - minutes * 60_000
-  const whole: LogEntry = {
-    version: 1,
-    id: 'log_0123456789abcdef',
-    time: new Date(time).toISOString(),
-    duration_ms: 1,
-    command: 'generate',
-    cwd: '/',
-    exit_code: 0,
-    files: [],
-    ...entry,
-  }
-  await appendEntry(logFolder(stateFolder()), whole, { now: time, clean: (json) => json })
+async function logCall(call: RecordedCall, minutes = 1): Promise<void> {
+  await recordCall(stateFolder(), call, now - minutes * 60_000)
 }
 
 describe('jobs', () => {
@@ -157,12 +144,15 @@ test('profiles are told with the host of their gateway, and nothing else of it',
   expect(await complete(['profiles'], place)).toBe('work\tgw.example\nat home\t\n')
 })
 
-test('calls are told by their number, with command, age and prompt', async () => {
-  await logCall({ command: 'generate', arguments: ['generate', 'x'], prompt: 'Name\nthree rivers' }, 300)
-  await logCall({ command: 'image create' }, 2)
+test('calls are told by the beginning of their id, with command, age and prompt', async () => {
+  await logCall(
+    { id: '2'.repeat(16), command: 'generate', arguments: ['generate', 'x'], prompt: 'Name\nthree rivers' },
+    300,
+  )
+  await logCall({ id: '1'.repeat(16), command: 'image create' }, 2)
   expect(await lines('calls')).toEqual([
-    ['1', 'image create, 2 min ago'],
-    ['2', 'generate, 5 h ago: Name three rivers'],
+    ['11111111', 'image create, 2 min ago'],
+    ['22222222', 'generate, 5 h ago: Name three rivers'],
   ])
 })
 

@@ -97,10 +97,30 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   })
 })
 
+test.each(['generate', 'respond'])('%s -c ID continues any call of the log', async (command) => {
+  const { run } = await conversationMachine()
+  await run([command, 'First'])
+  await run([command, 'Second'])
+  const { calls } = JSON.parse((await run(['log', '--json'])).out) as { calls: { id: string }[] }
+  const next = await run([command, '-c', calls[1]!.id.slice(0, 8), recall])
+  expect(next.out).toContain('Before that you said “First”.')
+  expect(next.err).toContain('continuing "First"')
+  expect(await run([command, '-c', 'ffffffff', recall])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('There is no call ffffffff in the log.') as string,
+  })
+  // A word that is no id is a prompt.
+  expect((await run([command, '-c', 'cafe', 'au', 'lait'])).out).toContain('“cafe au lait”')
+})
+
 describe('where there is nothing to go on with, the call ends with a way', () => {
   test.each<[string, Record<string, string>, string]>([
     ['nothing was asked', {}, 'there is no exchange of this terminal or this folder'],
-    ['no log is kept', { MODELGATE_HISTORY: 'off' }, 'no calls are recorded (environment MODELGATE_HISTORY)'],
+    [
+      'no log is kept',
+      { MODELGATE_HISTORY: 'off' },
+      'the texts of calls are not recorded (history: off, environment MODELGATE_HISTORY)',
+    ],
     [
       'texts are not kept',
       { MODELGATE_HISTORY: 'metadata' },
@@ -188,12 +208,10 @@ describe('respond', () => {
   test('a response that the gateway no longer has is told, and all is sent instead', async () => {
     const { run, folder } = await conversationMachine()
     await run(['respond', 'First'])
-    const log = join(folder, 'state/log')
-    const file = join(log, readdirSync(log)[0]!)
-    writeFiles(log, { '2026-01.jsonl': readFileSync(file, 'utf8').replaceAll(/resp_\w+/g, 'resp_gone') })
-    writeFiles(log, {
-      [readdirSync(log).at(-1)!]: readFileSync(file, 'utf8').replaceAll(/resp_\w+/g, 'resp_gone'),
-    })
+    const words = join(folder, 'state/calls/words')
+    const [name] = readdirSync(words)
+    const said = readFileSync(join(words, name!), 'utf8')
+    writeFiles(words, { [name!]: said.replaceAll(/resp_\w+/g, 'resp_gone') })
     const { code, out, err } = await run(['respond', '-c', recall])
     expect(code).toBe(0)
     expect(out).toContain('“First”')

@@ -152,7 +152,7 @@ function isSame(one: Buffer, other: Buffer | undefined): boolean {
 
 /** Whether what a reply brought is where the user finds it; the log is not such a place. */
 function isKept(call: Call, exchange: Exchange, { files, stdout, stderr }: CaseEnd): boolean {
-  const places = Object.entries(files).flatMap(([path, bytes]) => (path.includes('/log/') ? [] : [bytes]))
+  const places = Object.entries(files).flatMap(([path, bytes]) => (path.includes('/calls/') ? [] : [bytes]))
   const all = [Buffer.from(stdout), Buffer.from(stderr), ...places]
   return contentsOf(call, exchange).some((content) => all.some((bytes) => bytes.includes(content)))
 }

@@ -5,7 +5,8 @@ import * as fc from 'fast-check'
 import { settingNames, settingTable } from '../../../src/config/setting-table.ts'
 import { resolveSettings } from '../../../src/config/settings.ts'
 import { ModelgateError, UsageError } from '../../../src/errors.ts'
-import { openLog } from '../../../src/files/log/log-file.ts'
+import { CallReader } from '../../../src/files/calls/read-calls.ts'
+import { sealedLine } from '../../../src/files/sealed-lines.ts'
 import { History, readHistory } from '../../../src/pipeline/journal/history.ts'
 import { type JournalEvent, writeLine } from '../../../src/pipeline/journal/journal.ts'
 import { formatLock, parseLock } from '../../../src/pipeline/lock/project-lock.ts'
@@ -214,42 +215,36 @@ const journal = target({
 })
 
 const logged = ['a', 'b', 'c'].map((id) =>
-  JSON.stringify({
-    version: 1,
-    id: `log_${id}`,
-    time: '2026-11-22T08:59:58.000Z',
-    duration_ms: 2000,
-    command: 'generate',
-    cwd: '/home/a b/project',
-    exit_code: 0,
-    files: [{ path: '/a.png', bytes: 3, sha256: digest('c'), format: 'png' }],
-    arguments: ['generate', 'Hello'],
-    prompt: 'Hello',
-    request: { contents: [{ parts: [{ text: 'Hello' }] }] },
-    reply: { text: 'Hi' },
-  }),
+  sealedLine(
+    JSON.stringify({
+      id: id.repeat(16),
+      at: '2026-11-22T09:00:00.000Z',
+      type: 'end',
+      time: '2026-11-22T08:59:58.000Z',
+      command: 'generate',
+      exit_code: 0,
+      files: [{ path: '/a.png', bytes: 3, sha256: digest('c'), format: 'png' }],
+      duration_ms: 2000,
+      cwd: '/home/a b/project',
+    }),
+  ),
 )
 
-const callLog = target({
-  name: 'call-log',
-  promises: 'a changed log gives every entry whose line is whole, and counts the others',
+const callRecords = target({
+  name: 'call-records',
+  promises: 'of changed records every call is told whose line is whole, and no other',
   cost: 'moderate',
   input: fc.oneof(changes([...jsonWords, ...logged, '\0\0\0']), fc.uint8Array({ maxLength: 300 })),
   check(input, folder) {
-    const bytes = Array.isArray(input)
-      ? changed(Buffer.from(logged.map((line) => `${line}\n`).join('')), input)
-      : Buffer.from(input)
+    const bytes = Array.isArray(input) ? changed(Buffer.from(logged.join('')), input) : Buffer.from(input)
     writeFiles(folder, { '2026-11.jsonl': bytes })
-    const log = openLog(folder)
-    const entries = [...log.calls()].map((call) => JSON.stringify(call.entry()))
-    const whole = bytes
-      .toString()
+    const lines = bytes
+      .toString('latin1')
       .split('\n')
-      .filter((line) => logged.includes(line))
-    // In the order of their lines, the last one first.
-    const found = entries.filter((entry) => logged.includes(entry)).toReversed()
-    assert.ok(found.filter((entry) => whole.includes(entry)).length >= whole.length)
-    assert.ok(log.unreadable >= 0)
+      .map((line) => `${line}\n`)
+    const whole = new Set(lines.filter((line) => logged.includes(line)).map((line) => line.slice(7, 23)))
+    const found = [...new CallReader(folder).calls()].map(({ facts }) => facts.id)
+    assert.deepEqual(found.toSorted(), [...whole].toSorted())
   },
 })
 
@@ -311,4 +306,4 @@ const recording = target({
   },
 })
 
-export const fileTargets = [configuration, manifest, lock, journal, callLog, recording]
+export const fileTargets = [configuration, manifest, lock, journal, callRecords, recording]

@@ -6,8 +6,8 @@ import { QueueServer } from '../../../src/pipeline/queue/queue-server.ts'
 import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
 import { runWorker } from '../../../src/pipeline/queue/worker/worker.ts'
 import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
-import { openLedger } from '../../../src/files/ledger.ts'
-import { createSpending } from '../../../src/operations/spending.ts'
+import { CallBook } from '../../../src/files/calls/call-book.ts'
+import { Spending } from '../../../src/operations/spending.ts'
 import { testContext } from '../../support/test-context.ts'
 import { locks } from './queue-bench.ts'
 
@@ -66,8 +66,8 @@ await runWorker({
     pollIntervalS: 0.1,
     rescueFolder: undefined,
     newSpending: () =>
-      createSpending({
-        ledger: openLedger(machine, systemClock),
+      new Spending({
+        book: new CallBook(machine, systemClock),
         prices: {},
         isSandbox: false,
         limits: undefined,

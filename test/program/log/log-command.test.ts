@@ -1,8 +1,8 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { LogEntry } from '../../../src/files/log/log-entry.ts'
-import { appendEntry, logFolder } from '../../../src/files/log/log-file.ts'
+import { callsFolder } from '../../../src/files/calls/call-book.ts'
+import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { runMain } from '../../support/run-main.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -11,53 +11,46 @@ const day = 86_400_000
 /** Local noon, so that days are the same in every zone. */
 const now = new Date(2026, 10, 22, 12).getTime()
 
-/** A log with these calls, the oldest first, and a program to look at it. */
-async function place(calls: readonly (Partial<LogEntry> & { readonly ago?: number })[]) {
+/** Calls on record, the oldest first, the first one with the id `0001aaaa…`; and a program to look at them. */
+async function place(calls: readonly (RecordedCall & { readonly ago?: number })[]) {
   const home = temporaryFolder()
   const state = join(home, '.local/state/modelgate')
   for (const [at, { ago = 1000, ...call }] of calls.entries()) {
-    const entry: LogEntry = {
-      version: 1,
-      id: `log_${String(at).padStart(16, '0')}`,
-      time: new Date(now - ago).toISOString(),
-      duration_ms: 500,
-      command: 'generate',
-      cwd: home,
-      exit_code: 0,
-      files: [],
-      arguments: ['generate', call.prompt ?? 'Hello'],
-      prompt: 'Hello',
-      ...call,
-    }
-    await appendEntry(logFolder(state), entry, { now: now - ago, clean: (json) => json })
+    const id = String(at + 1)
+      .padStart(4, '0')
+      .padEnd(16, 'a')
+    const words = { arguments: ['generate', call.prompt ?? 'Hello'], prompt: 'Hello' }
+    await recordCall(state, { id, cwd: home, ...words, ...call }, now - ago)
   }
   const clock = fakeClock()
   const overrides = { home, env: { MODELGATE_STATE_DIR: state }, clock: { ...clock, now: () => now } }
   return {
     home,
-    folder: logFolder(state),
+    state,
+    folder: callsFolder(state),
     run: (...words: string[]) => runMain(words, overrides),
+    /** The numbers in the ids, the newest first. */
     async numbers(...words: string[]) {
       const { out, err } = await runMain(['log', ...words, '--json'], overrides)
       if (out === '') throw new Error(err)
-      return (JSON.parse(out) as { calls: { number: number }[] }).calls.map(({ number }) => number)
+      return (JSON.parse(out) as { calls: { id: string }[] }).calls.map(({ id }) => Number(id.slice(0, 4)))
     },
   }
 }
 
 test('the newest calls are listed first, twenty unless more are wanted', async () => {
   const { numbers } = await place(Array.from({ length: 25 }, () => ({})))
-  expect(await numbers()).toEqual(Array.from({ length: 20 }, (_, at) => at + 1))
-  expect(await numbers('-n', '3')).toEqual([1, 2, 3])
+  expect(await numbers('-n', '3')).toEqual([25, 24, 23])
+  expect(await numbers()).toHaveLength(20)
   expect(await numbers('--limit', '0')).toHaveLength(25)
 })
 
 test('a call of a time when the clock was set back hides no earlier ones', async () => {
   const { numbers } = await place([{ ago: 60_000 }, { ago: day }, {}])
-  expect(await numbers('--since', '2h')).toEqual([1, 3])
+  expect(await numbers('--since', '2h')).toEqual([3, 1])
 })
 
-test('each filter keeps the numbers that the calls have in the whole log', async () => {
+test('filters choose by what was said, command, model and time', async () => {
   const { numbers } = await place([
     { prompt: 'A paper BOAT', command: 'image create', ago: 3 * day },
     { prompt: 'Hello', reply: { text: 'A boat says "hi"' }, ago: 2 * day },
@@ -65,15 +58,15 @@ test('each filter keeps the numbers that the calls have in the whole log', async
     { command: 'wait', files: [{ path: '/x/boat.mp4', bytes: 1, sha256: 'a'.repeat(64), format: 'mp4' }] },
     { error: { code: 'x', message: 'No boat today.', billed: 'no' }, exit_code: 9 },
   ])
-  expect(await numbers('--grep', 'boat')).toEqual([1, 2, 4, 5])
-  expect(await numbers('--grep', 'says "HI"')).toEqual([4])
+  expect(await numbers('--grep', 'boat')).toEqual([5, 4, 2, 1])
+  expect(await numbers('--grep', 'says "HI"')).toEqual([2])
   expect(await numbers('--grep', 'duration_ms')).toEqual([])
-  expect(await numbers('--command', 'image')).toEqual([3, 5])
-  expect(await numbers('--command', 'image create')).toEqual([5])
+  expect(await numbers('--command', 'image')).toEqual([3, 1])
+  expect(await numbers('--command', 'image create')).toEqual([1])
   expect(await numbers('--command', 'imag')).toEqual([])
   expect(await numbers('-m', 'image-model-a')).toEqual([3])
-  expect(await numbers('--since', '2d')).toEqual([1, 2, 3, 4])
-  expect(await numbers('--since', 'today')).toEqual([1, 2])
+  expect(await numbers('--since', '2d')).toEqual([5, 4, 3, 2])
+  expect(await numbers('--since', 'today')).toEqual([5, 4])
   expect(await numbers('--since', 'yesterday', '--command', 'image')).toEqual([3])
 })
 
@@ -85,7 +78,10 @@ test('damaged lines are told once', async () => {
 })
 
 test.each<[string[], string]>([
-  [['log', '3'], 'modelgate log takes no argument "3".\n  hint: To see that call: modelgate log show 3'],
+  [
+    ['log', '3fa9c2d1'],
+    'modelgate log takes no argument "3fa9c2d1".\n  hint: To see that call: modelgate log show 3fa9c2d1',
+  ],
   [
     ['log', 'boat'],
     'modelgate log takes no argument "boat".\n  hint: To search for a text: modelgate log --grep TEXT',
@@ -93,12 +89,11 @@ test.each<[string[], string]>([
   [['log', '-n', 'x'], '--limit must be a whole number from 0, not "x".'],
   [['log', '--since', 'soon'], '--since must be a date or time'],
   [
-    ['log', 'show', '2'],
-    'There is no call 2 in the log. The log has 1 call.\n  hint: See them with: modelgate log',
+    ['log', 'show', '1'],
+    '"1" is not the id of a call, or the beginning of one.\n  hint: See the ids with: modelgate log',
   ],
-  [['log', 'show', '0'], '"0" is neither the number of a call nor its id.'],
-  [['log', 'show', 'last'], '"last" is neither the number of a call nor its id.'],
-  [['log', 'show', 'log_ffff'], 'There is no call log_ffff in the log.'],
+  [['log', 'show', 'last'], '"last" is not the id of a call, or the beginning of one.'],
+  [['log', 'show', 'ffff'], 'There is no call ffff in the log.\n  hint: See them with: modelgate log'],
   [
     ['log', 'clear'],
     'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.\n  hint: Add --force.',
@@ -111,24 +106,23 @@ test.each<[string[], string]>([
   expect(err).toContain(message)
 })
 
-test('a call is found by its number, its id, or the beginning of that', async () => {
+test('a call is found by its id or the beginning of that, and the last one without', async () => {
   const { run } = await place([
-    { id: 'log_aaaa000000000000' },
-    { id: 'log_aabb000000000000', prompt: 'newest' },
+    { id: 'aaaa000000000000', prompt: 'oldest' },
+    { id: 'aabb000000000000', prompt: 'newest' },
+    { id: 'aabb000000000001', prompt: 'last' },
   ])
-  const shown = async (name: string) =>
-    (JSON.parse((await run('log', 'show', name, '--json')).out) as { call: { number: number } }).call.number
-  expect(await shown('1')).toBe(1)
-  expect(await shown('log_aaaa')).toBe(2)
-  expect(await shown('log_aabb000000000000')).toBe(1)
-  expect(JSON.parse((await run('log', 'show', '--json')).out)).toMatchObject({ call: { prompt: 'newest' } })
-})
-
-test('the beginning of several ids is refused', async () => {
-  const { run } = await place([{ id: 'log_aaaa000000000000' }, { id: 'log_aaaa000000000001' }])
-  expect(await run('log', 'show', 'log_aaaa')).toMatchObject({
+  const shown = async (...name: string[]) =>
+    (JSON.parse((await run('log', 'show', ...name, '--json')).out) as { call: { prompt: string } }).call
+      .prompt
+  expect([await shown(), await shown('aaaa'), await shown('aabb000000000000')]).toEqual([
+    'last',
+    'oldest',
+    'newest',
+  ])
+  expect(await run('log', 'show', 'aabb')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('Several calls have ids that begin with log_aaaa.'),
+    err: expect.stringContaining('Several calls have ids that begin with aabb.'),
   })
 })
 
@@ -162,28 +156,22 @@ test('calls are forgotten, and nothing else', async () => {
     out: '',
     err: '2 calls forgotten.\n',
   })
-  expect(await numbers()).toEqual([1])
+  expect(await numbers()).toEqual([3])
   const { out } = await run('log', 'clear', '--force', '--json')
   expect(JSON.parse(out)).toMatchObject({ command: 'log clear', removed: 1 })
   expect(readFileSync(join(folder, '2026-11.jsonl'), 'utf8').trim()).toBe('')
+  expect(readdirSync(join(folder, 'words'))).toEqual([])
   expect((await run('log', 'clear')).err).toBe('Nothing to forget.\n')
 })
 
-test('on a terminal an empty log says why it is empty', async () => {
+test('on a terminal it is told that the log is empty, or that there is more', async () => {
   const home = temporaryFolder()
   const lookAt = async (env: Record<string, string>, ...words: string[]) =>
-    (await runMain(['log', ...words], { home, env: { HOME: home, ...env }, terminal: true })).err
-  expect(await lookAt({})).toBe('The log is empty.\n')
-  expect(await lookAt({ MODELGATE_HISTORY: 'off' })).toBe(
-    'No log is kept: history is off (environment MODELGATE_HISTORY).\n',
-  )
-  expect(await lookAt({}, '--grep', 'x')).toBe('No call in the log matches.\n')
-})
-
-test('on a terminal it is told that there is more', async () => {
-  const { home, folder } = await place(Array.from({ length: 21 }, () => ({})))
-  const env = { MODELGATE_STATE_DIR: join(folder, '..') }
-  const { out, err } = await runMain(['log'], { home, env, terminal: true })
+    await runMain(['log', ...words], { home, env: { HOME: home, ...env }, terminal: true })
+  expect((await lookAt({})).err).toBe('The log is empty.\n')
+  expect((await lookAt({}, '--grep', 'x')).err).toBe('No call in the log matches.\n')
+  const { state } = await place(Array.from({ length: 21 }, () => ({})))
+  const { out, err } = await lookAt({ MODELGATE_STATE_DIR: state })
   expect(out.split('\n')).toHaveLength(22)
   expect(err).toBe('There are more: modelgate log -n 40\n')
 })

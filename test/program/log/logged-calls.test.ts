@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { systemClock } from '../../../src/context.ts'
-import type { LogEntry } from '../../../src/files/log/log-entry.ts'
-import { openLog } from '../../../src/files/log/log-file.ts'
+import { callsFolder } from '../../../src/files/calls/call-book.ts'
+import type { CallFacts, CallWords } from '../../../src/files/calls/call-record.ts'
+import { CallReader } from '../../../src/files/calls/read-calls.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
@@ -19,6 +20,11 @@ import type { TestOverrides } from '../../support/test-context.ts'
 const png = pngBytes({ width: 2, height: 2 })
 const digestOf = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
+/** All facts and words of the calls, the newest first. */
+function callsIn(folder: string): (CallFacts & CallWords)[] {
+  return [...new CallReader(folder).calls()].map(({ facts, words }) => ({ ...facts, ...words() }))
+}
+
 /** A home with a space in its name and a picture in its working folder, and a sandbox to call. */
 async function place(env: Record<string, string> = {}) {
   const { url } = await runningSandbox()
@@ -26,14 +32,14 @@ async function place(env: Record<string, string> = {}) {
   const cwd = join(home, 'work')
   mkdirSync(cwd, { recursive: true })
   writeFileSync(join(cwd, 'in.png'), png)
-  const folder = join(home, '.local/state/modelgate/log')
+  const folder = callsFolder(join(home, '.local/state/modelgate'))
   const overrides: TestOverrides = {
     home,
     cwd,
     env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'some-key-0123', ...env },
     clock: { ...fakeClock(), ...systemClock },
   }
-  const entries = () => [...openLog(folder).calls()].map((call) => call.entry()).toReversed()
+  const entries = () => callsIn(folder).toReversed()
   return {
     url,
     home,
@@ -42,7 +48,7 @@ async function place(env: Record<string, string> = {}) {
     entries,
     run: (words: readonly string[], more: TestOverrides = {}) => runMain(words, { ...overrides, ...more }),
     /** The entry of one call. */
-    async entryOf(words: readonly string[], more: TestOverrides = {}): Promise<LogEntry> {
+    async entryOf(words: readonly string[], more: TestOverrides = {}): Promise<CallFacts & CallWords> {
       const result = await runMain(words, { ...overrides, ...more })
       const all = entries()
       if (all.length !== 1) throw new Error(`${all.length} entries.\n${result.err}`)
@@ -57,8 +63,10 @@ test('a text call is in the log, with what a conversation goes on from', async (
   const { text } = entry.reply as { text: string }
   expect(text).toContain('Hello')
   expect(entry).toEqual({
-    version: 1,
-    id: expect.stringMatching(/^log_[0-9a-f]{16}$/),
+    id: expect.stringMatching(/^[0-9a-f]{16}$/),
+    at: expect.any(String),
+    type: 'end',
+    check: expect.any(String),
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     duration_ms: expect.any(Number),
     command: 'generate',
@@ -163,7 +171,7 @@ test.each<[string, readonly string[], string | undefined, string]>([
 ])('a call is repeated by a line %s', async (_, words, stdin, line) => {
   const { run, cwd } = await place({ MODELGATE_TEXT_MODEL: 'sandbox-text' })
   await run(words, stdin === undefined ? {} : { stdin })
-  const { out } = await run(['log', 'show', '1'])
+  const { out } = await run(['log', 'show'])
   expect(out).toContain(`\nagain\t${line}\n`)
   const elsewhere = await run(['log', '--json'], { cwd: temporaryFolder() })
   expect(JSON.parse(elsewhere.out)).toMatchObject({ calls: [{ again: `cd '${cwd}' && ${line}` }] })
@@ -178,7 +186,7 @@ test.each([
 ])('no line repeats a call that is not kept whole (history: %s)', async (history, words) => {
   const { run } = await place({ MODELGATE_TEXT_MODEL: 'sandbox-text', MODELGATE_HISTORY: history })
   await run(words)
-  const { out } = await run(['log', 'show', '1', '--json'])
+  const { out } = await run(['log', 'show', '--json'])
   expect(JSON.parse(out)).toMatchObject({ call: { again: null } })
 })
 
@@ -242,7 +250,7 @@ test('a gateway that breaks off: what came is kept as a part', async () => {
   const server = await localServer([sse([`data: ${chunk}\n\n`], { ending: 'cut' })])
   const { code } = await run(['generate', '-m', 'm', '--base-url', server.url, '--max-retries', '0', 'Hello'])
   expect(code).toBe(7)
-  const [entry] = [...openLog(folder).calls()].map((call) => call.entry())
+  const [entry] = callsIn(folder)
   expect(entry).toMatchObject({
     exit_code: 7,
     error: { billed: 'maybe' },
@@ -260,8 +268,8 @@ test('a call that is stopped is in the log, with what had come', async () => {
   await until(() => context.stdout.text.includes('Half of'))
   context.abort(new Interrupted('interrupt'))
   expect(await exitCode).toBe(130)
-  const [call] = openLog(folder).calls()
-  expect(call?.entry()).toMatchObject({
+  const [call] = callsIn(folder)
+  expect(call).toMatchObject({
     exit_code: 130,
     error: { code: 'interrupted', billed: 'maybe' },
     reply: { text: 'Half of', is_partial: true },
@@ -275,8 +283,8 @@ test('of a reply that is nested too deeply to be written only the text is kept',
   const reply = `{"candidates":[{"content":{"role":"model","parts":${parts}},"finishReason":"STOP"}]}`
   const server = await localServer([sse([`data: ${reply}\n\n`])])
   await run(['generate', '-m', 'm', '--base-url', server.url, 'Hello'])
-  const [call] = openLog(folder).calls()
-  expect(call?.entry().reply).toEqual({ text: 'Hi', is_partial: true })
+  const [call] = callsIn(folder)
+  expect(call?.reply).toEqual({ text: 'Hi', is_partial: true })
 })
 
 test.each<[string, readonly string[]]>([
@@ -290,29 +298,26 @@ test.each<[string, readonly string[]]>([
   expect(readdirSync(home)).toEqual(['work'])
 })
 
-test('history: metadata keeps neither words nor request nor reply', async () => {
-  const { entryOf } = await place({ CI: 'true' })
-  const entry = await entryOf(['generate', '-m', 'sandbox-text', 'Hello'])
-  for (const name of ['arguments', 'read_stdin', 'prompt', 'request', 'reply'])
-    expect(entry).not.toHaveProperty(name)
-  expect(entry).toMatchObject({ command: 'generate', model: 'sandbox-text', exit_code: 0 })
-})
-
-test('history: off keeps nothing', async () => {
-  const { run, folder } = await place({ MODELGATE_HISTORY: 'off' })
-  expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({ code: 0 })
-  expect(existsSync(folder)).toBe(false)
-})
+test.each([{ CI: 'true' }, { MODELGATE_HISTORY: 'metadata' }, { MODELGATE_HISTORY: 'off' }])(
+  'with %j neither words nor request nor reply are kept',
+  async (env) => {
+    const { entryOf, folder } = await place(env)
+    const entry = await entryOf(['generate', '-m', 'sandbox-text', 'Hello'])
+    for (const name of ['arguments', 'read_stdin', 'prompt', 'request', 'reply'])
+      expect(entry).not.toHaveProperty(name)
+    expect(entry).toMatchObject({ command: 'generate', model: 'sandbox-text', exit_code: 0 })
+    expect(existsSync(join(folder, 'words'))).toBe(false)
+  },
+)
 
 test('a log that cannot be written is one warning, and nothing else', async () => {
   const { run, home, folder } = await place()
   mkdirSync(join(home, '.local/state'), { recursive: true })
   writeFileSync(join(home, '.local/state/modelgate'), '')
   const { code, err } = await run(['generate', '-m', 'sandbox-text', 'Hello'])
-  const path = join(folder, `${new Date().toISOString().slice(0, 7)}.jsonl`)
   expect([code, err]).toEqual([
     0,
-    `warning: The call is not in the log: "${path}" cannot be written: a part of its path is a file, not a folder. MODELGATE_HISTORY=off keeps no log.\n`,
+    `warning: The call is not in the log: "${join(folder, 'version')}" cannot be read: a part of its path is a file, not a folder.\n`,
   ])
   expect((await run(['generate', '-q', '-m', 'sandbox-text', 'Hello'])).err).toBe('')
 })

@@ -9,6 +9,10 @@ import {
 import { rescueFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
+import type { CreatingCommand } from '../../../contract/command-inputs.ts'
+import { creatingCommands } from '../../../contract/commands.ts'
+import type { CallStart } from '../../../files/calls/call-record.ts'
+import { rootOf } from '../../../gateway/url.ts'
 import type { Gate } from '../../../output/gate.ts'
 import type { Output } from '../../../output/output.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
@@ -65,7 +69,7 @@ export async function runOperation<Document extends OutputDocument>(
   let output: Output | undefined
   const opened =
     command.opened ?? (await openGateway(context, options, settings, streamed, () => output, command.gate))
-  const { gateway, gate, spending, hasSent } = opened
+  const { gateway, gate, book, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
       const { request, content = {} } = describeRequest!(gateway)
@@ -76,6 +80,7 @@ export async function runOperation<Document extends OutputDocument>(
       await printRequest(context, options, { gateway, gate, shellKey }, request, content)
       return undefined
     }
+    if (logged !== undefined) spending.call = callStart(context, options, settings, gateway, logged)
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
     let reply: TextReply | undefined
     let textFile: SavedFile | undefined
@@ -113,13 +118,42 @@ export async function runOperation<Document extends OutputDocument>(
       const { document } = outcome
       // A look-up costs nothing, so it counts only if it came to something.
       const counts = hasSent() || (logged?.jobs !== undefined && document !== undefined)
-      if (counts && logged !== undefined && history.value !== 'off') {
+      if (counts && logged !== undefined) {
         const ended = { began, document, thrown, reply, textFile }
-        await addToLog(context, { options, settings, gate, request: logged, gateway, ...ended })
+        await addToLog(context, { options, settings, gate, request: logged, book, spending, ...ended })
       }
     }
   } finally {
     if (command.opened === undefined) await opened.close()
+  }
+}
+
+/** What is known of a call before its request is sent. */
+function callStart(
+  context: Context,
+  { sandbox }: CommonOptions,
+  { profile }: Settings,
+  gateway: Gateway,
+  { command, model }: LoggedRequest,
+): CallStart {
+  const { terminalId: terminal } = context
+  const { path = '' } = creatingCommands[command as CreatingCommand]?.endpoint ?? {}
+  return {
+    command,
+    cwd: workingDirectory(context),
+    ...(terminal === undefined ? {} : { terminal }),
+    ...(sandbox ? { sandbox } : { origin: rootOf(gateway, path).origin }),
+    ...(profile.level === 'default' ? {} : { profile: profile.value }),
+    ...(model === null ? {} : { model }),
+  }
+}
+
+/** It may have been removed meanwhile. */
+function workingDirectory(context: Context): string {
+  try {
+    return context.cwd
+  } catch {
+    return ''
   }
 }
 
@@ -131,8 +165,7 @@ async function addToLog(context: Context, call: EndedCall): Promise<void> {
   } catch (error) {
     if (call.settings.quiet.value) return
     const { message } = asModelgateError(error, call.options.debug === true)
-    const hint = 'MODELGATE_HISTORY=off keeps no log.'
-    const line = call.gate.line(`warning: The call is not in the log: ${message} ${hint}`, lineLimit)
+    const line = call.gate.line(`warning: The call is not in the log: ${message}`, lineLimit)
     context.stderr.write(`${line}\n`)
   }
 }

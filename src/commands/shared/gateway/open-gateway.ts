@@ -5,10 +5,10 @@ import { sandboxFolder, stateFolder } from '../../../config/paths.ts'
 import { resolveSettings, type Settings } from '../../../config/settings.ts'
 import { shownPath } from '../../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../../files/input-file.ts'
-import { openLedger } from '../../../files/ledger.ts'
+import { CallBook } from '../../../files/calls/call-book.ts'
 import type { ConnectionOptions, Proxies } from '../../../gateway/connection.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { createSpending, type Spending } from '../../../operations/spending.ts'
+import { Spending } from '../../../operations/spending.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import type { Output } from '../../../output/output.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
@@ -20,6 +20,8 @@ export interface OpenGateway {
   readonly gateway: Gateway
   /** Redacts all output except results; it knows the key. */
   readonly gate: Gate
+  /** The records of all calls. */
+  readonly book: CallBook
   /** What the gateway's requests create, and what they cost. */
   readonly spending: Spending
   /** The same for each of several tasks, within the same limits. */
@@ -77,11 +79,11 @@ export async function openGateway(
     ? await sandboxDestination(context, options, settings)
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
-  const ledger = openLedger(stateFolder(context), context.clock, (json) => gate.document(json))
+  const book = new CallBook(stateFolder(context), context.clock, (json) => gate.document(json))
   const own = { created: 0 }
   const newSpending = () =>
-    createSpending({
-      ledger,
+    new Spending({
+      book,
       prices: settings.prices.value,
       isSandbox: options.sandbox === true,
       limits,
@@ -119,7 +121,7 @@ export async function openGateway(
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
     ...network,
   }
-  return { gateway, gate, spending, newSpending, hasSent: () => hasSent, close: destination.close }
+  return { gateway, gate, book, spending, newSpending, hasSent: () => hasSent, close: destination.close }
 }
 
 /**

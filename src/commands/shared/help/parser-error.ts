@@ -47,7 +47,7 @@ const usualOptions: Readonly<Record<string, readonly string[]>> = {
 
 /** Commands and options of earlier versions, and what to do instead. */
 const goneWords: Readonly<Record<string, string>> = {
-  'modelgate again': 'Run the line that modelgate log show N prints after "again".',
+  'modelgate again': 'Run the line that modelgate log show ID prints after "again".',
   'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
   'modelgate response': 'What it did is done by modelgate wait, modelgate jobs and modelgate cancel.',
   'modelgate init --tour': 'Look at it with modelgate respond --sandbox "Say hello".',

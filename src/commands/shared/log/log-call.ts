@@ -2,19 +2,17 @@ import { resolve } from 'node:path'
 import { withoutHeaderValues } from '../../../files/next-command.ts'
 import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
-import type { CreatingCommand } from '../../../contract/command-inputs.ts'
-import { creatingCommands } from '../../../contract/commands.ts'
-import { rootOf, type Roots } from '../../../gateway/url.ts'
-import { randomHex, type Context } from '../../../context.ts'
+import type { Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../../errors.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { SavedFile } from '../../../events/text.ts'
-import type { LogEntry, LoggedCreation, LoggedFile } from '../../../files/log/log-entry.ts'
-import { appendEntry, logFolder } from '../../../files/log/log-file.ts'
+import type { CallBook } from '../../../files/calls/call-book.ts'
+import type { CallEnd, RecordedCreation, RecordedFile } from '../../../files/calls/call-record.ts'
+import type { Spending } from '../../../operations/spending.ts'
 import { extensionOf } from '../../../files/media-type.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
-import { isDeeperThan, maxJsonDepth, type JsonObject } from '../../../json.ts'
+import { isDeeperThan, maxJsonDepth, stringOf, type JsonObject } from '../../../json.ts'
 import { promptOf } from '../../../operations/operation.ts'
 import type { Gate } from '../../../output/gate.ts'
 import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
@@ -31,11 +29,12 @@ export interface LoggedRequest extends RequestMedia {
 }
 
 export interface EndedCall {
-  readonly options: CommonOptions
   readonly settings: Settings
+  readonly options: CommonOptions
   readonly gate: Gate
   readonly request: LoggedRequest
-  readonly gateway: Roots
+  readonly book: CallBook
+  readonly spending: Spending
   /** When it began: milliseconds since 1970, and on the monotonic clock. */
   readonly began: { readonly at: number; readonly monotonic: number }
   /** Undefined when nothing came. */
@@ -47,65 +46,51 @@ export interface EndedCall {
   readonly textFile: SavedFile | undefined
 }
 
-/**
- * Adds a call to the log.
- * @throws FileError; whatever else goes wrong while the entry is put together
- */
-export async function logCall(context: Context, call: EndedCall): Promise<void> {
-  const folder = stateFolder(context)
-  // Without a home there is no place for a log.
-  if (folder === undefined) return
-  const { gate, settings } = call
-  const entry = await entryOf(context, call, settings.history.value === 'full')
-  const now = context.clock.now()
-  await appendEntry(logFolder(folder), entry, { now, clean: (json) => gate.document(json) })
-}
-
 const maxMessage = 2_000
 
-async function entryOf(context: Context, call: EndedCall, isFull: boolean): Promise<LogEntry> {
-  const { options, settings, request, gateway, began, document } = call
-  const { clock, terminalId } = context
+/**
+ * Records how a call ended.
+ * @throws FileError; whatever else goes wrong while the record is put together
+ */
+export async function logCall(context: Context, call: EndedCall): Promise<void> {
+  // Without a home there is no place for a log.
+  if (stateFolder(context) === undefined) return
+  const { settings, request, book, spending, began, document } = call
+  const start = spending.call!
   const error = errorIn(call.thrown)
   const { body, inputs, reply } = await withoutMedia(context, request, call.reply)
-  const profile = settings.profile.level === 'default' ? undefined : settings.profile.value
-  const fields: Fields = {
-    terminal: terminalId,
-    sandbox: options.sandbox,
-    origin: options.sandbox ? undefined : rootOf(gateway, endpointPath(request.command)).origin,
-    profile,
-    model: request.model ?? modelIn(document),
-    error: error && {
-      code: error.code,
-      message: error.message.slice(0, maxMessage),
-      billed: billedOf(error),
-    },
-    request_id: document && 'request_id' in document ? (document.request_id ?? undefined) : undefined,
-    finish_reason: finishReasonIn(document),
-    usage: document && 'usage' in document ? (document.usage ?? undefined) : undefined,
-    created: creationIn(request, document, error),
-    jobs: request.jobs,
-    inputs: inputs.length === 0 ? undefined : inputs,
+  const rescued = error?.facts.rescued ?? []
+  const end: CallEnd = {
+    time: new Date(began.at).toISOString(),
+    duration_ms: Math.max(0, Math.round(context.clock.monotonic() - began.monotonic)),
+    ...start,
+    exit_code: exitCodeOf(call.thrown),
+    ...withoutUndefined({
+      model: start.model ?? modelIn(document),
+      error: error && {
+        code: error.code,
+        message: error.message.slice(0, maxMessage),
+        billed: billedOf(error),
+      },
+      request_id: document && 'request_id' in document ? (document.request_id ?? undefined) : undefined,
+      finish_reason: finishReasonIn(document),
+      usage: document && 'usage' in document ? (document.usage ?? undefined) : undefined,
+      created: creationIn(request, document, error),
+      response: stringOf(reply?.['id']),
+      jobs: request.jobs,
+      inputs: inputs.length === 0 ? undefined : inputs,
+      rescued: rescued.length === 0 ? undefined : rescued,
+    }),
+    files: filesIn(start.cwd, document, call.textFile),
   }
-  const full: Fields = {
+  const words = withoutUndefined({
     arguments: withoutHeaderValues(commandLineOf(context)).map((word) => shownWord(call.gate, word)),
     read_stdin: hasReadInput(context) || undefined,
     prompt: body && promptOf(body),
     request: body,
     reply,
-  }
-  return {
-    version: 1,
-    id: `log_${randomHex(clock, 16)}`,
-    time: new Date(began.at).toISOString(),
-    duration_ms: Math.max(0, Math.round(clock.monotonic() - began.monotonic)),
-    command: request.command,
-    cwd: workingDirectory(context),
-    exit_code: exitCodeOf(call.thrown),
-    ...withoutUndefined(fields),
-    files: filesIn(context, document, call.textFile),
-    ...(isFull ? withoutUndefined(full) : {}),
-  }
+  })
+  await book.end(spending.takeIds(), end, settings.history.value === 'full' ? words : undefined)
 }
 
 /** Request and reply with references in place of media; what finds them is loaded only where there are any. */
@@ -130,21 +115,10 @@ function mayHoldMedia(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldMedia)
 }
 
-const endpointPath = (command: string) => creatingCommands[command as CreatingCommand]?.endpoint.path ?? ''
-
-type Fields = { readonly [Name in keyof LogEntry]?: LogEntry[Name] | undefined }
-
-function withoutUndefined(fields: Fields): Partial<LogEntry> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-}
-
-/** It may have been removed meanwhile. */
-function workingDirectory(context: Context): string {
-  try {
-    return context.cwd
-  } catch {
-    return ''
-  }
+/** The fields that have a value. */
+function withoutUndefined<Fields extends object>(fields: Fields) {
+  type Given = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given
 }
 
 function exitCodeOf(thrown: unknown): number {
@@ -179,16 +153,16 @@ function hasReadInput({ stdin }: Context): boolean {
 
 /** The files that the call wrote. */
 function filesIn(
-  context: Context,
+  cwd: string,
   document: OutputDocument | undefined,
   textFile: SavedFile | undefined,
-): LoggedFile[] {
+): RecordedFile[] {
   const files = [...savedIn(document), ...(textFile === undefined ? [] : [textFile])]
   return files.map((file) => {
     const { path, bytes, sha256, mime_type: type } = file
     const { format, width, height, seconds } = file as SavedFile & Partial<Record<string, unknown>>
     return {
-      path: resolve(workingDirectory(context), path),
+      path: resolve(cwd, path),
       bytes,
       sha256,
       format: typeof format === 'string' ? format : extensionOf(type),
@@ -213,7 +187,7 @@ function creationIn(
   { creation }: LoggedRequest,
   document: OutputDocument | undefined,
   error: ModelgateError | undefined,
-): LoggedCreation | undefined {
+): RecordedCreation | undefined {
   if (creation === undefined || document === undefined) return undefined
   const { variant, seconds, count } = creation
   if ('partials' in document) {

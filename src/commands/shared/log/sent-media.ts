@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../../../context.ts'
-import type { LoggedInput } from '../../../files/log/log-entry.ts'
+import type { RecordedInput } from '../../../files/calls/call-record.ts'
 import { referencesIn, referToMedia } from '../../../files/media-references.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
 import type { JsonObject } from '../../../json.ts'
@@ -22,7 +22,7 @@ export interface RequestMedia {
 export interface SentMedia {
   /** The body with references in place of media. */
   readonly body: Body | undefined
-  readonly inputs: readonly LoggedInput[]
+  readonly inputs: readonly RecordedInput[]
 }
 
 /** Finds the media of a request, and the files that they came from. */
@@ -30,7 +30,7 @@ export async function sentMedia(
   context: Context,
   { body: sent, media = [], sources = [] }: RequestMedia,
 ): Promise<SentMedia> {
-  const beside = sources.map(({ field, label, bytes }): LoggedInput => {
+  const beside = sources.map(({ field, label, bytes }): RecordedInput => {
     return { path: placeOf(context, label), bytes, field }
   })
   if (sent === undefined) return { body: undefined, inputs: beside }

@@ -14,12 +14,16 @@ import type { Draft } from '../request/build-request.ts'
 
 /** The options that continue a conversation. */
 export interface ConversationOptions extends CommonOptions {
-  continue?: true
+  /** The id of a call; empty for the last one. */
+  continue?: string
   conversationFile?: string
 }
 
 export function continueOption(): Option {
-  return new Option('-c, --continue', 'continue the last exchange of this terminal, else of this folder')
+  return new Option(
+    '-c, --continue [id]',
+    'continue the last exchange of this terminal, else of this folder; or any of the log',
+  )
 }
 
 export function conversationFileOption(): Option {
@@ -49,7 +53,8 @@ export async function continueConversation(
   session?: Session,
 ): Promise<PreparedRequest | undefined> {
   const { context, options } = call
-  if (session === undefined && !options.continue && options.conversationFile === undefined) return undefined
+  if (session === undefined && options.continue === undefined && options.conversationFile === undefined)
+    return undefined
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined
   const { prepareRequest } = await import('../../../operations/conversation/conversation-session.ts')
@@ -66,7 +71,8 @@ export async function openSession(
 ): Promise<Session> {
   const { conversationFile: path } = options
   const gateway = options.sandbox ? 'sandbox' : settings.baseUrl.value?.origin
-  const last = options.continue ? await continueLast(context, settings) : undefined
+  const { continue: id } = options
+  const last = id === undefined ? undefined : await continueCall(context, settings, id)
   if (path === undefined) return { conversation: last ?? { style, settings: {}, messages: [] }, gateway }
   // `--continue` alone reads the log, which loads nothing for files.
   const { openConversationFile } = await import('../../../operations/conversation/conversation-file.ts')
@@ -88,16 +94,22 @@ export async function openSession(
 }
 
 /** @throws UsageError `nothing_to_continue` */
-async function continueLast(context: Context, settings: Settings): Promise<Conversation> {
+async function continueCall(context: Context, settings: Settings, id: string): Promise<Conversation> {
   const { history } = settings
   const folder = stateFolder(context)
-  if (history.value === 'off' || folder === undefined)
-    throw nothing(`no calls are recorded (${history.source})`)
-  const [{ lastExchange }, { callsThatSay, logFolder }] = await Promise.all([
+  if (folder === undefined) throw nothing('there is no home directory, so no calls are recorded')
+  const [{ exchangeOf, lastExchange }, { openCalls }] = await Promise.all([
     import('../../../operations/conversation/from-log.ts'),
-    import('../../../files/log/log-file.ts'),
+    import('../../../files/calls/read-calls.ts'),
   ])
-  const find = (texts: readonly string[]) => callsThatSay(logFolder(folder), texts)
+  const calls = await openCalls(folder)
+  const find = (texts: readonly string[]) => calls.calls(texts)
+  if (id !== '') {
+    const { findCall } = await import('../../../operations/read-log.ts')
+    const exchange = exchangeOf(findCall(calls, id), find)
+    if (exchange === undefined) throw nothing(`the call ${id} has no answer on record`)
+    return exchange
+  }
   const last = lastExchange(find, context)
   if (last.kind === 'found') return last.conversation
   if (last.kind === 'none' && history.value === 'full')

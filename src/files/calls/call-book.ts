@@ -1,0 +1,174 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../context.ts'
+import { FileError } from '../../errors.ts'
+import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
+import { appendLine, monthFile, sealedLine } from '../sealed-lines.ts'
+import { makeFolder } from '../write-target.ts'
+import { countedFirst, withoutText, type CallEnd, type CallStart, type CallWords } from './call-record.ts'
+
+/** What a line says of what is created: an amount is a decimal number, null while the cost is not known. */
+export interface Count {
+  /** How many texts, images or videos; negative for what was not created after all. */
+  readonly count: number
+  readonly amount?: string | null
+  /** The amount that an earlier line has said, which no longer counts. */
+  readonly was?: string | null
+  readonly currency?: string | null
+}
+
+/**
+ * A line. `begin`, on disk before the request is sent, counts what it creates, so that a killed process leaves too many,
+ * never too few; `end` has all facts, so that it can be read alone; `count` is no call, or corrects what one has counted.
+ */
+export type BookLine = { readonly id: string; readonly at: string } & (
+  | ({ readonly type: 'begin' } & Count & CallStart)
+  | ({ readonly type: 'count' } & Count)
+  | ({ readonly type: 'end'; readonly others?: readonly string[] } & CallEnd)
+)
+
+/** The folder of the records of all calls of this machine. */
+export function callsFolder(stateFolder: string): string {
+  return join(stateFolder, 'calls')
+}
+
+/** Prompt, request and answer of a call. */
+export function wordsFile(folder: string, id: string): string {
+  return join(folder, 'words', `${id}.json`)
+}
+
+/** The form of the folder; its file `version` has it. */
+const bookVersion = 1
+
+/**
+ * Makes the records of earlier versions records of this one, which happens once.
+ * @throws FileError `state_newer` when a newer program has written what is there
+ */
+export async function openBook(stateFolder: string): Promise<string> {
+  const folder = callsFolder(stateFolder)
+  const path = join(folder, 'version')
+  const found = versionIn(path)
+  if (found === undefined) {
+    const old = ['log', 'ledger'].some((name) => existsSync(join(stateFolder, name)))
+    if (old) await (await import('./take-over.ts')).takeOver(stateFolder, folder)
+  } else if (found > bookVersion) {
+    throw new FileError('state_newer', `${shownPath(folder)} was written by a newer version of modelgate.`, {
+      billed: 'no',
+      hint: 'Update this one, or set MODELGATE_STATE_DIR to another folder.',
+    })
+  }
+  return folder
+}
+
+function versionIn(path: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(path, 'latin1')) || undefined
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw readError(error, path)
+  }
+}
+
+/**
+ * The record of every call of this machine: `calls/2026-11.jsonl` in the state folder. Nothing is ever changed or locked:
+ * whoever wants to create something appends a line first, and what stands before that line decides whether it may.
+ */
+export class CallBook {
+  readonly #stateFolder: string | undefined
+  readonly #clock: Clock
+  readonly #clean: (json: string) => string
+  #folder: string | undefined
+
+  /**
+   * @param stateFolder undefined where the machine has none: then nothing can be recorded
+   * @param clean takes secrets out of the JSON: somebody may have given a key in place of a model
+   */
+  constructor(
+    stateFolder: string | undefined,
+    clock: Clock,
+    clean: (json: string) => string = (json) => json,
+  ) {
+    this.#stateFolder = stateFolder
+    this.#clock = clock
+    this.#clean = clean
+  }
+
+  /** Makes the folder. @returns its path @throws FileError */
+  async open(): Promise<string> {
+    if (this.#folder !== undefined) return this.#folder
+    if (this.#stateFolder === undefined) {
+      throw new FileError('no_state_folder', 'Nothing can be recorded: there is no home directory.', {
+        billed: 'no',
+        hint: 'Set HOME, XDG_STATE_HOME or MODELGATE_STATE_DIR.',
+      })
+    }
+    const folder = await openBook(this.#stateFolder)
+    if (!existsSync(join(folder, 'version'))) {
+      try {
+        await makeFolder(folder)
+        writeFileSync(join(folder, 'version'), `${bookVersion}\n`, { mode: 0o600 })
+      } catch (error) {
+        throw writeError(error, folder)
+      }
+    }
+    return (this.#folder = folder)
+  }
+
+  /**
+   * Records that something is about to be created, on the disk. The book has to be open.
+   * @returns the id of the call
+   * @throws FileError
+   */
+  begin(start: Count & Partial<CallStart>): string {
+    const id = newId()
+    this.#append({ id, type: start.command === undefined ? 'count' : 'begin', ...start }, true)
+    return id
+  }
+
+  /** Corrects what a call has counted. Best effort: never throws; then it stays counted as it was. */
+  correct(id: string, count: Count): void {
+    try {
+      this.#append({ id, type: 'count', ...count })
+    } catch {
+      // Too much is counted then, never too little.
+    }
+  }
+
+  /**
+   * Records how a call ended.
+   * @param ids those of its requests; none for a call that created nothing
+   * @param words left out where they are not to be kept
+   * @throws FileError
+   */
+  async end([id = newId(), ...others]: readonly string[], end: CallEnd, words?: CallWords): Promise<void> {
+    const folder = await this.open()
+    if (words !== undefined) {
+      const reply = words.reply && withoutText(words.reply)
+      const path = wordsFile(folder, id)
+      try {
+        await makeFolder(join(folder, 'words'))
+        writeFileSync(path, `${this.#clean(JSON.stringify({ ...words, reply }))}\n`, { mode: 0o600 })
+      } catch (error) {
+        throw writeError(error, path)
+      }
+    }
+    const also = others.length === 0 ? {} : { others }
+    this.#append({ id, type: 'end', ...also, ...countedFirst(end) })
+  }
+
+  #append({ id, type, ...fields }: Record<string, unknown>, isSynced = false): void {
+    const now = this.#clock.now()
+    const path = join(this.#folder!, monthFile(now))
+    const json = JSON.stringify({ id, at: new Date(now).toISOString(), type, ...fields })
+    try {
+      appendLine(path, sealedLine(this.#clean(json)), isSynced)
+    } catch (error) {
+      throw writeError(error, path)
+    }
+  }
+}
+
+function newId(): string {
+  return randomBytes(8).toString('hex')
+}

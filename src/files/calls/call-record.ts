@@ -1,0 +1,152 @@
+import { shellWord } from '../file-error.ts'
+import { objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
+
+/** A file that a call wrote. */
+export interface RecordedFile {
+  /** Absolute. */
+  readonly path: string
+  readonly bytes: number
+  /** In hexadecimal. */
+  readonly sha256: string
+  /** `png`, `mp4`, `txt`, …, from its bytes. */
+  readonly format: string
+  readonly width?: number
+  readonly height?: number
+  /** How long a video plays. */
+  readonly seconds?: number
+}
+
+/** Media that a call sent. */
+export interface RecordedInput {
+  /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
+  readonly path: string
+  readonly bytes: number
+  /** Of an image edit, which sends files beside its body: `image` or `mask`. */
+  readonly field?: 'image' | 'mask'
+}
+
+/** What a call created, as far as prices need it; absent for calls that only look up or wait. */
+export interface RecordedCreation {
+  readonly images?: { readonly count: number; readonly size?: string; readonly quality?: string }
+  /** Of all videos: as they play if they were saved, else as they were asked for; absent if neither is known. */
+  readonly video_seconds?: number
+  /** As it was asked for: `720p`, `1280x720`. */
+  readonly video_size?: string
+  /** Id of the video, operation or response. */
+  readonly job?: string
+}
+
+/** What is known of a call before its request is sent. */
+export interface CallStart {
+  /** `generate`, `image create`, `wait`, … */
+  readonly command: string
+  /** The working directory. */
+  readonly cwd: string
+  /** Which terminal it came from (`Context.terminalId`); absent without one. */
+  readonly terminal?: string
+  readonly sandbox?: true
+  /** Of the base URL. */
+  readonly origin?: string
+  /** Absent for the default one. */
+  readonly profile?: string
+  /** As asked for, else as the reply names it. */
+  readonly model?: string
+}
+
+/** How a call ended. Fields are added in later versions, and never removed. */
+export interface CallEnd extends CallStart {
+  /** When the call began: ISO 8601, UTC. */
+  readonly time: string
+  readonly duration_ms: number
+  /** The exit code of the program. */
+  readonly exit_code: number
+  readonly error?: {
+    readonly code: string
+    readonly message: string
+    readonly billed: 'no' | 'maybe' | 'yes'
+  }
+  readonly request_id?: string
+  readonly finish_reason?: string
+  /** As in the document of the command. */
+  readonly usage?: Readonly<Record<string, number | null>>
+  readonly created?: RecordedCreation
+  /** Id of the response, which a later one may continue from. */
+  readonly response?: string
+  /** The jobs that it waited for, looked up or cancelled: ids of videos, operations or background responses. */
+  readonly jobs?: readonly string[]
+  readonly files: readonly RecordedFile[]
+  /** Absolute paths of results that could not be written where they belong. */
+  readonly rescued?: readonly string[]
+  readonly inputs?: readonly RecordedInput[]
+}
+
+/** The facts of a call, as its records tell them. */
+export interface CallFacts extends Omit<CallEnd, 'exit_code'> {
+  /** 16 hexadecimal digits, unique. */
+  readonly id: string
+  /** Null for one that was killed, or is under way. */
+  readonly exit_code: number | null
+}
+
+/** What is kept of a call in a file of its own, unless `history` is `off`. */
+export interface CallWords {
+  /** The command line as typed; of the content of a `data:` URL only `…` is kept. */
+  readonly arguments?: readonly string[]
+  /** Whether standard input was read. */
+  readonly read_stdin?: true
+  readonly prompt?: string
+  /** The body; media in it are replaced by references (`mediaReference`). */
+  readonly request?: JsonObject
+  /**
+   * What a conversation goes on from. Content generation: `content` of the first candidate, as the gateway would have
+   * sent it without streaming. Responses: `id`, `output`, `model`. Both: `text`, and `is_partial` where the answer broke
+   * off or was too long to be kept.
+   */
+  readonly reply?: JsonObject
+}
+
+/** How much of an id is shown; commands take any beginning that is unique. */
+export const shownIdLength = 8
+
+/** A record whose first members, up to the duration, are what usage and prices need, so that they can be read alone. */
+export function countedFirst({ duration_ms, cwd, terminal, origin, profile, ...end }: CallEnd): object {
+  const { time, command, model, sandbox, exit_code, error, usage, created, jobs, files, ...rest } = end
+  const counted = { time, command, model, sandbox, exit_code, error, usage, created, jobs, files }
+  return { ...counted, duration_ms, cwd, terminal, origin, profile, ...rest }
+}
+
+/** The text of an answer stands once: in its items or parts, if they hold all of it. */
+export function withoutText({ text, ...reply }: JsonObject): JsonObject {
+  return text !== undefined && text === textIn(reply) ? reply : { text, ...reply }
+}
+
+/** The inverse of `withoutText`. */
+export function withText(reply: JsonObject): JsonObject {
+  return reply['text'] === undefined ? { text: textIn(reply), ...reply } : reply
+}
+
+/** The text of the parts (content generation) or of the messages (responses) that a reply consists of. */
+function textIn({ content, output }: JsonObject): string {
+  const parts = objectsOf(objectOf(content)['parts']).filter((part) => part['thought'] !== true)
+  const blocks = objectsOf(output)
+    .filter((item) => item['type'] === 'message')
+    .flatMap((item) => objectsOf(item['content']))
+    .filter((block) => block['type'] === 'output_text')
+  return [...parts, ...blocks].map((part) => stringOf(part['text']) ?? '').join('')
+}
+
+/**
+ * The line to paste that makes a call again. What it read on standard input has to be given again: until then the shell
+ * finds no file of the name `INPUT`, and nothing is sent. Undefined for a chat, and where no words were kept.
+ * @param here the working directory
+ */
+export function lineOf(
+  { command, cwd }: Pick<CallFacts, 'command' | 'cwd'>,
+  { arguments: words, read_stdin: isInputLost }: CallWords,
+  here: string,
+): string | undefined {
+  if (words === undefined || command === 'chat' || words.some((word) => /^data:.*,…$/i.test(word)))
+    return undefined
+  const change = cwd === here || cwd === '' ? '' : `cd ${shellWord(cwd)} && `
+  return `${change}${['modelgate', ...words].map(shellWord).join(' ')}${isInputLost ? ' < INPUT' : ''}`
+}

@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import { FileError } from '../../errors.ts'
+import { shownPath } from '../file-error.ts'
+import { isWhole, linesFrom, monthFile, monthFiles } from '../sealed-lines.ts'
+import type { Count } from './call-book.ts'
+
+/** The members of a line that say what it counts, which are its first. */
+const counting =
+  /^\{"id":"([0-9a-f]{16})","at":"([^"]{24})","type":"(?:begin|count)","count":(-?\d+)(?:,"amount":(null|"[\d.]+"))?(?:,"was":(null|"[\d.]+"))?(?:,"currency":(null|"[^"\\]*"))?[,}]/
+
+/** Reads what the calls of this machine have created; each line once, since a run asks before each of its thousands of creations. */
+export class CreationReader {
+  readonly #folder: string
+  readonly #since: number
+  /** How far each file has been read. */
+  #read = new Map<string, number>()
+
+  /** @param since milliseconds since 1970 */
+  constructor(folder: string, since: number) {
+    this.#folder = folder
+    this.#since = since
+  }
+
+  /**
+   * Hands on what was counted since the last time, in lines that stand before that of a call.
+   * @param own the id of the call, which has just begun
+   * @param add takes undefined for a line that is damaged: it could be a creation
+   * @throws FileError also when the line of the call is not there
+   */
+  readUntil(own: string, add: (count: Count | undefined, place: string) => void): void {
+    // A later month's file has lines of those whose clock is ahead: whether they were first, nobody can say.
+    const first = monthFile(this.#since)
+    const isFound = monthFiles(this.#folder)
+      .filter((name) => name >= first)
+      .map((name) => this.#readFile(name, own, add))
+    if (isFound.includes(true)) return
+    const message = `The records in ${shownPath(this.#folder)} were changed by something else.`
+    throw new FileError('calls_changed', message, { billed: 'no', hint: 'Run it again.' })
+  }
+
+  /** @returns whether it was read until a call's own line */
+  #readFile(
+    name: string,
+    own: string | undefined,
+    add: (count: Count | undefined, place: string) => void,
+  ): boolean {
+    const path = join(this.#folder, name)
+    const from = new Date(this.#since).toISOString()
+    for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
+      const whole = isWhole(bytes)
+      const found = whole ? counting.exec(bytes.toString('latin1', 0, 400)) : null
+      const [, id, at = '', count, amount, was, currency] = found ?? []
+      // It stays to be read, since it stands before what this process creates next.
+      if (id === own && id !== undefined) return true
+      this.#read.set(name, start + bytes.length + 1)
+      if (!whole) add(undefined, `the line at byte ${start} of ${shownPath(path)}`)
+      if (found === null || at < from) continue
+      add(
+        {
+          count: Number(count),
+          ...textIn('amount', amount),
+          ...textIn('was', was),
+          ...textIn('currency', currency),
+        },
+        path,
+      )
+    }
+    return false
+  }
+}
+
+function textIn(name: string, json: string | undefined): object {
+  return json === undefined ? {} : { [name]: JSON.parse(json) as string | null }
+}

@@ -1,0 +1,245 @@
+import { closeSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { readError, systemCode, writeError } from '../file-error.ts'
+import { isObject } from '../../json.ts'
+import {
+  isWhole,
+  linesFrom,
+  linesFromEnd,
+  monthFile,
+  monthFiles,
+  sealedLine,
+  type Line,
+} from '../sealed-lines.ts'
+import { openBook, wordsFile, type BookLine } from './call-book.ts'
+import { withText, type CallFacts, type CallWords } from './call-record.ts'
+
+/** A call, with what was said in it as far as that was kept. */
+export interface FoundCall {
+  readonly facts: CallFacts
+  /** Read when it is asked for; empty where nothing was kept. */
+  words(): CallWords
+}
+
+/** What usage and prices need of a call: these members of a line come first. */
+export type CountedCall = Pick<
+  CallFacts,
+  'time' | 'command' | 'model' | 'sandbox' | 'exit_code' | 'error' | 'usage' | 'created' | 'jobs' | 'files'
+>
+
+/** @param stateFolder undefined where the machine has none: then there are no calls @throws FileError */
+export async function openCalls(stateFolder: string | undefined): Promise<CallReader> {
+  return new CallReader(stateFolder === undefined ? undefined : await openBook(stateFolder))
+}
+
+/** The calls of this machine. */
+export class CallReader {
+  readonly #folder: string | undefined
+  /** Lines so far that are damaged. */
+  damaged = 0
+
+  /** @param folder undefined where there is no state folder: then there are no calls */
+  constructor(folder: string | undefined) {
+    this.#folder = folder
+  }
+
+  /**
+   * The calls, the one that ended last first. Reads no further than is asked for.
+   * @param texts if any, only calls in whose facts one of them stands as a value; no other line is parsed
+   * @throws FileError
+   */
+  calls(texts?: readonly string[]): Generator<FoundCall, void, undefined> {
+    if (texts === undefined) return this.#select(() => true)
+    const wanted = texts.map((text) => JSON.stringify(text))
+    return this.#select((line) => wanted.some((text) => line.includes(text)))
+  }
+
+  /** The calls whose ids begin so. @throws FileError */
+  withId(beginning: string): Generator<FoundCall, void, undefined> {
+    return this.#select((line) => idOf(line).startsWith(beginning))
+  }
+
+  *#select(isWanted: (line: Buffer) => boolean): Generator<FoundCall, void, undefined> {
+    const ended = new Set<string>()
+    for (const { bytes } of this.#lines()) {
+      if (!isWanted(bytes) || ended.has(idOf(bytes))) continue
+      const line = this.#parse(bytes)
+      if (line === undefined || (line.type === 'count' && line.count >= 0)) continue
+      ended.add(line.id)
+      // What was given back has not been a call.
+      if (line.type === 'count') continue
+      if (line.type === 'end') for (const other of line.others ?? []) ended.add(other)
+      yield { facts: factsOf(line), words: () => this.#words(line.id) }
+    }
+  }
+
+  /**
+   * What usage and prices need of the calls that began at a time or later; those that have not ended come last.
+   * @param since milliseconds since 1970
+   * @throws FileError
+   */
+  *callsSince(since: number): Generator<CountedCall, void, undefined> {
+    const from = new Date(since).toISOString()
+    const open = new Map<string, Buffer>()
+    const first = monthFile(since)
+    for (const name of this.#months().filter((other) => other >= first)) {
+      for (const { bytes } of linesFrom(join(this.#folder!, name))) {
+        // Of a hundred thousand calls, only what is asked for is parsed.
+        const type = bytes[typeAt]
+        if (type === beginByte) open.set(idOf(bytes), Buffer.from(bytes))
+        if (type === countByte && bytes.includes(givenBack, typeAt)) open.delete(idOf(bytes))
+        if (type !== endByte) continue
+        const rest = bytes.indexOf(restStart, typeAt)
+        const call =
+          isWhole(bytes) && rest !== -1
+            ? (JSON.parse(`${bytes.toString('utf8', 0, rest)}}`) as BookLine)
+            : this.#parse(bytes)
+        if (call?.type !== 'end') continue
+        for (const id of [call.id, ...(call.others ?? [])]) open.delete(id)
+        if (call.time >= from) yield call
+      }
+    }
+    for (const bytes of open.values()) {
+      const line = this.#parse(bytes)
+      if (line?.type === 'begin' && line.at >= from) yield factsOf(line)
+    }
+  }
+
+  /** What a job was estimated to cost when it was asked for, and the call that did so. @throws FileError */
+  costOfJob(job: string): { readonly id: string; readonly amount: string | null } | undefined {
+    const named = `"job":${JSON.stringify(job)}`
+    let id: string | undefined
+    let amount: string | null | undefined
+    for (const { bytes } of this.#lines()) {
+      if (id === undefined ? !bytes.includes(named) : idOf(bytes) !== id) continue
+      const line = this.#parse(bytes)
+      if (line === undefined) continue
+      id = line.id
+      if (line.type === 'end') continue
+      // The newest correction holds.
+      amount ??= line.amount
+      if (line.type === 'begin') return { id, amount: amount ?? null }
+    }
+    return undefined
+  }
+
+  /**
+   * Forgets what was said in the calls that ended before a time, and all but what they have counted. In a line blanks take the
+   * place of what is forgotten, because others may append at the same time.
+   * @param before milliseconds since 1970; Infinity for every call
+   * @returns how many calls were forgotten
+   * @throws FileError
+   */
+  forget(before: number): number {
+    let count = 0
+    const folder = this.#folder
+    if (folder === undefined) return 0
+    for (const name of this.#months()) {
+      for (const { path, start, bytes } of linesFromEnd(join(folder, name))) {
+        const line = this.#parse(bytes)
+        if (line === undefined || line.type === 'count' || Date.parse(line.at) >= before) continue
+        if (line.type === 'end') count++
+        overwrite(path, start, line.type === 'end' ? ' '.repeat(bytes.length) : countOnly(line, bytes.length))
+        remove(wordsFile(folder, line.id))
+      }
+    }
+    // What a killed process has left.
+    if (before === Infinity) for (const name of wordsIn(folder)) remove(join(folder, 'words', name))
+    return count
+  }
+
+  /** Every line, the newest first. */
+  *#lines(): Generator<Line, void, undefined> {
+    for (const name of this.#months().toReversed()) yield* linesFromEnd(join(this.#folder!, name))
+  }
+
+  #months(): string[] {
+    return this.#folder === undefined ? [] : monthFiles(this.#folder)
+  }
+
+  #parse(bytes: Buffer): BookLine | undefined {
+    if (!isWhole(bytes)) return void this.damaged++
+    const line = JSON.parse(bytes.toString()) as BookLine
+    // A later version may have lines of other types.
+    return ['begin', 'count', 'end'].includes(line.type) ? line : undefined
+  }
+
+  #words(id: string): CallWords {
+    try {
+      const words: unknown = JSON.parse(readFileSync(wordsFile(this.#folder!, id), 'utf8'))
+      if (!isObject(words)) return {}
+      const { reply } = words as CallWords
+      return { ...words, ...(isObject(reply) ? { reply: withText(reply) } : {}) }
+    } catch {
+      return {}
+    }
+  }
+}
+
+/** `{"id":"0123456789abcdef","at":"2026-11-27T08:00:00.000Z","type":"` */
+const idAt = '{"id":"'.length
+const idLength = 16
+const typeAt = idAt + idLength + '","at":"2026-11-27T08:00:00.000Z","type":"'.length
+
+const [beginByte, countByte, endByte] = [...Buffer.from('bce')]
+const givenBack = Buffer.from(',"count":-')
+/** What follows the members that are counted. */
+const restStart = Buffer.from(',"duration_ms":')
+
+function idOf(line: Buffer): string {
+  return line.toString('latin1', idAt, idAt + idLength)
+}
+
+/** What to say of a call that has no end. */
+const unfinished = {
+  code: 'unfinished',
+  message: 'It is under way, or was killed.',
+  billed: 'maybe',
+} as const
+
+function factsOf(line: Extract<BookLine, { type: 'begin' | 'end' }>): CallFacts {
+  return line.type === 'end'
+    ? line
+    : { ...line, time: line.at, duration_ms: 0, exit_code: null, error: unfinished, files: [] }
+}
+
+/** A line of the same length that says only what a call has counted. */
+function countOnly(
+  { id, at, count, amount, currency }: Extract<BookLine, { type: 'begin' }>,
+  length: number,
+): string {
+  const fields = { id, at, type: 'count', count, amount, currency, blank: '' }
+  const blank = ' '.repeat(Math.max(0, length + 1 - sealedLine(JSON.stringify(fields)).length))
+  return sealedLine(JSON.stringify({ ...fields, blank })).trimEnd()
+}
+
+function overwrite(path: string, start: number, text: string): void {
+  try {
+    const descriptor = openSync(path, 'r+')
+    try {
+      writeSync(descriptor, text, start, 'latin1')
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    throw writeError(error, path)
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw writeError(error, path)
+  }
+}
+
+function wordsIn(folder: string): string[] {
+  const path = join(folder, 'words')
+  try {
+    return readdirSync(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw readError(error, path)
+  }
+}

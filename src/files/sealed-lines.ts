@@ -1,0 +1,202 @@
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { isObject, type JsonObject } from '../json.ts'
+import { parseJson } from './parse-json.ts'
+import { closeAfterReading, readError, systemCode } from './file-error.ts'
+
+/**
+ * Records that only grow: a file of lines, each a JSON object whose last member is a checksum of what stands before it:
+ * `{…,"check":"0123abcd"}`. What a kill or a full disk leaves of a line is no record, and nothing has relied on it.
+ */
+
+/** `,"check":"0123abcd"}` */
+const endLength = 20
+
+/** @param json an object with at least one member @returns the line, with its newline */
+export function sealedLine(json: string): string {
+  const start = json.slice(0, -1)
+  return `${start},"check":"${checksum(Buffer.from(start))}"}\n`
+}
+
+/** Whether a line, without its newline, is as it was written. */
+export function isWhole(line: Buffer): boolean {
+  const start = line.subarray(0, Math.max(0, line.length - endLength))
+  return line.toString('latin1', start.length) === `,"check":"${checksum(start)}"}`
+}
+
+/** The members of a line that is whole; undefined for any other, and none where it holds something else than an object. */
+export function openLine(line: Buffer): JsonObject | undefined {
+  if (!isWhole(line)) return undefined
+  const { value } = parseJson(line.toString())
+  return isObject(value) ? value : {}
+}
+
+function checksum(bytes: Buffer): string {
+  return crc32(bytes).toString(16).padStart(8, '0')
+}
+
+/** The file of a month, `2026-11.jsonl`. */
+const monthName = /^\d{4}-(?:0[1-9]|1[0-2])\.jsonl$/
+
+/** The name of the file of a month. @param now milliseconds since 1970; the month is that of UTC */
+export function monthFile(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 7)}.jsonl`
+}
+
+/** The names of the files of a folder, the oldest first; none where there is no folder. @throws FileError */
+export function monthFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => monthName.test(name))
+      .toSorted()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw readError(error, folder)
+  }
+}
+
+const newline = 10
+/** Ends a line that was cut: whoever reads it knows that nothing relied on it. */
+const cancel = 0x18
+
+/**
+ * Appends a line. Any number of processes may do so at once, and be killed at any time: each line is one write, which the
+ * system keeps whole.
+ * @param line with its newline
+ * @param isSynced whether it is on the disk when this returns
+ * @throws the error of the system, `ENOENT` where there is no folder
+ */
+export function appendLine(path: string, line: string, isSynced: boolean): void {
+  const descriptor = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
+  try {
+    const { size } = fstatSync(descriptor)
+    const last = Buffer.alloc(1)
+    const isCut = size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== newline
+    const bytes = Buffer.from(isCut ? `${String.fromCodePoint(cancel)}\n${line}` : line)
+    const written = writeSync(descriptor, bytes)
+    if (written < bytes.length) throw Object.assign(new Error('The line was cut.'), { code: 'ENOSPC' })
+    if (isSynced) fdatasyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** A line of a file, without its newline. */
+export interface Line {
+  readonly path: string
+  /** Where it begins in its file, in bytes. */
+  readonly start: number
+  /** Valid until the next line is asked for. */
+  readonly bytes: Buffer
+}
+
+/** Whether a line holds a record: what was cut, or is blank, holds none. */
+const isFilled = (line: Buffer) => line.length > 0 && line[0] !== 0x20 && line.at(-1) !== cancel
+
+const blockBytes = 262_144
+
+/**
+ * The lines of a file from a place on, in order; nothing where there is no file. The last one is left out as long as it has no end.
+ * @param start where a line begins, in bytes
+ * @throws FileError
+ */
+export function* linesFrom(path: string, start = 0): Generator<Line, void, undefined> {
+  const descriptor = openForReading(path)
+  if (descriptor === undefined) return
+  try {
+    const size = sizeOf(descriptor, path)
+    let block = Buffer.allocUnsafe(Math.min(Math.max(size - start, 1), blockBytes))
+    for (let position = start, kept = 0; position < size;) {
+      const filled = kept + read(descriptor, block, kept, block.length - kept, position, path)
+      if (filled === kept) return
+      let from = 0
+      for (let to = block.indexOf(newline); to !== -1 && to < filled; to = block.indexOf(newline, from)) {
+        const bytes = block.subarray(from, to)
+        if (isFilled(bytes)) yield { path, start: position - kept + from, bytes }
+        from = to + 1
+      }
+      position += filled - kept
+      kept = filled - from
+      // A line that is longer than the block.
+      if (kept === block.length) block = Buffer.concat([block], 2 * block.length)
+      else block.copyWithin(0, from, filled)
+    }
+  } finally {
+    closeAfterReading(descriptor)
+  }
+}
+
+/** The lines of a file, the last one first; nothing where there is no file. @throws FileError */
+export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
+  const descriptor = openForReading(path)
+  if (descriptor === undefined) return
+  try {
+    /** The pieces of a line whose beginning has not been read yet, the last one first. */
+    let pieces: Buffer[] = []
+    for (let end = sizeOf(descriptor, path); end > 0;) {
+      const start = Math.max(0, end - blockBytes)
+      const block = Buffer.allocUnsafe(end - start)
+      read(descriptor, block, 0, block.length, start, path)
+      for (let to = block.length; ;) {
+        const at = to === 0 ? -1 : block.lastIndexOf(newline, to - 1)
+        pieces.push(block.subarray(at + 1, to))
+        if (at === -1) break
+        const bytes = joined(pieces)
+        if (isFilled(bytes)) yield { path, start: start + at + 1, bytes }
+        pieces = []
+        to = at
+      }
+      end = start
+    }
+    const bytes = joined(pieces)
+    if (isFilled(bytes)) yield { path, start: 0, bytes }
+  } finally {
+    closeAfterReading(descriptor)
+  }
+}
+
+function joined(pieces: Buffer[]): Buffer {
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces.toReversed())
+}
+
+/** Undefined when it has just been removed. */
+function openForReading(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw readError(error, path)
+  }
+}
+
+function sizeOf(descriptor: number, path: string): number {
+  try {
+    return fstatSync(descriptor).size
+  } catch (error) {
+    throw readError(error, path)
+  }
+}
+
+function read(
+  descriptor: number,
+  into: Buffer,
+  offset: number,
+  length: number,
+  from: number,
+  path: string,
+): number {
+  try {
+    return readSync(descriptor, into, offset, length, from)
+  } catch (error) {
+    throw readError(error, path)
+  }
+}
