@@ -1,14 +1,5 @@
 import { expect, test } from 'vitest'
-import { rendered, type RenderOptions } from './render.ts'
-
-/** With sequences that can be read: `<1;35>text<>` and `{url}text{}`. */
-async function readable(text: string, options: RenderOptions = {}): Promise<string> {
-  const output = await rendered([text], { columns: 0, ...options })
-  return output
-    .replaceAll(/\u001b\[0m/g, '<>')
-    .replaceAll(/\u001b\[([\d;]+)m/g, '<$1>')
-    .replaceAll(/\u001b\]8;;([^\u001b]*)\u001b\\/g, '{$1}')
-}
+import { readable } from './render.ts'
 
 test.each<[string, string, string]>([
   ['headings', '# a\n## b\n### c\n', '<1;4;35>a<>\n<1;35>b<>\n<1>c<>\n'],
