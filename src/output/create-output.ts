@@ -15,7 +15,7 @@ import type { Columns } from './table-cells.ts'
 import type { StepOutput } from './step-output.ts'
 import { createAnnotate, type Annotate } from './step-log.ts'
 import { createWordWrap } from './word-wrap.ts'
-import type { openRenderer } from './markdown/open-renderer.ts'
+import type { openRenderer } from './markdown/renderer.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import { ModelgateError } from '../errors.ts'
 
@@ -206,7 +206,7 @@ export async function loadMarkdown(
   render: 'auto' | 'always' | 'never',
 ): Promise<typeof openRenderer | undefined> {
   const isWanted = render === 'auto' ? stdout.isTerminal && env.TERM !== 'dumb' : render === 'always'
-  return isWanted ? (await import('./markdown/open-renderer.ts')).openRenderer : undefined
+  return isWanted ? (await import('./markdown/renderer.ts')).openRenderer : undefined
 }
 
 export interface ErrorReportOptions {

@@ -2,8 +2,7 @@ import { GenerationError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { createGrowingText } from '../growing-text.ts'
-import type { BlockHandler } from './markdown/block-handler.ts'
-import { createBlockParser } from './markdown/block-parser.ts'
+import { BlockParser } from './markdown/block-parser.ts'
 import { isSameLanguage, languageOf } from './markdown/code-language.ts'
 import { isRunning, isTextDocument, type Output } from './output.ts'
 
@@ -23,40 +22,21 @@ function createCodeExtractor(isWanted: (language: string) => boolean): CodeExtra
   let isInside = false
   let line = ''
   let lines = ''
-  const nothing = () => {}
-  const handler: BlockHandler = {
-    open: nothing,
-    close: nothing,
-    blank: nothing,
-    beginText: nothing,
-    text: nothing,
-    endText: nothing,
-    underline: nothing,
-    beginCode(fence) {
+  const parser = new BlockParser((event) => {
+    if (event.type === 'code-begin') {
+      const { fence } = event
       isInside = state === 'none' && fence !== undefined && isWanted(languageOf(fence.info))
       if (isInside) state = 'open'
-    },
-    code(text) {
-      if (!isInside) return
-      line += text
-      if (!text.endsWith('\n')) return
+    } else if (event.type === 'code' && isInside) {
+      line += event.text
+      if (!line.endsWith('\n')) return
       lines += line
       line = ''
-    },
-    endCode(isClosed) {
-      if (isInside && isClosed) state = 'closed'
+    } else if (event.type === 'code-end') {
+      if (isInside && event.isClosed) state = 'closed'
       isInside = false
-    },
-    beginHtml: nothing,
-    html: nothing,
-    endHtml: nothing,
-    rule: nothing,
-    definition: nothing,
-    beginTable: nothing,
-    row: nothing,
-    endTable: nothing,
-  }
-  const parser = createBlockParser(handler)
+    }
+  })
   const take = () => {
     const taken = lines
     lines = ''

@@ -1,4 +1,5 @@
 import { widthOf } from './cell-width.ts'
+import { LineWriter } from './line-writer.ts'
 
 /** Wraps streamed text at words where a terminal would wrap it in the middle of one. */
 export interface WordWrap {
@@ -8,120 +9,86 @@ export interface WordWrap {
   end(): string
 }
 
-/** Below this width words would hardly fit. */
-const minColumns = 20
-/** As much of the beginning of a line as its form can be told by. */
-const formLength = 64
-
 /**
- * A line is wrapped by spaces up to the edge in place of the one between two words: the next word then starts on the
- * next row by the terminal's own wrapping. So the line stays one line for whoever copies it or resizes the window.
  * Nothing is inserted where the text has no space. Left to the terminal are words longer than a row, code (fenced or
- * indented), tables, answers in JSON, and lines whose width terminals disagree about.
+ * indented), tables and answers in JSON.
  * @param columns the width at present; 0 when it is unknown, and nothing is wrapped
  */
 export function createWordWrap(columns: () => number): WordWrap {
-  /** Cells written of the current line, over all its rows. */
-  let offset = 0
-  /** The beginning of the current line. */
-  let form = ''
-  /** Whether the rest of the line is written as it comes. */
-  let isPlain = false
-  /** Whether the rest of the word is: its place is decided. */
-  let isPlaced = true
-  let spaces = 0
-  let word = ''
-  let wordWidth = 0
+  let out = ''
+  let writer = create()
+  /** The spaces that the line begins with; undefined behind them. */
+  let indent: string | undefined = ''
+  /** Whether spaces mean something in the line. */
+  let isVerbatim = false
+  let line = ''
   /** The marks that opened a block of code. */
   let fence: string | undefined
   /** The first two characters of the whole text that are no white space. */
   let opening = ''
-  let width = columns()
-  let out = ''
 
-  const place = () => {
-    const used = offset === 0 ? 0 : ((offset - 1) % width) + 1
-    const left = width - used
-    // A space has to fit after the word, for those who copy the line.
-    const fits = spaces + wordWidth < left
-    const wraps = !fits && word !== '' && wordWidth < width && spaces <= left && mayWrap()
-    const gap = wraps ? left : spaces
-    out += ' '.repeat(gap) + word
-    offset += gap + wordWidth
-    spaces = 0
-    word = ''
-    wordWidth = 0
+  function create() {
+    return new LineWriter(columns(), true, (text) => void (out += text))
   }
-  const mayWrap = () =>
-    width >= minColumns &&
-    offset > 0 &&
-    spaces > 0 &&
-    !isPlain &&
-    fence === undefined &&
-    !/^(?:\{|\[["[{])/.test(opening) &&
-    !isVerbatim(form)
-
+  const take = () => {
+    const ready = out
+    out = ''
+    return ready
+  }
+  const add = (text: string) => {
+    line = (line + text).slice(0, 64)
+    if (opening.length < 2) opening = (opening + text.replaceAll(/\s/g, '')).slice(0, 2)
+    let rest = text
+    if (indent !== undefined) {
+      rest = text.replace(/^ +/, '')
+      indent += ' '.repeat(text.length - rest.length)
+      if (rest === '') return
+      const isCode = indent.length >= 4 && !/^[-*+•\d]/.test(rest)
+      isVerbatim = isCode || rest.startsWith('|') || fence !== undefined || /^(?:\{|\[["[{])/.test(opening)
+      writer.verbatim(indent)
+      indent = undefined
+    }
+    // Terminals disagree about the width of what follows.
+    const certain = isVerbatim ? 0 : certainLength(rest)
+    if (certain > 0) writer.text(rest.slice(0, certain))
+    if (certain === rest.length) return
+    isVerbatim = true
+    writer.verbatim(rest.slice(certain))
+  }
   const endLine = () => {
-    place()
-    fence = fenceAfter(fence, form)
-    startLine()
+    writer.verbatim(indent ?? '')
+    fence = fenceAfter(fence, line)
+    indent = line = ''
   }
-  const startLine = () => {
-    offset = 0
-    form = ''
-    isPlain = false
-    isPlaced = true
-  }
-
-  const add = (character: string) => {
-    if (character === '\n') {
-      endLine()
-      out += '\n'
-      return
-    }
-    if (form.length < formLength) form += character
-    if (character === ' ') {
-      if (word !== '' || isPlaced) place()
-      isPlaced = false
-      spaces++
-      return
-    }
-    if (opening.length < 2) opening += character
-    const cells = widthOf(character)
-    if (cells === undefined) isPlain = true
-    // A wide character that does not fit leaves the last cell of a row empty.
-    if (cells === 2 && word === '' && isPlaced && (offset + 1) % width === 0) offset++
-    word += character
-    wordWidth += cells ?? 1
-    // Between wide characters a line may break anywhere, as in the middle of a word that is longer than a row.
-    if (isPlaced || cells === 2 || wordWidth >= width || isPlain) {
-      place()
-      isPlaced = true
-    }
-  }
-
   return {
     push(text) {
-      width = columns()
-      if (width === 0) return text
-      for (const character of text) add(character)
-      const ready = out
-      out = ''
-      return ready
+      if (columns() === 0) return text
+      writer.columns = columns()
+      for (const [index, part] of text.split('\n').entries()) {
+        if (index > 0) {
+          endLine()
+          writer.verbatim('\n')
+        }
+        if (part !== '') add(part)
+      }
+      return take()
     },
     end() {
-      place()
-      startLine()
-      const rest = out
-      out = ''
-      return rest
+      endLine()
+      writer.flush()
+      writer = create()
+      return take()
     },
   }
 }
 
-/** Whether spaces mean something in a line that begins like this: code, but no inner list, or a row of a table. */
-function isVerbatim(form: string): boolean {
-  return /^ {4}(?! *(?:[-*+•]|\d+[.)]) )|^ *\|/.test(form)
+function certainLength(text: string): number {
+  let length = 0
+  for (const character of text) {
+    if (widthOf(character) === undefined) break
+    length += character.length
+  }
+  return length
 }
 
 /** The fence that is open after a line of Markdown. */

@@ -1,6 +1,6 @@
 import type { Measurement } from './measurement.ts'
 import { memory } from './memory.ts'
-import { createMarkdownRenderer } from '../../src/output/markdown/renderer.ts'
+import { MarkdownRenderer } from '../../src/output/markdown/renderer.ts'
 import { hasCurl } from './peers.ts'
 import { atLeast, atMost, beside } from './ratio.ts'
 import { longContentStream, longText, markdownPieces, variants } from './replies.ts'
@@ -69,8 +69,8 @@ export function measureRawStream(workbench: Workbench): Measurement[] {
 export async function measureMarkdown(workbench: Workbench): Promise<Measurement[]> {
   const words = modelgate('generate', '-m', 'bench-markdown', 'Name rivers')
   let shown = ''
-  const renderer = createMarkdownRenderer({
-    columns: 80,
+  const renderer = new MarkdownRenderer({
+    columns: () => 80,
     isTerminal: false,
     colors: true,
     hyperlinks: false,

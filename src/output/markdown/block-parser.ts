@@ -1,169 +1,364 @@
-import type { BlockHandler } from './block-handler.ts'
-import { createBlockStructure } from './block-structure.ts'
+/** A block that holds others. */
+export type Container =
+  | { readonly kind: 'quote' }
+  | {
+      readonly kind: 'item'
+      /** `3.` or `3)`, counted from the first item of its list; undefined in a list without numbers. */
+      readonly number: string | undefined
+      readonly task: 'open' | 'done' | undefined
+    }
 
-export interface BlockParser {
-  /** Takes the text, in pieces of any length. */
-  push(text: string): void
-  /** The text has ended: so do all blocks. */
-  end(): void
+export interface Fence {
+  /** ```` ``` ```` or longer, or `~~~`. */
+  readonly marks: string
+  /** What the first line says of the code: its language is the first word. */
+  readonly info: string
 }
 
-/** As much of a line as is held back to know what it is; then it is text. */
+export type Alignment = 'left' | 'right' | 'center'
+
+/** What a text consists of. The beginning of a block is told before its end is known. */
+export type BlockEvent =
+  | { readonly type: 'open'; readonly container: Container }
+  | { readonly type: 'close' | 'blank' | 'rule' | 'text-end' | 'table-end' }
+  /** Inline text follows: of a heading with that level, or of a paragraph. */
+  | { readonly type: 'text-begin'; readonly level: number | undefined }
+  /** Its lines end with `\n`; without the white space at their beginning. */
+  | { readonly type: 'text'; readonly text: string }
+  /** `fence` is undefined for code that is only indented, and keeps its indentation. */
+  | { readonly type: 'code-begin'; readonly fence: Fence | undefined }
+  /** Code as it stands in the text, with its line endings. */
+  | { readonly type: 'code'; readonly text: string }
+  | { readonly type: 'code-end'; readonly isClosed: boolean }
+  | {
+      readonly type: 'table-begin'
+      readonly head: readonly string[]
+      readonly alignments: readonly Alignment[]
+    }
+  | { readonly type: 'row'; readonly cells: readonly string[] }
+
+type Leaf =
+  | { readonly type: 'paragraph' | 'heading' | 'indented' | 'table' }
+  | { readonly type: 'fence'; readonly marks: string; readonly indent: number }
+
+/** A container that is open; lines of an item are indented by that many columns. */
+interface Open {
+  readonly container: Container
+  readonly indent: number
+}
+
+/** What a line does; undefined as long as that is not known, and `line` if only its end will tell. */
+type Decision = (() => void) | 'line' | undefined
+
+/** As much of a line as is held back to know what it is, and of a row of a table. */
 const maxStart = 1000
 const maxRow = 8000
 /** Of the marks at the end of a heading. */
 const maxEnd = 200
-/** Held back behind the first pipe of a line, and before it, if it does not begin with one. */
-const maxHead = 200
-const maxFirstCell = 40
-
-/** Where the line stands. */
-type Mode = 'start' | 'text' | 'raw' | 'head'
+/** Deeper containers are text. */
+const maxDepth = 24
 
 /**
- * The block structure of CommonMark and GitHub's tables, told while the text comes: of a line only as much is held
- * back as it takes to know what it is. The states depend on the characters alone, not on how they were cut.
+ * Finds the blocks of Markdown as models write it while the text comes: of a line only as much is held back as it takes
+ * to know what it is. Which events come depends on the characters alone, not on how they were cut.
  */
-export function createBlockParser(handler: BlockHandler): BlockParser {
-  const structure = createBlockStructure(handler, {
-    raw: (text) => raw(text),
-    inline(text, mayBeHead) {
-      before = mayBeHead ? '' : undefined
-      inline(text)
-    },
-  })
-  let mode: Mode = 'start'
-  /** What is not decided of the line. */
-  let held = ''
-  /** What a pair of two characters may begin with. */
-  let unpaired = ''
-  /** The end of what has been told of a line of HTML, and whether the block ends with that line. */
-  let tail = ''
-  let isOver = false
-  let isHeadingBegun = false
-  /** Whether the line is held back to its end. */
-  let takesLine = false
-  /** The part of a paragraph's line that has been told, as long as a table may begin in it. */
-  let before: string | undefined
+export class BlockParser {
+  readonly #tell: (event: BlockEvent) => void
+  readonly #containers: Open[] = []
+  /** The list at each depth, if its next item follows. */
+  readonly #lists: ({ readonly sign: string; next: number } | undefined)[] = []
+  #leaf: Leaf | undefined
+  /** A line that is the head of a table if the next one says so, else text. */
+  #head: string | undefined
+  /** Whether it is known what the line is: then more of it is told as it comes. */
+  #isDecided = false
+  /** What is not decided of the line, or at the end of a heading. */
+  #held = ''
+  #takesLine = false
+  #unpaired = ''
 
-  /** Tells more of a line of code or HTML. */
-  const raw = (text: string) => {
-    mode = 'raw'
-    const { leaf } = structure
-    if (leaf?.kind === 'html') {
-      handler.html(text)
-      isOver ||= leaf.block.end?.test(tail + text) === true
-      tail = (tail + text).slice(-20)
-    } else handler.code(text)
-  }
-  /** Tells more of a line of inline text, up to a pipe that may part two cells. */
-  const inline = (text: string) => {
-    mode = 'text'
-    if (structure.leaf?.kind === 'heading') return headingText(text)
-    if (before === undefined) return handler.text(text)
-    const pipe = firstPipe(before, text)
-    const told = pipe === -1 ? text : text.slice(0, pipe)
-    if (before.length + told.length > maxFirstCell) before = undefined
-    else before += told
-    if (pipe === -1 || before === undefined) return handler.text(text)
-    handler.text(told)
-    held = text.slice(pipe)
-    mode = 'head'
-    limitHead()
-  }
-  /** Marks at the end of a heading are no part of it. */
-  const headingText = (text: string) => {
-    const all = held + text
-    const end = all.slice(-maxEnd)
-    const [marks = ''] =
-      /(?<![ \t])[ \t]+#*[ \t]*$/.exec(end) ?? (isHeadingBegun ? null : /^#*$/.exec(end)) ?? []
-    held = marks
-    if (marks.length === all.length) return
-    isHeadingBegun = true
-    handler.text(all.slice(0, all.length - marks.length))
-  }
-  const limitHead = () => {
-    if (held.length <= (before!.trim() === '' ? maxStart : maxHead)) return
-    const text = held
-    held = ''
-    before = undefined
-    inline(text)
+  constructor(tell: (event: BlockEvent) => void) {
+    this.#tell = tell
   }
 
-  const endLine = (ending: string) => {
-    const ended = mode
-    mode = 'start'
-    if (ended === 'text') {
-      if (structure.leaf?.kind === 'heading') {
-        held = ''
-        isHeadingBegun = false
-        structure.closeLeaf()
-      } else handler.text('\n')
-      before = undefined
-    } else if (ended === 'head') {
-      structure.offerHead({ before: before!, rest: held })
-      before = undefined
-      held = ''
-    } else if (ended === 'raw') {
-      if (structure.leaf?.kind !== 'html') return handler.code(ending)
-      handler.html(ending)
-      if (isOver) structure.closeLeaf()
-      tail = ''
-      isOver = false
-    } else {
-      const line = held
-      held = ''
-      takesLine = false
-      const action = structure.decide(line, ending)
-      if (typeof action === 'function') action()
-      // What began in this line ends with it, too.
-      if (mode !== 'start') endLine(ending)
-    }
-  }
-  const addToStart = (character: string) => {
-    // A run goes on: nothing new is known.
-    const isRun = held.length > 8 && held.endsWith(character)
-    held += character
-    const isLimit =
-      held.length > (structure.leaf?.kind === 'table' || /^\s*\|/.test(held) ? maxRow : maxStart)
-    if ((isRun || takesLine) && !isLimit) return
-    const action = structure.decide(held, isLimit ? 'limit' : undefined)
-    takesLine = action === 'line'
-    if (action === undefined || action === 'line') return
-    held = ''
-    action()
+  /** Takes the text, in pieces of any length. */
+  push(piece: string): void {
+    const text = this.#unpaired + piece
+    this.#unpaired = unpairedEnd(text)
+    this.#take(text.slice(0, text.length - this.#unpaired.length))
   }
 
-  const take = (text: string) => {
+  /** The text has ended: so do all blocks. */
+  end(): void {
+    this.#take(this.#unpaired)
+    this.#unpaired = ''
+    if (this.#isDecided || this.#held !== '') this.#endLine('')
+    this.#closeTo(0)
+    this.#lists.length = 0
+  }
+
+  #take(text: string): void {
     for (let from = 0; from < text.length;) {
       const end = text.indexOf('\n', from)
-      const stop = end === -1 ? text.length : end
       const isPair = end > 0 && text[end - 1] === '\r'
-      const lineEnd = isPair ? stop - 1 : stop
-      while (mode === 'start' && from < lineEnd) addToStart(text[from++]!)
-      if (mode === 'head') {
-        held += text.slice(from, lineEnd)
-        limitHead()
-      } else if (mode === 'text' && from < lineEnd) inline(text.slice(from, lineEnd))
-      else if (mode === 'raw' && from < lineEnd) raw(text.slice(from, lineEnd))
+      const lineEnd = end === -1 ? text.length : isPair ? end - 1 : end
+      while (!this.#isDecided && from < lineEnd) this.#addToStart(text[from++]!)
+      if (from < lineEnd) this.#tellMore(text.slice(from, lineEnd))
       if (end === -1) return
-      endLine(isPair ? '\r\n' : '\n')
+      this.#endLine(isPair ? '\r\n' : '\n')
       from = end + 1
     }
   }
 
-  return {
-    push(text) {
-      const all = unpaired + text
-      unpaired = unpairedEnd(all)
-      take(all.slice(0, all.length - unpaired.length))
-    },
-    end() {
-      take(unpaired)
-      unpaired = ''
-      if (mode !== 'start' || held !== '') endLine('')
-      structure.closeAll()
-    },
+  #addToStart(character: string): void {
+    // A run that goes on says nothing new.
+    const isRun = this.#held.length > 8 && this.#held.endsWith(character)
+    this.#held += character
+    const isLimit = this.#held.length > (/^[\s>]*\|/.test(this.#held) ? maxRow : maxStart)
+    if ((isRun || this.#takesLine) && !isLimit) return
+    const decision = isLimit ? this.#text(this.#held) : this.#decide(this.#held, false)
+    this.#takesLine = decision === 'line'
+    if (typeof decision !== 'function') return
+    this.#held = ''
+    this.#isDecided = true
+    decision()
+  }
+
+  /** Tells more of a line. */
+  #tellMore(text: string): void {
+    const { type } = this.#leaf!
+    if (type === 'fence' || type === 'indented') return this.#tell({ type: 'code', text })
+    if (type !== 'heading') return this.#tell({ type: 'text', text })
+    // Marks at the end of a heading are no part of it.
+    const all = this.#held + text
+    this.#held = /(?<![ \t])[ \t]+#*[ \t]*$/.exec(all.slice(-maxEnd))?.[0] ?? ''
+    const told = all.slice(0, all.length - this.#held.length)
+    if (told !== '') this.#tell({ type: 'text', text: told })
+  }
+
+  #endLine(ending: string): void {
+    if (!this.#isDecided) {
+      const line = this.#held
+      this.#held = ''
+      this.#takesLine = false
+      const decision = this.#decide(line, true)
+      this.#isDecided = false
+      if (typeof decision === 'function') decision()
+      // Nothing was told of the line but what it is.
+      if (!this.#isDecided) return
+    }
+    this.#isDecided = false
+    const type = this.#leaf?.type
+    if (type === 'fence' || type === 'indented') this.#tell({ type: 'code', text: ending })
+    else if (type === 'heading') {
+      this.#held = ''
+      this.#closeLeaf()
+    } else this.#tell({ type: 'text', text: '\n' })
+  }
+
+  /** Begins to tell what a line holds behind what says what it is. */
+  #content(text: string): void {
+    this.#isDecided = true
+    if (text !== '') this.#tellMore(text)
+  }
+
+  #decide(line: string, isWhole: boolean): Decision {
+    let rest = line
+    let matched = 0
+    for (const { container, indent } of this.#containers) {
+      const isEmpty = isBlank(rest)
+      if (isEmpty && !isWhole) return undefined
+      if (container.kind === 'quote') {
+        const [marker] = /^ {0,3}> ?/.exec(rest) ?? []
+        if (marker === undefined) break
+        rest = rest.slice(marker.length)
+        if (rest === '' && !marker.endsWith(' ') && !isWhole) return undefined
+      } else if (isEmpty || indentOf(rest) >= indent) rest = withoutIndent(rest, indent)
+      else break
+      matched++
+    }
+    const isAll = matched === this.#containers.length
+    if (isAll && this.#leaf?.type === 'fence') return this.#continueCode(this.#leaf, rest, isWhole)
+    if (isAll && this.#head !== undefined && /^[ \t]*[|:-][ \t|:-]*$/.test(rest)) {
+      if (!isWhole) return undefined
+      const alignments = delimiterRow(rest)
+      const head = splitRow(this.#head)
+      if (alignments?.length === head.length) return () => this.#beginTable(head, alignments)
+    }
+    return this.#startBlocks(rest, isWhole, matched)
+  }
+
+  #continueCode(
+    { marks, indent }: Extract<Leaf, { type: 'fence' }>,
+    rest: string,
+    isWhole: boolean,
+  ): Decision {
+    const [, closing] = /^ {0,3}(`*|~*)[ \t]*$/.exec(rest) ?? []
+    if (closing !== undefined && (closing === '' || closing[0] === marks[0])) {
+      if (!isWhole) return undefined
+      if (closing.startsWith(marks)) return () => this.#closeLeaf(true)
+    }
+    return () => this.#content(withoutIndent(rest, indent))
+  }
+
+  #startBlocks(line: string, isWhole: boolean, matched: number): Decision {
+    const opened: (() => void)[] = []
+    const begin = (action: () => void) => () => {
+      this.#releaseHead()
+      this.#closeTo(matched)
+      for (const open of opened) open()
+      action()
+    }
+    const isParagraph = this.#leaf?.type === 'paragraph' || this.#head !== undefined
+    const isAll = matched === this.#containers.length
+    for (let rest = line; ;) {
+      if (isBlank(rest)) return isWhole ? begin(() => this.#tell({ type: 'blank' })) : undefined
+      const indent = indentOf(rest)
+      const text = rest.trimStart()
+      const goesOn = isParagraph && opened.length === 0
+      if (indent > 3) {
+        if (goesOn) return () => this.#continueText(text)
+        const isSame = this.#leaf?.type === 'indented' && isAll && opened.length === 0
+        if (isSame) return () => this.#content(rest)
+        return begin(() => {
+          this.#openLeaf({ type: 'indented' }, { type: 'code-begin', fence: undefined })
+          this.#content(rest)
+        })
+      }
+      const canNest = matched + opened.length < maxDepth
+      if (canNest && text.startsWith('>')) {
+        if (text === '>' && !isWhole) return undefined
+        opened.push(() => this.#open({ container: { kind: 'quote' }, indent: 0 }))
+        rest = text.slice(1).replace(/^ /, '')
+        continue
+      }
+      if (!isWhole && /^(?:#{1,6}|`{1,2}|~{1,2}|\d{1,9})$/.test(text)) return undefined
+      const [heading, { length: level } = ''] = /^(#{1,6})(?:[ \t]+|$)/.exec(text) ?? []
+      if (heading !== undefined) {
+        return begin(() => {
+          this.#openLeaf({ type: 'heading' }, { type: 'text-begin', level })
+          this.#content(text.slice(heading.length))
+        })
+      }
+      // Backticks in the same line make it code within text.
+      const [, marks, info = ''] = /^(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(text) ?? []
+      if (marks !== undefined) {
+        if (!isWhole) return 'line'
+        return begin(() => {
+          const fence = { marks, info: info.trim() }
+          this.#openLeaf({ type: 'fence', marks, indent }, { type: 'code-begin', fence })
+        })
+      }
+      if (/^(?:(?:\*[ \t]*)+|(?:_[ \t]*)+|(?:-[ \t]*)+)$/.test(text)) {
+        if (!isWhole) return undefined
+        if (text.replaceAll(/[ \t]/g, '').length >= 3) {
+          return begin(() => {
+            this.#lists[this.#containers.length] = undefined
+            this.#tell({ type: 'rule' })
+          })
+        }
+      }
+      const [marker, digits, point] = (canNest && /^(?:[-*+]|(\d{1,9})([.)]))(?=[ \t]|$)/.exec(text)) || []
+      if (marker !== undefined) {
+        const content = text.slice(marker.length)
+        const isEmpty = isBlank(content)
+        if (isEmpty && !isWhole) return undefined
+        // A number at the beginning of a line of text is rarely an item, unless it is the first.
+        const isText = goesOn && isAll && (isEmpty || Number(digits ?? 1) !== 1)
+        if (!isText) {
+          const spaces = isEmpty || indentOf(content) > 4 ? 1 : indentOf(content)
+          rest = withoutIndent(content, spaces)
+          if (!isWhole && /^\[(?:[ xX]\]?)?$/.test(rest)) return undefined
+          const [box, mark] = /^\[([ xX])\][ \t]+/.exec(rest) ?? []
+          const task = mark === undefined ? undefined : mark === ' ' ? 'open' : 'done'
+          opened.push(() => {
+            const number = this.#number(point ?? marker, digits)
+            this.#open({ container: { kind: 'item', number, task }, indent: indent + marker.length + spaces })
+          })
+          if (isEmpty) return begin(() => {})
+          if (box !== undefined) return begin(() => this.#beginText(rest.slice(box.length)))
+          continue
+        }
+      }
+      if (text.startsWith('|')) {
+        if (!isWhole) return 'line'
+        if (this.#leaf?.type === 'table' && isAll && opened.length === 0) {
+          return () => this.#tell({ type: 'row', cells: splitRow(text) })
+        }
+        const offer = () => void (this.#head = text)
+        if (!goesOn) return begin(offer)
+        return () => {
+          this.#releaseHead()
+          offer()
+        }
+      }
+      return goesOn ? () => this.#continueText(text) : begin(() => this.#beginText(text))
+    }
+  }
+
+  /** A line that is too long to be held back is text. */
+  #text(line: string): () => void {
+    if (this.#leaf?.type === 'fence') return () => this.#content(line)
+    if (this.#leaf?.type === 'paragraph') return () => this.#continueText(line.trimStart())
+    return () => {
+      this.#releaseHead()
+      this.#closeLeaf()
+      this.#beginText(line.trimStart())
+    }
+  }
+  #beginText(text: string): void {
+    this.#openLeaf({ type: 'paragraph' }, { type: 'text-begin', level: undefined })
+    this.#content(text)
+  }
+  #continueText(text: string): void {
+    this.#releaseHead()
+    this.#content(text)
+  }
+
+  /** The line that might have been the head of a table is text. */
+  #releaseHead(): void {
+    const head = this.#head
+    if (head === undefined) return
+    this.#head = undefined
+    if (this.#leaf?.type !== 'paragraph') {
+      this.#openLeaf({ type: 'paragraph' }, { type: 'text-begin', level: undefined })
+    }
+    this.#tell({ type: 'text', text: `${head}\n` })
+  }
+  #beginTable(head: readonly string[], alignments: readonly Alignment[]): void {
+    this.#head = undefined
+    this.#closeLeaf()
+    this.#openLeaf({ type: 'table' }, { type: 'table-begin', head, alignments })
+  }
+
+  #open(next: Open): void {
+    if (next.container.kind === 'quote') this.#lists[this.#containers.length] = undefined
+    this.#containers.push(next)
+    this.#tell({ type: 'open', container: next.container })
+  }
+  #openLeaf(leaf: Leaf, event: BlockEvent): void {
+    this.#leaf = leaf
+    this.#lists[this.#containers.length] = undefined
+    this.#tell(event)
+  }
+  #closeLeaf(isClosed = false): void {
+    const type = this.#leaf?.type
+    this.#leaf = undefined
+    if (type === 'paragraph' || type === 'heading') this.#tell({ type: 'text-end' })
+    else if (type === 'fence' || type === 'indented') this.#tell({ type: 'code-end', isClosed })
+    else if (type === 'table') this.#tell({ type: 'table-end' })
+  }
+  #closeTo(depth: number): void {
+    this.#releaseHead()
+    this.#closeLeaf()
+    for (; this.#containers.length > depth; this.#containers.pop()) this.#tell({ type: 'close' })
+    this.#lists.length = depth + 1
+  }
+  /** Items are counted from the first of their list, whatever their own numbers are. */
+  #number(sign: string, digits: string | undefined): string | undefined {
+    const depth = this.#containers.length
+    if (this.#lists[depth]?.sign !== sign) this.#lists[depth] = { sign, next: Number(digits ?? 0) }
+    return digits === undefined ? undefined : `${this.#lists[depth]!.next++}${sign}`
   }
 }
 
@@ -172,16 +367,39 @@ export function unpairedEnd(text: string): string {
   return /[\r\ud800-\udbff]$/.exec(text.slice(-1))?.[0] ?? ''
 }
 
-/** Where in more of a line the first pipe is that is neither behind a backslash nor in code; -1 if there is none. */
-function firstPipe(before: string, text: string): number {
-  if (!text.includes('|')) return -1
-  const start = /^[ \t]*\|/.exec(text)
-  if (before === '' && start !== null) return start[0].length - 1
-  const line = before + text
-  let inCode = false
-  for (const { 0: part, index } of line.matchAll(/\\[^]|`+|\|/g)) {
-    if (part.startsWith('`')) inCode = !inCode
-    else if (part === '|' && !inCode && index >= before.length) return index - before.length
-  }
-  return -1
+function isBlank(text: string): boolean {
+  return /^[ \t]*$/.test(text)
+}
+
+/** Columns of white space at the beginning; a tab counts as four. */
+function indentOf(text: string): number {
+  const [space = ''] = /^[ \t]+/.exec(text) ?? []
+  return space.replaceAll('\t', '    ').length
+}
+
+/** Without that many columns of white space; what is left of a tab is spaces. */
+function withoutIndent(text: string, columns: number): string {
+  let at = 0
+  let taken = 0
+  for (; taken < columns && (text[at] === ' ' || text[at] === '\t'); at++) taken += text[at] === '\t' ? 4 : 1
+  return ' '.repeat(Math.max(0, taken - columns)) + text.slice(at)
+}
+
+/** The columns that the line below the head of a table describes; undefined for any other line. */
+function delimiterRow(text: string): Alignment[] | undefined {
+  const cells = splitRow(text)
+  if (!text.includes('|') || !cells.every((cell) => /^:?-+:?$/.test(cell))) return undefined
+  return cells.map((cell) => {
+    if (!cell.endsWith(':')) return 'left'
+    return cell.startsWith(':') ? 'center' : 'right'
+  })
+}
+
+/** The cells of a row. A pipe behind a backslash belongs to its cell, in code, too. */
+function splitRow(line: string): string[] {
+  const row = line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+  return row.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll(String.raw`\|`, '|'))
 }

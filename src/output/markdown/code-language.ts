@@ -1,89 +1,108 @@
-/** Names of one language in each line, as fences give them. Highlighting has a parser for most (code-highlight.ts). */
-const languages = `
-asm assembly
-awk
-bash sh shell zsh ksh
-batch bat cmd
-c h
-clojure clj
-cmake
-cpp c++ cc cxx hpp
-console shellsession
-csharp c# cs
-css
-csv
-dart
-diff patch
-dockerfile docker
-elixir ex exs
-erlang erl
-fish
-fsharp f# fs
-go golang
-graphql gql
-groovy gradle
-haskell hs
-hcl terraform tf
-html vue svelte
-http
-ini properties conf env dotenv
-java
-javascript js jsx mjs cjs node
-json json5 jsonc jsonl
-julia jl
-kotlin kt kts
-latex tex
-less
-lua
-makefile make
-markdown md
-mermaid
-nginx
-nix
-objectivec objc objective-c
-ocaml ml
-perl pl
-php
-powershell ps1 pwsh
-protobuf proto
-python py python3
-r
-ruby rb
-rust rs
-scala
-scss
-solidity sol
-sql mysql postgres postgresql psql sqlite
-swift
-text txt plaintext
-toml
-typescript ts tsx
-vim
-xml svg
-yaml yml
-zig
-`
+import type { StreamParser } from '@codemirror/streamparser'
 
-const firstNames = new Map(
-  languages
-    .trim()
-    .split('\n')
-    .flatMap((line) => {
-      const names = line.split(' ')
-      return names.map((name) => [name, names[0]!] as const)
-    }),
+export type Parser = StreamParser<unknown>
+
+/**
+ * Names of one language in each line, as fences give them, and what loads its parser when it is needed first; the code of
+ * a language without one is shown as it is.
+ */
+const languages: readonly (readonly [names: string, load?: () => Promise<Parser>])[] = [
+  ['bash sh shell zsh ksh', async () => (await import('@codemirror/legacy-modes/mode/shell')).shell],
+  ['c h', async () => (await import('@codemirror/legacy-modes/mode/clike')).c],
+  ['clojure clj', async () => (await import('@codemirror/legacy-modes/mode/clojure')).clojure],
+  ['cmake', async () => (await import('@codemirror/legacy-modes/mode/cmake')).cmake],
+  ['cpp c++ cc cxx hpp', async () => (await import('@codemirror/legacy-modes/mode/clike')).cpp],
+  ['console shellsession', async () => (await import('@codemirror/legacy-modes/mode/shell')).shell],
+  ['csharp c# cs', async () => (await import('@codemirror/legacy-modes/mode/clike')).csharp],
+  ['css', async () => (await import('@codemirror/legacy-modes/mode/css')).css],
+  ['dart', async () => (await import('@codemirror/legacy-modes/mode/clike')).dart],
+  ['diff patch', async () => (await import('@codemirror/legacy-modes/mode/diff')).diff],
+  ['dockerfile docker', async () => (await import('@codemirror/legacy-modes/mode/dockerfile')).dockerFile],
+  ['erlang erl', async () => (await import('@codemirror/legacy-modes/mode/erlang')).erlang],
+  ['fsharp f# fs', async () => (await import('@codemirror/legacy-modes/mode/mllike')).fSharp],
+  ['go golang', async () => (await import('@codemirror/legacy-modes/mode/go')).go],
+  ['groovy gradle', async () => (await import('@codemirror/legacy-modes/mode/groovy')).groovy],
+  ['haskell hs', async () => (await import('@codemirror/legacy-modes/mode/haskell')).haskell],
+  ['html vue svelte', async () => (await import('@codemirror/legacy-modes/mode/xml')).html],
+  ['http', async () => (await import('@codemirror/legacy-modes/mode/http')).http],
+  [
+    'ini properties conf env dotenv',
+    async () => (await import('@codemirror/legacy-modes/mode/properties')).properties,
+  ],
+  ['java', async () => (await import('@codemirror/legacy-modes/mode/clike')).java],
+  [
+    'javascript js jsx mjs cjs node',
+    async () => (await import('@codemirror/legacy-modes/mode/javascript')).javascript,
+  ],
+  ['json json5 jsonc jsonl', async () => (await import('@codemirror/legacy-modes/mode/javascript')).json],
+  ['julia jl', async () => (await import('@codemirror/legacy-modes/mode/julia')).julia],
+  ['kotlin kt kts', async () => (await import('@codemirror/legacy-modes/mode/clike')).kotlin],
+  ['latex tex', async () => (await import('@codemirror/legacy-modes/mode/stex')).stex],
+  ['less', async () => (await import('@codemirror/legacy-modes/mode/css')).less],
+  ['lua', async () => (await import('@codemirror/legacy-modes/mode/lua')).lua],
+  ['nginx', async () => (await import('@codemirror/legacy-modes/mode/nginx')).nginx],
+  [
+    'objectivec objc objective-c',
+    async () => (await import('@codemirror/legacy-modes/mode/clike')).objectiveC,
+  ],
+  ['ocaml ml', async () => (await import('@codemirror/legacy-modes/mode/mllike')).oCaml],
+  ['perl pl', async () => (await import('@codemirror/legacy-modes/mode/perl')).perl],
+  ['powershell ps1 pwsh', async () => (await import('@codemirror/legacy-modes/mode/powershell')).powerShell],
+  ['protobuf proto', async () => (await import('@codemirror/legacy-modes/mode/protobuf')).protobuf],
+  ['python py python3', async () => (await import('@codemirror/legacy-modes/mode/python')).python],
+  ['r', async () => (await import('@codemirror/legacy-modes/mode/r')).r],
+  ['ruby rb', async () => (await import('@codemirror/legacy-modes/mode/ruby')).ruby],
+  ['rust rs', async () => (await import('@codemirror/legacy-modes/mode/rust')).rust],
+  ['scala', async () => (await import('@codemirror/legacy-modes/mode/clike')).scala],
+  ['scss', async () => (await import('@codemirror/legacy-modes/mode/css')).sCSS],
+  [
+    'sql mysql postgres postgresql psql sqlite',
+    async () => (await import('@codemirror/legacy-modes/mode/sql')).pgSQL,
+  ],
+  ['swift', async () => (await import('@codemirror/legacy-modes/mode/swift')).swift],
+  ['toml', async () => (await import('@codemirror/legacy-modes/mode/toml')).toml],
+  ['typescript ts tsx', async () => (await import('@codemirror/legacy-modes/mode/javascript')).typescript],
+  ['xml svg', async () => (await import('@codemirror/legacy-modes/mode/xml')).xml],
+  ['yaml yml', async () => (await import('@codemirror/legacy-modes/mode/yaml')).yaml],
+  ['asm assembly'],
+  ['awk'],
+  ['batch bat cmd'],
+  ['csv'],
+  ['elixir ex exs'],
+  ['fish'],
+  ['graphql gql'],
+  ['hcl terraform tf'],
+  ['makefile make'],
+  ['markdown md'],
+  ['mermaid'],
+  ['nix'],
+  ['php'],
+  ['solidity sol'],
+  ['text txt plaintext'],
+  ['vim'],
+  ['zig'],
+]
+
+const byName = new Map(
+  languages.flatMap((language) => language[0].split(' ').map((name) => [name, language])),
 )
 
-/** The first of the names of a language; undefined for one that is not known. */
-export function knownLanguage(name: string): string | undefined {
-  return firstNames.get(name.toLowerCase())
+/** Whether a name is one of a language that is known. */
+export function isKnownLanguage(name: string): boolean {
+  return byName.has(name.toLowerCase())
+}
+
+/** Undefined for a language that is not known, or has no parser. */
+export async function loadParser(name: string): Promise<Parser | undefined> {
+  return await byName.get(name.toLowerCase())?.[1]?.()
 }
 
 /** Whether two names are of the same language. */
 export function isSameLanguage(one: string, other: string): boolean {
-  const known = knownLanguage(one)
-  if (known !== undefined) return known === knownLanguage(other)
-  return one.toLowerCase() === other.toLowerCase()
+  const known = byName.get(one.toLowerCase())
+  return known === undefined
+    ? one.toLowerCase() === other.toLowerCase()
+    : known === byName.get(other.toLowerCase())
 }
 
 /** The name of the language that a fence gives: `python`, also of `{.python}` and `python title="a.py"`. */

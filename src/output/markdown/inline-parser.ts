@@ -1,185 +1,205 @@
-import { htmlTag } from './block-starts.ts'
-import { code, createDelimiters, html, type DelimiterRun, type Link, type Piece } from './inline-pieces.ts'
-import { entityAt, mayBeEntity, targetAt, type Definitions } from './link-targets.ts'
+import { characterEntities } from 'character-entities'
 
-export interface InlineOptions {
+/** How a piece of text is meant; they add up. */
+export const strong = 1
+export const emphasis = 2
+export const strikethrough = 4
+export const code = 8
+export const html = 16
+
+/** A piece of inline text. */
+export interface Piece {
+  readonly text: string
+  style: number
+  /** Shared by all pieces of one link. */
+  link: Link | undefined
+  /** Marks of a style are shown where the style cannot be; those of links and images stand around their text. */
+  mark: 'style' | 'opening' | 'closing' | undefined
+  /** Where it begins in the source. */
+  readonly start: number
+}
+
+export interface Link {
+  readonly kind: 'link' | 'image' | 'autolink'
+  readonly url: string
+  /** What is shown of it. */
+  readonly text: string
+  /** Whether there is a picture in it, which leads elsewhere. */
+  readonly hasImage: boolean
+}
+
+/** A mark that waits for the one that answers it: a run of `*`, `_` or `~`, or `[` or `![`. */
+interface Opener {
+  readonly mark: string
+  /** Its place among the pieces; each mark of a run is one. */
+  readonly place: number
+  /** Marks without a partner. */
+  count: number
+}
+
+interface InlineOptions {
   /** The character before the text; empty at the beginning of a block. */
-  readonly before: string
+  readonly before?: string
   /** Whether no more text follows. */
-  readonly isWhole: boolean
+  readonly isWhole?: boolean
   /** Marks before this place that wait for others are text: too much has been held back for them. */
   readonly textUntil?: number
-  readonly definitions: Definitions
-}
-
-export interface ParsedInline {
-  /** What is decided, whatever follows. */
-  readonly pieces: readonly Piece[]
-  /** As much of the source as they are made from. */
-  readonly length: number
-  readonly waits: Wait
-}
-
-/**
- * What can decide: the `next` character, whatever it is; the end of code, of a tag, of the address of a link; a bracket;
- * or a mark that closes.
- */
-export type Wait = 'next' | 'code' | 'tag' | 'address' | 'bracket' | 'closer'
-
-interface Bracket {
-  /** Its place among the pieces. */
-  readonly place: number
-  readonly isImage: boolean
-  /** Behind it in the source. */
-  readonly textStart: number
-  /** Delimiter runs before it. */
-  readonly bottom: number
-  isActive: boolean
 }
 
 const special = /[\\`<&*_~![\]]/g
-const autolink =
-  /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\0-\x20<>]*|[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*)>/y
+const address = /<((?:https?|ftp|mailto):[^\s<>]*|[^\s<>@]+@[^\s<>@]+\.[^\s<>@]+)>/y
+const tag = /<\/?[A-Za-z][^<>\n]*>|<!--[^]*?-->/y
+const entity = /&(?:#[xX]([0-9a-fA-F]{1,6})|#(\d{1,7})|([A-Za-z][A-Za-z0-9]{1,31}));/y
+const escape = /[!-/:-@[-`{-~]/
 
 /**
- * The inline structure of a text that may go on (CommonMark 0.31.2, section 6, with GitHub's strikethrough): all that
- * comes before the first mark whose meaning depends on what follows.
+ * The styles and links of a text that may go on: all that comes before the first mark whose meaning depends on what
+ * follows.
+ * @returns the pieces that are decided, and as much of the source as they are made from
  */
-export function parseInline(source: string, options: InlineOptions): ParsedInline {
-  const { before, isWhole, textUntil = 0, definitions } = options
+export function parseInline(
+  source: string,
+  { before = '', isWhole = true, textUntil = 0 }: InlineOptions = {},
+): { readonly pieces: readonly Piece[]; readonly length: number } {
   const pieces: Piece[] = []
-  const delimiters = createDelimiters(pieces)
-  const brackets: Bracket[] = []
+  const open: Opener[] = []
   let at = 0
-  /** Where the first construct begins that is not complete, and what it waits for. */
   let undecided: number | undefined
-  let waits: Wait = 'next'
 
-  const add = (text: string, style = 0, mark?: Piece['mark'], link?: Link): void => {
-    pieces.push({ text, style, link, mark, start: at })
-  }
+  const add = (text: string, style = 0, mark?: Piece['mark'], link?: Link, start = at) =>
+    void pieces.push({ text, style, link, mark, start })
   /** Adds a piece of that many characters of the source. */
   const take = (length: number, text = source.slice(at, at + length), style = 0) => {
     add(text, style)
     at += length
   }
   /** The text may go on so that this is more than text. */
-  const wait = (for_: Wait, length = 1) => {
-    if (at < textUntil) return take(length)
-    undecided = at
-    waits = for_
+  const holdBack = (length = 1) => {
+    if (isWhole || at < textUntil) take(length)
+    else undecided = at
   }
+  const match = (pattern: RegExp) => {
+    pattern.lastIndex = at
+    return pattern.exec(source)
+  }
+  /** Code ends in its line: a backtick without a partner is commoner than code over several lines. */
   const takeCode = () => {
-    const [marks] = /^`+/.exec(source.slice(at))!
-    const start = at + marks.length
-    if (start === source.length && !isWhole) return wait('next', marks.length)
-    for (let end = source.indexOf('`', start); end !== -1;) {
-      const [closing] = /^`+/.exec(source.slice(end))!
-      const behind = end + closing.length
-      if (behind === source.length && !isWhole) return wait('next', marks.length)
-      if (closing.length === marks.length) {
-        add(marks, 0, 'style')
-        add(codeText(source.slice(start, end)), code)
-        add(marks, 0, 'style')
-        return void (at = behind)
-      }
-      end = source.indexOf('`', behind)
+    const [{ length }] = match(/`+/y)!
+    const start = at + length
+    if (start === source.length) return holdBack(length)
+    const marks = source.slice(at, start)
+    const lineEnd = source.indexOf('\n', start)
+    let end = source.indexOf(marks, start)
+    while (end !== -1 && (source[end - 1] === '`' || source[end + length] === '`'))
+      end = source.indexOf(marks, end + 1)
+    if (end === -1 || (lineEnd !== -1 && end > lineEnd)) {
+      if (lineEnd === -1) holdBack(length)
+      else take(length)
+    } else if (end + length === source.length && !isWhole) holdBack(length)
+    else {
+      const text = source.slice(start, end)
+      add(marks, 0, 'style')
+      add(/^ .*[^ ].* $/.test(text) ? text.slice(1, -1) : text, code)
+      add(marks, 0, 'style')
+      at = end + length
     }
-    if (isWhole) take(marks.length)
-    else wait('code', marks.length)
   }
   const takeAngle = () => {
-    autolink.lastIndex = at
-    const [all, address] = autolink.exec(source) ?? []
-    if (all !== undefined) {
-      const url = /^[^:]*@/.test(address!) ? `mailto:${address}` : address!
-      const link: Link = { kind: 'autolink', url, title: '' }
-      add('<', 0, 'opening', link)
-      add(address!, 0, undefined, link)
-      add('>', 0, 'closing', link)
-      return void (at += all.length)
+    const [all, url] = match(address) ?? []
+    if (url !== undefined) {
+      const link: Link = {
+        kind: 'autolink',
+        url: /^\w+:/.test(url) ? url : `mailto:${url}`,
+        text: url,
+        hasImage: false,
+      }
+      add('', 0, 'opening', link)
+      add(url, 0, undefined, link)
+      add('', 0, 'closing', link)
+      at += all!.length
+      return
     }
-    htmlTag.lastIndex = at
-    const [tag] = htmlTag.exec(source) ?? []
-    if (tag !== undefined) return take(tag.length, tag, html)
-    const rest = source.slice(at)
-    const mayFollow =
-      /^<(?:$|!(?:$|--|-$|\[)|\?)/.test(rest) || (/^<[A-Za-z/!]/.test(rest) && !rest.includes('>'))
-    if (mayFollow && !isWhole) wait(rest.length > 2 ? 'tag' : 'next')
+    const found = match(tag)
+    if (found !== null) take(found[0].length, found[0], html)
+    else if (match(/<(?:[A-Za-z/][^<>\n]*|!(?:-(?:-[^]*)?)?)?$/y) !== null) holdBack()
     else take(1)
   }
   const takeRun = () => {
-    const character = source[at]!
+    const mark = source[at]!
     let end = at
-    while (source[end] === character) end++
-    if (end === source.length && !isWhole) return wait('next', end - at)
-    const previous = at === 0 ? before : lastCharacter(source.slice(0, at))
-    const next = end === source.length ? '' : String.fromCodePoint(source.codePointAt(end)!)
-    delimiters.add(runOf(character, end - at, previous, next), at)
-    at = end
-    if (brackets.length === 0) delimiters.match(0, true)
-  }
-  const openBracket = (isImage: boolean) => {
-    const bracket = {
-      place: pieces.length,
-      isImage,
-      textStart: at + (isImage ? 2 : 1),
-      bottom: delimiters.count,
-      isActive: true,
+    while (source[end] === mark) end++
+    let count = end - at
+    if (end === source.length && !isWhole) return holdBack(count)
+    const previous = source[at - 1] ?? before
+    const next = source[end] ?? ''
+    let place = pieces.length
+    for (; at < end; at++) add(mark)
+    if (mark === '~' ? count !== 2 : count > 3) return
+    // Within words underscores are names, and a single star is a multiplication.
+    const isNoWord = mark === '_' || (mark === '*' && count === 1)
+    if (isText(previous) && !(mark === '_' && isWord(next))) {
+      for (let used = 0; count > 0; count -= used, place += used) {
+        used = pair(mark, count, place)
+        if (used === 0) break
+      }
     }
-    brackets.push(bracket)
-    take(isImage ? 2 : 1)
+    if (count > 0 && isText(next) && !(isNoWord && isWord(previous))) open.push({ mark, place, count })
+  }
+  /** Finds the opener for a run of marks. @returns how many of its marks that uses */
+  const pair = (mark: string, count: number, place: number): number => {
+    const same = open.findLastIndex((opener) => opener.mark === mark && opener.count === count)
+    const index = same === -1 ? open.findLastIndex((opener) => opener.mark === mark) : same
+    if (index === -1) return 0
+    const opener = open[index]!
+    const used = Math.min(opener.count, count, 2)
+    const style = mark === '~' ? strikethrough : used === 2 ? strong : emphasis
+    const begin = opener.place + opener.count - used
+    for (const [at, piece] of pieces.slice(begin, place + used).entries()) {
+      if (at < used || begin + at >= place) piece.mark = 'style'
+      piece.style |= style
+    }
+    opener.count -= used
+    // What was opened in between is text.
+    open.length = opener.count === 0 ? index : index + 1
+    return used
   }
   const closeBracket = () => {
-    const bracket = brackets.at(-1)
-    if (bracket === undefined) return take(1)
-    if (!bracket.isActive) {
-      brackets.pop()
-      take(1)
-      return matchOutside()
+    const index = open.findLastIndex(({ mark }) => mark.endsWith('['))
+    if (index === -1) return take(1)
+    if (at + 1 === source.length) return holdBack()
+    const target = source[at + 1] === '(' ? targetAt(source, at + 1, isWhole) : 'none'
+    if (target === 'undecided') return holdBack()
+    const { mark, place } = open[index]!
+    if (target === 'none') {
+      open.splice(index, 1)
+      return take(1)
     }
-    const found = linkBehind(bracket)
-    const isText = pieces[bracket.place]!.start < textUntil
-    if (found === undefined && !isText) return wait(source[at + 1] === '(' ? 'address' : 'next')
-    brackets.pop()
-    if (found === false || found === undefined) {
-      take(1)
-      return matchOutside()
+    open.length = index
+    const inside = pieces.slice(place + 1)
+    const isImage = mark === '!['
+    const text = inside.map((piece) => (piece.mark === undefined ? piece.text : '')).join('')
+    const link: Link = {
+      kind: isImage ? 'image' : 'link',
+      url: target.url,
+      text,
+      hasImage: inside.some((piece) => piece.link !== undefined),
     }
-    delimiters.match(bracket.bottom, false)
-    delimiters.drop(bracket.bottom)
-    const { end, target } = found
-    const link: Link = { ...target, kind: bracket.isImage ? 'image' : 'link' }
-    const marks = pieces[bracket.place]!
-    pieces[bracket.place] = { ...marks, mark: 'opening', link }
-    for (const piece of pieces.slice(bracket.place + 1)) if (!piece.link || bracket.isImage) piece.link = link
-    add(source.slice(at, end), 0, 'closing', link)
-    at = end
-    // A link holds no links.
-    if (!bracket.isImage) for (const outer of brackets) if (!outer.isImage) outer.isActive = false
-    matchOutside()
+    for (const piece of inside) if (isImage || piece.link === undefined) piece.link = link
+    pieces[place] = {
+      ...pieces[place]!,
+      text: isImage ? '[image' + (text === '' ? '' : ': ') : '',
+      mark: 'opening',
+      link,
+    }
+    add(isImage ? ']' : '', 0, 'closing', link)
+    at = target.end
   }
-  const matchOutside = () => {
-    if (brackets.length === 0) delimiters.match(0, true)
-  }
-  const linkBehind = (bracket: Bracket) => {
-    const next = source[at + 1]
-    if (next === undefined && !isWhole) return undefined
-    if (next === '(') {
-      const found = targetAt(source, at + 1, isWhole)
-      if (found !== false) return found
-    }
-    const own = source.slice(bracket.textStart, at)
-    if (next === '[') {
-      const [all, label] = /^\[((?:[^\\[\]]|\\.)*)\]/s.exec(source.slice(at + 1)) ?? []
-      if (all === undefined && !isWhole && /^\[(?:[^\\[\]]|\\.)*\\?$/s.test(source.slice(at + 1)))
-        return undefined
-      const target = all === undefined ? undefined : definitions.find(label!.trim() === '' ? own : label!)
-      if (target !== undefined) return { end: at + 1 + all!.length, target }
-      if (all !== undefined && label!.trim() !== '') return false
-    }
-    const target = /^(?:[^\\[\]]|\\.)*$/s.test(own) && own.trim() !== '' ? definitions.find(own) : undefined
-    return target === undefined ? false : { end: at + 1, target }
+  const takeEntity = () => {
+    const found = match(entity)
+    const text = found === null ? undefined : entityText(found)
+    if (text !== undefined) take(found![0].length, text)
+    else if (match(/&#?\w{0,32}$/y) !== null) holdBack()
+    else take(1)
   }
 
   while (at < source.length && undecided === undefined) {
@@ -189,37 +209,33 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
       take(place - at)
       continue
     }
-    const rest = at + 1 < source.length
+    const next = source[at + 1]
     switch (source[at]) {
-      case '\\': {
-        const next = source[at + 1]
-        if (next === undefined && !isWhole) wait('next')
-        else if (next === '\n') take(2, '\n')
-        else if (next !== undefined && /[!-/:-@[-`{-~]/.test(next)) take(2, next)
+      case '\\':
+        if (next === undefined) holdBack()
+        else if (next === '\n' || escape.test(next)) take(2, next)
         else take(1)
         break
-      }
       case '`':
         takeCode()
         break
       case '<':
         takeAngle()
         break
-      case '&': {
-        const found = entityAt(source, at)
-        if (found !== undefined) take(found.length, found.text)
-        else if (!isWhole && mayBeEntity(source.slice(at, at + 40))) wait('next')
-        else take(1)
+      case '&':
+        takeEntity()
+        break
+      case '!':
+      case '[': {
+        const mark = source[at] === '!' ? '![' : '['
+        if (mark === '![' && next === undefined) holdBack()
+        else if (mark === '![' && next !== '[') take(1)
+        else {
+          open.push({ mark, place: pieces.length, count: 1 })
+          take(mark.length)
+        }
         break
       }
-      case '!':
-        if (!rest && !isWhole) wait('next')
-        else if (source[at + 1] === '[') openBracket(true)
-        else take(1)
-        break
-      case '[':
-        openBracket(false)
-        break
       case ']':
         closeBracket()
         break
@@ -227,40 +243,124 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
         takeRun()
     }
   }
-  const open = brackets.filter(({ isActive, place }) => isActive && pieces[place]!.start >= textUntil)
-  if (isWhole || open.length === 0) delimiters.match(0, true)
-  const ends = [
-    undecided ?? source.length,
-    ...open.map(({ place }) => pieces[place]!.start),
-    delimiters.firstOpen(textUntil),
-  ]
-  const length = isWhole ? source.length : Math.min(...ends)
-  if (undecided === undefined) waits = open.length > 0 ? 'bracket' : 'closer'
-  return { pieces: pieces.filter(({ start, text }) => start < length && text !== ''), length, waits }
+  const starts = open.map(({ place }) => pieces[place]!.start).filter((start) => start >= textUntil)
+  const length = isWhole ? source.length : Math.min(undecided ?? source.length, ...starts)
+  return { pieces: pieces.filter(({ start }) => start < length), length }
 }
 
-/** Line ends are spaces; one space is taken off each side, where there is anything else. */
-function codeText(text: string): string {
-  const line = text.replaceAll('\n', ' ')
-  return /^ .* $/.test(line) && line.trim() !== '' ? line.slice(1, -1) : line
+/**
+ * The address of a link: `(address "title")`.
+ * @param place where the parenthesis is
+ */
+function targetAt(
+  source: string,
+  place: number,
+  isWhole: boolean,
+): { readonly url: string; readonly end: number } | 'none' | 'undecided' {
+  const whole =
+    /\(\s*(<[^<>\n]*>|(?:[^\s()<\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
+  whole.lastIndex = place
+  const [all, url] = whole.exec(source) ?? []
+  if (all !== undefined) {
+    const plain = url!.replace(/^<(.*)>$/, '$1').replaceAll(/\\([!-/:-@[-`{-~])/g, '$1')
+    return { url: plain.replaceAll(entityEverywhere, resolved), end: place + all.length }
+  }
+  const mayFollow = /\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"[^"]*"?|'[^']*'?)?)?\s*$/y
+  mayFollow.lastIndex = place
+  return !isWhole && mayFollow.test(source) ? 'undecided' : 'none'
 }
 
-function lastCharacter(text: string): string {
-  return /[\ud800-\udbff][\udc00-\udfff]$|[^]$/.exec(text.slice(-2))![0]
+const entityEverywhere = new RegExp(entity.source, 'g')
+
+function resolved(all: string, ...groups: string[]): string {
+  return entityText([all, ...groups]) ?? all
 }
 
-/** What a run of marks may do, by what is beside it (section 6.2). */
-function runOf(character: string, length: number, before: string, after: string): DelimiterRun {
-  const isSpace = (text: string) => text === '' || /^\s/u.test(text)
-  const isPunctuation = (text: string) => /^[\p{P}\p{S}]/u.test(text)
-  const opens = !isSpace(after) && (!isPunctuation(after) || isSpace(before) || isPunctuation(before))
-  const closes = !isSpace(before) && (!isPunctuation(before) || isSpace(after) || isPunctuation(after))
-  const isWord = character === '_'
-  const isRun = character !== '~' || length <= 2
-  return {
-    character,
-    length,
-    canOpen: isRun && opens && (!isWord || !closes || isPunctuation(before)),
-    canClose: isRun && closes && (!isWord || !opens || isPunctuation(after)),
+/** What an entity stands for; undefined for a name that there is not. */
+function entityText([, hexadecimal, decimal, name]: readonly (string | undefined)[]): string | undefined {
+  if (name !== undefined) return Object.hasOwn(characterEntities, name) ? characterEntities[name] : undefined
+  const character = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)
+  const isCharacter = character > 0 && character <= 0x10_ffff && !(character >= 0xd800 && character <= 0xdfff)
+  return isCharacter ? String.fromCodePoint(character) : '\ufffd'
+}
+
+function isText(character: string): boolean {
+  return /\S/.test(character)
+}
+
+/** Of writing with spaces between words. */
+function isWord(character: string): boolean {
+  return /[\w\u00c0-\u052f]/.test(character)
+}
+
+/**
+ * Characters held back for a mark that may begin something. Behind them it is text: a mark that no other answers is
+ * text, too, and then what follows it would have waited for nothing.
+ */
+const limits: Readonly<Record<string, number>> = {
+  '*': 80,
+  '**': 160,
+  _: 80,
+  '~~': 160,
+  '`': 400,
+  '<': 300,
+  '&': 40,
+}
+const usualLimit = 120
+/** For the address of a link, of which a person sees little. */
+const addressLimit = 2000
+
+/** The inline text of one block, which comes in pieces of any length. */
+export class InlineStream {
+  readonly #emit: (pieces: readonly Piece[]) => void
+  #held = ''
+  #before = ''
+
+  /** @param emit gets pieces in their order, each once */
+  constructor(emit: (pieces: readonly Piece[]) => void) {
+    this.#emit = emit
+  }
+
+  push(text: string): void {
+    for (let at = 0; at < text.length;) {
+      if (this.#held !== '') {
+        this.#add(text[at++]!)
+        continue
+      }
+      special.lastIndex = at
+      const place = special.exec(text)?.index ?? text.length
+      if (place > at) {
+        this.#emit([{ text: text.slice(at, place), style: 0, link: undefined, mark: undefined, start: 0 }])
+        this.#before = text[place - 1]!
+      }
+      this.#held = text[place] ?? ''
+      at = place + 1
+    }
+  }
+
+  /** The block has ended: what is held back is told. */
+  end(): void {
+    if (this.#held !== '') this.#parse({ isWhole: true })
+    this.#before = ''
+  }
+
+  #add(character: string): void {
+    // Between two letters or digits nothing is decided.
+    const mayDecide = /[^A-Za-z0-9]/.test(this.#held.at(-1)! + character)
+    this.#held += character
+    if (mayDecide) this.#parse({ isWhole: false })
+    const [mark = ''] = /^(?:\*{1,2}|~~|[^])/.exec(this.#held) ?? []
+    const isAddress = /\]\([^)\n]*$/.test(this.#held)
+    if (this.#held.length <= (isAddress ? addressLimit : (limits[mark] ?? usualLimit))) return
+    // All in the first half at once: whatever comes, little is read again and again.
+    this.#parse({ isWhole: false, textUntil: this.#held.length >> 1 })
+  }
+
+  #parse(options: InlineOptions): void {
+    const { pieces, length } = parseInline(this.#held, { before: this.#before, ...options })
+    if (length === 0) return
+    this.#before = this.#held[length - 1]!
+    this.#held = this.#held.slice(length)
+    this.#emit(pieces)
   }
 }

@@ -1,147 +1,165 @@
-import { createBlockParser, unpairedEnd } from './block-parser.ts'
-import type { BlockHandler } from './block-handler.ts'
+import { wantsColour, type Context } from '../../context.ts'
+import { LineWriter } from '../line-writer.ts'
+import { BlockParser, unpairedEnd, type BlockEvent } from './block-parser.ts'
 import { createBlockWriter } from './block-writer.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
 import { languageOf } from './code-language.ts'
+import { hasHyperlinks } from './hyperlinks.ts'
 import type { Abilities } from './inline-looks.ts'
-import { createLineWriter, plainLook } from './line-writer.ts'
 
 export interface MarkdownOptions extends Abilities {
   /** The width to wrap at; 0 when it is unknown, and nothing is wrapped. */
-  readonly columns: number
+  readonly columns: () => number
   /** Whether what is written goes to a terminal, which wraps it at the columns. */
   readonly isTerminal: boolean
   readonly write: (text: string) => void
 }
 
-/** Shows Markdown while it comes. Only ever appends: what has been written is never changed. */
-export interface MarkdownRenderer {
-  /** Takes the model's text, in pieces of any length. Control characters in it are shown, not obeyed. */
-  push(text: string): void
-  /** The width from now on. */
-  resize(columns: number): void
-  /** Writes all that is held back, and ends the line. What follows is another text. */
-  end(): void
-  /** Writes what waits for the colours of a language; nothing waits in most calls. */
-  settle(): Promise<void>
-  /** The same at once: without those colours. */
-  hurry(): void
-}
-
-type Language = (() => CodeHighlighter) | undefined
-
 /**
- * The stages, each of which holds back no more than it must: the block parser as much of a line as tells what it is;
- * the inline stream from a mark to the one that answers it, up to a limit; the line writer a word; the block writer a
- * line of code in a known language, and the first rows of a table.
+ * Shows Markdown while it comes. Only ever appends: what has been written is never changed. Each stage holds back no more
+ * than it must: the block parser as much of a line as tells what it is; the inline stream from a mark to the one that
+ * answers it, up to a limit; the line writer a word; the block writer a line of code in a known language, and the first
+ * rows of a table.
  */
-export function createMarkdownRenderer(options: MarkdownOptions): MarkdownRenderer {
-  let out = ''
-  const writer = createLineWriter(options.columns, options.isTerminal, (text) => void (out += text))
-  const languages = new Map<string, Language>()
+export class MarkdownRenderer {
+  readonly #options: MarkdownOptions
+  readonly #writer: LineWriter
+  readonly #languages = new Map<string, (() => CodeHighlighter) | undefined>()
   /** While a language is loaded, all that follows in the text waits for it. */
-  let loading: Promise<void> | undefined
-  let waiting: (() => void)[] = []
-  let isHurried = false
-
-  let parser = createParser()
+  #loading: Promise<void> | undefined
+  readonly #waiting: (() => void)[] = []
+  #isHurried = false
+  #out = ''
+  #parser!: BlockParser
   /** The first characters, as long as they may be those of JSON, which is no Markdown. */
-  let opening: string | undefined = ''
-  let isJson = false
+  #opening: string | undefined
+  #isJson = false
   /** In JSON: what waits for its other half. */
-  let unpaired = ''
+  #unpaired = ''
 
-  function createParser() {
-    const handler = createBlockWriter(writer, options, (name) => languages.get(name)?.())
-    return createBlockParser(whenLoaded(handler))
+  constructor(options: MarkdownOptions) {
+    this.#options = options
+    this.#writer = new LineWriter(options.columns(), options.isTerminal, (text) => void (this.#out += text))
+    this.#begin()
   }
-  /** What the parser tells is done in its order: at once, unless something waits. */
-  function whenLoaded(handler: BlockHandler): BlockHandler {
-    const entries = Object.entries(handler).map(([name, act]) => {
-      const later = (...values: unknown[]) => run(() => (act as (...values: unknown[]) => void)(...values))
-      return [name, later]
-    })
-    const beginCode: BlockHandler['beginCode'] = (fence) =>
-      run(() => {
-        const language = fence === undefined || !options.colors ? '' : languageOf(fence.info)
-        if (language === '' || languages.has(language) || isHurried) return handler.beginCode(fence)
-        waiting.unshift(() => handler.beginCode(fence))
-        load(language)
-      })
-    return { ...(Object.fromEntries(entries) as unknown as BlockHandler), beginCode }
-  }
-  function run(task: () => void) {
-    if (loading === undefined && waiting.length === 0) task()
-    else waiting.push(task)
-  }
-  const load = (name: string) => {
-    const own = loadLanguage(name).then((language) => {
-      languages.set(name, language)
-      if (loading === own) goOn()
-    })
-    loading = own
-  }
-  const goOn = () => {
-    loading = undefined
-    for (let task = waiting.shift(); task !== undefined;) {
-      task()
-      task = loading === undefined ? waiting.shift() : undefined
+
+  /** Takes the model's text, in pieces of any length. Control characters in it are shown, not obeyed. */
+  push(text: string): void {
+    const columns = this.#options.columns()
+    this.#run(() => void (this.#writer.columns = columns))
+    if (this.#opening === undefined) this.#take(text)
+    else {
+      this.#opening += text
+      this.#isJson = /^\s*(?:\{|\[\s*["[{])/.test(this.#opening)
+      if (this.#isJson || /^\s*(?:[^\s[]|\[\s*\S)/.test(this.#opening)) this.#takeOpening()
     }
+    this.#writeOut()
   }
-  const writeOut = () => {
-    const text = out
-    out = ''
-    if (text !== '') options.write(text)
+
+  /** Writes all that is held back, and ends the line. What follows is another text. */
+  end(): void {
+    this.#takeOpening()
+    this.#writer.verbatim(this.#unpaired)
+    this.#parser.end()
+    this.#run(() => this.#writer.endLine())
+    this.#begin()
+    this.#writeOut()
   }
-  const take = (text: string) => {
-    if (!isJson) return parser.push(text)
-    const all = unpaired + text
-    unpaired = unpairedEnd(all)
-    writer.verbatim(all.slice(0, all.length - unpaired.length), plainLook)
+
+  /** Writes what waits for the colours of a language; nothing waits in most calls. */
+  async settle(): Promise<void> {
+    while (this.#loading !== undefined) await this.#loading
+    this.#writeOut()
   }
-  return {
-    push(text) {
-      if (opening === undefined) take(text)
-      else {
-        opening += text
-        isJson = /^\s*(?:\{|\[\s*["[{])/.test(opening)
-        if (!isJson && !/^\s*(?:[^\s[]|\[\s*\S)/.test(opening)) return
-        const all = opening
-        opening = undefined
-        take(all)
-      }
-      writeOut()
-    },
-    resize: (columns) => run(() => void (writer.columns = columns)),
-    end() {
-      if (opening !== undefined) take(opening)
-      if (unpaired !== '') writer.verbatim(unpaired, plainLook)
-      unpaired = ''
-      parser.end()
-      run(() => writer.endLine())
-      parser = createParser()
-      opening = ''
-      isJson = false
-      writeOut()
-    },
-    async settle() {
-      while (loading !== undefined) await loading
-      writeOut()
-    },
-    hurry() {
-      isHurried = true
-      goOn()
-      isHurried = false
-      writeOut()
-    },
+
+  /** The same at once: without those colours. */
+  hurry(): void {
+    this.#isHurried = true
+    this.#continue()
+    this.#isHurried = false
+    this.#writeOut()
+  }
+
+  #begin(): void {
+    const write = createBlockWriter(this.#writer, this.#options, (name) => this.#languages.get(name)?.())
+    this.#parser = new BlockParser((event) => this.#run(() => this.#writeBlock(event, write)))
+    this.#opening = ''
+    this.#isJson = false
+    this.#unpaired = ''
+  }
+
+  #take(text: string): void {
+    if (!this.#isJson) return this.#parser.push(text)
+    const all = this.#unpaired + text
+    this.#unpaired = unpairedEnd(all)
+    this.#writer.verbatim(all.slice(0, all.length - this.#unpaired.length))
+  }
+
+  #takeOpening(): void {
+    const opening = this.#opening ?? ''
+    this.#opening = undefined
+    this.#take(opening)
+  }
+
+  /** What the parser tells is done in its order: at once, unless something waits. */
+  #run(task: () => void): void {
+    if (this.#loading === undefined && this.#waiting.length === 0) task()
+    else this.#waiting.push(task)
+  }
+
+  #writeBlock(event: BlockEvent, write: (event: BlockEvent) => void): void {
+    const info = event.type === 'code-begin' && this.#options.colors ? event.fence?.info : undefined
+    const language = languageOf(info ?? '')
+    if (language === '' || this.#languages.has(language) || this.#isHurried) return write(event)
+    this.#waiting.unshift(() => write(event))
+    const loading = loadLanguage(language).then((loaded) => {
+      this.#languages.set(language, loaded)
+      if (this.#loading === loading) this.#continue()
+    })
+    this.#loading = loading
+  }
+
+  #continue(): void {
+    this.#loading = undefined
+    while (this.#loading === undefined && this.#waiting.length > 0) this.#waiting.shift()!()
+  }
+
+  #writeOut(): void {
+    const text = this.#out
+    this.#out = ''
+    if (text !== '') this.#options.write(text)
   }
 }
 
 /** Undefined for a language that is not known, or that cannot be loaded: its code is shown as it is. */
-async function loadLanguage(name: string): Promise<Language> {
+async function loadLanguage(name: string): Promise<(() => CodeHighlighter) | undefined> {
   try {
     return await (await import('./code-highlight.ts')).loadLanguage(name)
   } catch {
     return undefined
   }
+}
+
+/** Where there is no terminal, and `COLUMNS` says nothing else. */
+const usualColumns = 80
+
+/**
+ * A renderer for standard output, which follows the width of its terminal. In a pipe (`--render always`) it is as wide
+ * as `COLUMNS` says, and has colours, unless they are switched off: who asks for it shows it with `less -R`.
+ * @param columns the width of the terminal at present; 0 when it is unknown
+ */
+export function openRenderer(
+  context: Context,
+  columns: () => number,
+  write: (text: string) => void,
+): MarkdownRenderer {
+  const { stdout, env } = context
+  const { isTerminal } = stdout
+  return new MarkdownRenderer({
+    columns: isTerminal ? columns : () => Number(/^[1-9]\d{0,3}$/.exec(env.COLUMNS ?? '')) || usualColumns,
+    isTerminal,
+    colors: wantsColour(context, { isTerminal: true }),
+    hyperlinks: hasHyperlinks(context),
+    write,
+  })
 }

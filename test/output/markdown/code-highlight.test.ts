@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
+import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { loadLanguage } from '../../../src/output/markdown/code-highlight.ts'
 import { rendered } from './render.ts'
 
@@ -65,8 +65,8 @@ test.each(
 test('while a language is loaded, all that follows waits for it, unless something else has to be written', async () => {
   const written: string[] = []
   const create = () =>
-    createMarkdownRenderer({
-      columns: 40,
+    new MarkdownRenderer({
+      columns: () => 40,
       isTerminal: true,
       colors: true,
       hyperlinks: false,

@@ -129,7 +129,7 @@ export const forms: Readonly<Record<string, string>> = {
   html: 'Line<br>break <b>bold</b> <!-- note --> a < b > c <3 x<y\n\n<details>\n<summary>More</summary>\n\nHidden **text**.\n\n</details>\n\n<div align="center">\n  <img src="a.png" width="10">\n</div>\n',
   underlined: 'Heading\n=======\n\nOther\n-----\ntext\n',
   breaks: 'two spaces  \nbackslash\\\nplain\nend\r\nwindows\r\n\r\n\r\n\r\nfar\n\ttab\n',
-  'long lines': `${'The quick brown fox jumps over the lazy dog and keeps running. '.repeat(3)}\n\n- ${'The **quick brown fox** jumps over \`the lazy dog\`. '.repeat(3)}\n  - ${'nested words that wrap '.repeat(5)}\n\n> ${'quoted words that wrap '.repeat(6)}\n\n${'x'.repeat(100)} ${'y'.repeat(50)}\n`,
+  'long lines': `${'The quick brown fox jumps over the lazy dog and keeps running. '.repeat(3)}\n\n- ${'The **quick brown fox** jumps over `the lazy dog`. '.repeat(3)}\n  - ${'nested words that wrap '.repeat(5)}\n\n> ${'quoted words that wrap '.repeat(6)}\n\n${'x'.repeat(100)} ${'y'.repeat(50)}\n`,
   'wide characters':
     '# 見出し\n\n**太字**の文字と*斜体*の文字、そして`コード`。これは長い行なので折り返されるはずです。\n\n| 名前 | 説明 |\n|---|---|\n| 猫 | 毛むくじゃらの動物で、よく眠る |\n| 犬 | 忠実な友 |\n\n1. 한국어 목록\n2. 中文列表，包括标点符号。\n',
   'control characters':

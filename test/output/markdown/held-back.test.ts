@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createMarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
+import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { corpus } from './corpus.ts'
 
 /** For each letter of a text, how many characters came behind it before it was written. */
 function delays(text: string): number[] {
   let written = ''
-  const renderer = createMarkdownRenderer({
-    columns: 200,
+  const renderer = new MarkdownRenderer({
+    columns: () => 200,
     isTerminal: true,
     colors: false,
     hyperlinks: false,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createMarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
+import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { rendered } from './render.ts'
 import { runs } from '../../support/sample.ts'
 
@@ -99,8 +99,8 @@ test('nothing that was written is taken back: only looks, links and line feeds',
   await fc.assert(
     fc.asyncProperty(markdown, async (pieces) => {
       let written = ''
-      const renderer = createMarkdownRenderer({
-        columns: 40,
+      const renderer = new MarkdownRenderer({
+        columns: () => 40,
         isTerminal: true,
         colors: true,
         hyperlinks: true,
@@ -154,8 +154,8 @@ test.each<[string, string]>([
   ['lines of code', `\`\`\`js\n${'if (a) { /* `\n'.repeat(5000)}`],
 ])('%s: is written before it ends, and in time', async (_, text) => {
   let written = 0
-  const renderer = createMarkdownRenderer({
-    columns: 40,
+  const renderer = new MarkdownRenderer({
+    columns: () => 40,
     isTerminal: true,
     colors: true,
     hyperlinks: true,

@@ -1,12 +1,17 @@
-import { createMarkdownRenderer, type MarkdownOptions } from '../../../src/output/markdown/renderer.ts'
+import { MarkdownRenderer, type MarkdownOptions } from '../../../src/output/markdown/renderer.ts'
 
-export type RenderOptions = Partial<Omit<MarkdownOptions, 'write'>>
+export type RenderOptions = Partial<Omit<MarkdownOptions, 'write' | 'columns'>> & {
+  readonly columns?: number
+}
 
 /** What is written for a text that comes in pieces. */
-export async function rendered(pieces: readonly string[], options: RenderOptions = {}): Promise<string> {
+export async function rendered(
+  pieces: readonly string[],
+  { columns = 80, ...options }: RenderOptions = {},
+): Promise<string> {
   let output = ''
-  const renderer = createMarkdownRenderer({
-    columns: 80,
+  const renderer = new MarkdownRenderer({
+    columns: () => columns,
     isTerminal: true,
     colors: true,
     hyperlinks: true,

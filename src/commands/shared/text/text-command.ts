@@ -167,8 +167,8 @@ export async function takeLanguage<Options extends TextOutputFlags>(
       hint: `Text that begins with a dash follows "--": modelgate ${command} [options] -- "-text"`,
     })
   }
-  const { knownLanguage } = await import('../../../output/markdown/code-language.ts')
-  if (knownLanguage(extract) !== undefined) return { options, words: [...words] }
+  const { isKnownLanguage } = await import('../../../output/markdown/code-language.ts')
+  if (isKnownLanguage(extract)) return { options, words: [...words] }
   return { options: { ...options, extract: true }, words: [extract, ...words] }
 }
 

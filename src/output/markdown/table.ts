@@ -1,0 +1,180 @@
+import { cellsOf } from '../cell-width.ts'
+import { rowsOf } from '../line-breaks.ts'
+import { dressed, plainLook, type Look, type Run } from '../line-writer.ts'
+import type { Alignment } from './block-parser.ts'
+
+/** Without control characters; a line feed begins another line. */
+export type Cell = readonly Run[]
+
+const gap = ' │ '
+/** Rows that the widths are chosen from; later ones appear as they come. */
+const measuredRows = 3
+/** Narrower than this, words are cut so often that a list is easier to read. */
+const minWidth = 8
+/** Cells that a column of text is wider than its first rows need. */
+const maxSlack = 6
+const minText = 4
+
+export interface TableOptions {
+  readonly head: readonly Cell[]
+  readonly alignments: readonly Alignment[]
+  /** Cells that a row may take. */
+  readonly room: () => number
+  /** Of the lines. */
+  readonly look: Look
+  readonly write: (line: string) => void
+}
+
+/** Draws a table: its columns side by side, or, where there is no room for them, each row as a list. */
+export class Table {
+  readonly #options: TableOptions
+  readonly #first: (readonly Cell[])[] = []
+  /** The lines of a row, as soon as the widths are known. */
+  #linesOf: ((cells: readonly Cell[]) => string[]) | undefined
+
+  constructor(options: TableOptions) {
+    this.#options = options
+  }
+
+  get columns(): number {
+    return this.#options.head.length
+  }
+
+  add(cells: readonly Cell[]): void {
+    if (this.#linesOf !== undefined) this.#write(this.#linesOf(cells))
+    else if (this.#first.push(cells) === measuredRows) this.#begin()
+  }
+
+  end(): void {
+    if (this.#linesOf === undefined) this.#begin()
+  }
+
+  #begin(): void {
+    const { head, alignments, room, look } = this.#options
+    const wished = head.map((cell, index) =>
+      Math.max(1, ...[cell, ...this.#first.map((row) => row[index] ?? [])].map(widthOf)),
+    )
+    const widths = fit(wished, alignments, room() - gap.length * (head.length - 1))
+    if (widths === undefined) this.#linesOf = recordsOf(head, room(), look)
+    else {
+      this.#linesOf = (cells) => rowLines(cells, widths, alignments, dressed(gap, look))
+      this.#write(this.#linesOf(head))
+      this.#write([dressed(widths.map((width) => '─'.repeat(width)).join('─┼─'), look)])
+    }
+    for (const row of this.#first) this.#write(this.#linesOf(row))
+  }
+
+  #write(lines: readonly string[]): void {
+    for (const line of lines) this.#options.write(line)
+  }
+}
+
+/** The widths of columns that together have so much room; undefined where that is too little for words. */
+function fit(
+  wished: readonly number[],
+  alignments: readonly Alignment[],
+  room: number,
+): number[] | undefined {
+  const sum = (widths: readonly number[]) => widths.reduce((total, width) => total + width, 0)
+  const spare = room - sum(wished)
+  // Rows that are still to come may have longer cells.
+  if (spare >= 0) return withSlack(wished, alignments, spare)
+  let widths = [...wished]
+  for (let most = Math.max(...wished); sum(widths) > room; most--) {
+    if (most < minWidth) return undefined
+    widths = wished.map((width) => Math.min(width, most))
+  }
+  // What is left over goes to those that were cut.
+  for (let index = 0, left = room - sum(widths); left > 0; index = (index + 1) % widths.length) {
+    if (widths[index]! >= wished[index]!) continue
+    widths[index]!++
+    left--
+  }
+  return widths
+}
+
+/** Text first, and of it the shortest: a long word hurts it most. */
+function withSlack(wished: readonly number[], alignments: readonly Alignment[], spare: number): number[] {
+  const widths = [...wished]
+  const wishes = wished.map((width, index) => {
+    const isText = alignments[index] === 'left' && width >= minText
+    return { index, isText, cells: isText ? Math.min(maxSlack, Math.ceil(width / 3)) : 2 }
+  })
+  wishes.sort((a, b) => Number(b.isText) - Number(a.isText) || a.cells - b.cells)
+  let left = spare
+  for (const { index, cells } of wishes) {
+    const given = Math.min(cells, left)
+    widths[index]! += given
+    left -= given
+  }
+  return widths
+}
+
+function rowLines(
+  cells: readonly Cell[],
+  widths: readonly number[],
+  alignments: readonly Alignment[],
+  bar: string,
+): string[] {
+  const columns = widths.map((width, index) => wrapCell(cells[index] ?? [], width))
+  const height = Math.max(...columns.map(({ length }) => length))
+  const last = columns.length - 1
+  return Array.from({ length: height }, (_, row) =>
+    columns
+      .map((lines, index) => {
+        const line = lines[row] ?? []
+        const free = Math.max(0, widths[index]! - widthOf(line))
+        const before = { left: 0, right: free, center: Math.floor(free / 2) }[alignments[index] ?? 'left']
+        return ' '.repeat(before) + lineText(line) + ' '.repeat(index === last ? 0 : free - before)
+      })
+      .join(bar),
+  )
+}
+
+/** One line for each cell, behind the head of its column. */
+function recordsOf(head: readonly Cell[], room: number, look: Look): (cells: readonly Cell[]) => string[] {
+  let isFirst = true
+  return (cells) => {
+    const lines = head.flatMap((name, index) => {
+      const cell = cells[index] ?? []
+      if (cell.length === 0) return []
+      return wrapCell([...name, { text: ': ', look: plainLook }, ...cell], room).map(lineText)
+    })
+    const rule = isFirst ? [] : [dressed('─'.repeat(Math.min(room, 8)), look)]
+    isFirst = false
+    return [...rule, ...lines]
+  }
+}
+
+/** Lines of a cell, wrapped at words; a longer word is cut. */
+function wrapCell(cell: Cell, width: number): Cell[] {
+  const text = textOf(cell).replaceAll('\t', ' ')
+  let start = 0
+  return text.split('\n').flatMap((line) => {
+    const from = start
+    start += line.length + 1
+    return rowsOf(line, width, 0, true).map((row) => slice(cell, from + row[0], from + row[1]))
+  })
+}
+
+/** A part of a cell, with its looks. */
+function slice(cell: Cell, start: number, end: number): Run[] {
+  let at = 0
+  return cell.flatMap(({ text, look }) => {
+    const part = text.slice(Math.max(0, start - at), Math.max(0, end - at)).replaceAll('\t', ' ')
+    at += text.length
+    return part === '' ? [] : [{ text: part, look }]
+  })
+}
+
+function textOf(cell: Cell): string {
+  return cell.map(({ text }) => text).join('')
+}
+
+function lineText(line: Cell): string {
+  return line.map(({ text, look }) => dressed(text, look)).join('')
+}
+
+function widthOf(cell: Cell): number {
+  return Math.max(...textOf(cell).split('\n').map(cellsOf))
+}
