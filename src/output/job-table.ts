@@ -1,24 +1,44 @@
 import { isFinal } from '../contract/video-state.ts'
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
-
 import { roundedDuration } from '../quantities.ts'
 import { stateTone } from './screen.ts'
-import { cellsOf } from './cell-width.ts'
-import { gap, oneLine, padded, shortened, type TableView } from './table-cells.ts'
+import { gap, oneLine, tabbedText, tableText, type Column, type TableView } from './table-cells.ts'
+
+const maxPrompt = 200
 
 /** Formats jobs as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: TableView): string {
-  if (jobs.length === 0) return ''
-  const lines =
-    columns === undefined
-      ? jobs.map((job) => fieldsOf(job, now).join('\t'))
-      : terminalLines(jobs, { now, columns, styles })
-  return lines.map((line) => `${line}\n`).join('')
+  if (columns === undefined) return tabbedText(jobs, (job) => fieldsOf(job, now))
+  const known = jobs.flatMap(({ id }) => id ?? [])
+  const short = new Map(shortIds(known).map((id, at) => [known[at], id]))
+  const all: readonly Column<JobSummary>[] = [
+    { heading: 'ID', cell: ({ id }) => (id === null ? '-' : short.get(id)!) },
+    { heading: 'STATE', cell: ({ state }) => formatState({ state }), tone: ({ state }) => stateTone(state) },
+    {
+      heading: 'GATEWAY SAYS',
+      cell: ({ state, status }) => gatewayState(state, status) ?? '',
+      dropOrder: 5,
+      widest: 24,
+    },
+    { heading: 'DONE', cell: (job) => doneText(job, now), dropOrder: 3 },
+    {
+      heading: 'AGE',
+      cell: ({ created_at: created }) => roundedDuration(Math.max(0, now - created)),
+      dropOrder: 2,
+    },
+    { heading: 'RESULT', cell: (job) => resultText(job, now), dropOrder: 4 },
+    { heading: 'MODEL', cell: ({ model }) => model, dropOrder: 1, widest: 24 },
+    { heading: 'PROMPT', cell: ({ prompt }) => prompt.slice(0, 4 * maxPrompt), dropOrder: 6, least: 12 },
+  ]
+  // Without an id only the key identifies the job, so it is shown in full.
+  const below = ({ id, idempotency_key: key }: JobSummary) =>
+    id === null ? [`${gap}no reply received; idempotency key:`, `${gap}${oneLine(key)}`] : []
+  return tableText(jobs, all, { columns, styles, below })
 }
 
 /** The complete id, full times, one line of the prompt, and the gateway's own state if it differs. */
-function fieldsOf(job: JobSummary, now: number): string[] {
+function fieldsOf(job: JobSummary, now: number): (string | null)[] {
   const { id, state, status, progress, created_at, expires_at, model, prompt } = job
   return [
     id ?? `key:${job.idempotency_key}`,
@@ -29,76 +49,8 @@ function fieldsOf(job: JobSummary, now: number): string[] {
     resultLabel(job, now),
     model,
     prompt.slice(0, maxPrompt),
-    gatewayState(state, status) ?? '',
-  ].map(oneLine)
-}
-
-const maxPrompt = 200
-/** Minimum useful length of a prompt. */
-const minPrompt = 8
-/** Columns that are dropped, in this order, while the prompt has less space than given here. */
-const optionalColumns = [
-  ['MODEL', 20],
-  ['AGE', 16],
-  ['DONE', 16],
-  ['RESULT', 10],
-  ['GATEWAY SAYS', 8],
-] as const
-
-/** The states are in the second column. */
-const stateColumn = 1
-
-interface Column {
-  readonly heading: string
-  readonly cells: readonly string[]
-}
-
-function terminalLines(
-  jobs: readonly JobSummary[],
-  { now, columns, styles }: TableView & { readonly columns: number },
-): string[] {
-  const known = jobs.flatMap(({ id }) => id ?? [])
-  const short = new Map(shortIds(known).map((id, at) => [known[at], id]))
-  const words = jobs.map(({ state, status }) => oneLine(gatewayState(state, status) ?? ''))
-  const column = (heading: string, cell: (job: JobSummary, at: number) => string): Column => ({
-    heading,
-    cells: jobs.map((job, at) => oneLine(cell(job, at))),
-  })
-  const all = [
-    column('ID', ({ id }) => (id === null ? '-' : short.get(id)!)),
-    column('STATE', ({ state }) => formatState({ state })),
-    ...(words.some(Boolean) ? [column('GATEWAY SAYS', (_, at) => shortened(words[at]!, 24))] : []),
-    column('DONE', (job) => doneText(job, now)),
-    column('AGE', ({ created_at }) => roundedDuration(Math.max(0, now - created_at))),
-    column('RESULT', (job) => resultText(job, now)),
-    column('MODEL', ({ model }) => shortened(model, 24)),
+    gatewayState(state, status) ?? null,
   ]
-  const visible = optionalColumns.reduce(
-    (kept, [heading, wanted]) =>
-      widthOf(kept) + wanted <= columns ? kept : kept.filter((one) => one.heading !== heading),
-    all,
-  )
-  const prompts = ['PROMPT', ...jobs.map(({ prompt }) => oneLine(prompt.slice(0, 4 * maxPrompt)))]
-  return prompts.flatMap((prompt, row) => {
-    const cells = visible.map(({ heading, cells }) =>
-      padded(row === 0 ? heading : cells[row - 1]!, columnWidth({ heading, cells })),
-    )
-    const room = columns - widthOf(visible)
-    const words = room >= minPrompt ? [shortened(prompt, room)] : []
-    const plain = [...cells, ...words].join(gap).trimEnd()
-    const job = jobs[row - 1]
-    const isWhole = cellsOf(plain) <= columns
-    const line =
-      styles === undefined || job === undefined || !isWhole
-        ? shortened(plain, columns)
-        : [...cells.with(stateColumn, styles[stateTone(job.state)](cells[stateColumn]!)), ...words]
-            .join(gap)
-            .trimEnd()
-    // Without an id only the key identifies the job, so it is shown in full.
-    return job !== undefined && job.id === null
-      ? [line, `${gap}no reply received; idempotency key:`, `${gap}${oneLine(job.idempotency_key)}`]
-      : [line]
-  })
 }
 
 /** How far a job is, or when it ended. */
@@ -117,12 +69,4 @@ function resultText(job: JobSummary, now: number): string {
 function resultLabel(job: JobSummary, now: number): string {
   if (job.files.length > 0) return 'saved'
   return job.state !== 'failed' && isExpired(job, now) ? 'expired' : ''
-}
-
-function widthOf(columns: readonly Column[]): number {
-  return columns.reduce((sum, column) => sum + columnWidth(column) + gap.length, 0)
-}
-
-function columnWidth({ heading, cells }: Column): number {
-  return Math.max(...[heading, ...cells].map(cellsOf))
 }

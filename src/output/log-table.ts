@@ -3,28 +3,35 @@ import { shownIdLength } from '../files/calls/call-record.ts'
 import { isObject } from '../json.ts'
 import { roundedDuration } from '../quantities.ts'
 import type { Tone } from './screen.ts'
-import { cellsOf } from './cell-width.ts'
-import { gap, oneLine, padded, shortened, type TableView } from './table-cells.ts'
+import { tabbedText, tableText, type Column, type TableView } from './table-cells.ts'
+
+/** The prompt in a row for scripts. */
+const maxSubject = 200
 
 /** Formats calls as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function logTable(calls: readonly CallSummary[], { now, columns, styles }: TableView): string {
-  if (calls.length === 0) return ''
-  const lines =
-    columns === undefined
-      ? calls.map((call) => fieldsOf(call).map(oneLine).join('\t'))
-      : terminalLines(calls, { now, columns, styles })
-  return lines.map((line) => `${line}\n`).join('')
+  if (columns === undefined) return tabbedText(calls, fieldsOf)
+  const all: readonly Column<CallSummary>[] = [
+    { heading: 'ID', cell: ({ id }) => id.slice(0, shownIdLength) },
+    {
+      heading: 'AGE',
+      cell: ({ time }) => roundedDuration(Math.max(0, now - Date.parse(time) / 1000)),
+      dropOrder: 2,
+    },
+    { heading: 'COMMAND', cell: ({ command }) => command },
+    { heading: 'MODEL', cell: ({ model }) => model ?? '', dropOrder: 1, widest: 20 },
+    { heading: 'OUTCOME', cell: outcomeOf, dropOrder: 3, tone: toneOf },
+    { heading: 'PROMPT', cell: subjectOf, dropOrder: 4, least: 12 },
+  ]
+  return tableText(calls, all, { columns, styles })
 }
 
-const maxSubject = 200
-
 /** Everything, for scripts: the whole id and time, codes, the paths of the files. */
-function fieldsOf(call: CallSummary): string[] {
+function fieldsOf(call: CallSummary): (string | number | null)[] {
   const { id, time, command, model, exit_code, error, files, prompt } = call
   const paths = files.map(({ path }) => path).join(' ')
-  const code = error?.code ?? call.finish_reason ?? ''
-  const words = (prompt ?? '').slice(0, maxSubject)
-  return [id, time, command, model ?? '', String(exit_code ?? ''), code, paths, words]
+  const code = error?.code ?? call.finish_reason
+  return [id, time, command, model, exit_code, code, paths, (prompt ?? '').slice(0, maxSubject)]
 }
 
 /** How calls end, by their exit codes. */
@@ -71,63 +78,10 @@ function toneOf({ exit_code: code }: CallSummary): Tone {
   return code !== null && [11, 12, 14].includes(code) ? 'warning' : 'error'
 }
 
-/** Columns that are dropped, in this order, while what the call was about has less room than given here. */
-const optionalColumns = [
-  ['MODEL', 24],
-  ['AGE', 16],
-  ['OUTCOME', 9],
-] as const
-
-/** The shortest useful piece of a prompt. */
-const minSubject = 8
-const outcomeHeading = 'OUTCOME'
-
-function terminalLines(
-  calls: readonly CallSummary[],
-  { now, columns, styles }: TableView & { readonly columns: number },
-): string[] {
-  const column = (heading: string, cell: (call: CallSummary) => string) => {
-    const cells = calls.map((call) => oneLine(cell(call)))
-    return { heading, cells, width: Math.max(...[heading, ...cells].map(cellsOf)) }
-  }
-  const all = [
-    column('ID', ({ id }) => id.slice(0, shownIdLength)),
-    column('AGE', ({ time }) => roundedDuration(Math.max(0, now - Date.parse(time) / 1000))),
-    column('COMMAND', ({ command }) => command),
-    column('MODEL', ({ model }) => shortened(model ?? '', 20)),
-    column(outcomeHeading, outcomeOf),
-  ]
-  const widthOf = (some: typeof all) => some.reduce((sum, { width }) => sum + width + gap.length, 0)
-  const visible = optionalColumns.reduce(
-    (kept, [heading, wanted]) =>
-      widthOf(kept) + wanted <= columns ? kept : kept.filter((one) => one.heading !== heading),
-    all,
-  )
-  const room = columns - widthOf(visible)
-  const rowOf = (cells: readonly string[], subject: string) =>
-    [...cells, ...(room >= minSubject ? [shortened(subject, room)] : [])].join(gap).trimEnd()
-  const head = rowOf(
-    visible.map(({ heading, width }) => padded(heading, width)),
-    'PROMPT',
-  )
-  const rows = calls.map((call, row) => {
-    const cells = visible.map(({ cells: own, width }) => padded(own[row]!, width))
-    const plain = rowOf(cells, subjectOf(call))
-    // Where there is no room for it, the id tells how it ended.
-    const at = Math.max(
-      0,
-      visible.findIndex(({ heading }) => heading === outcomeHeading),
-    )
-    if (styles === undefined || cellsOf(plain) > columns) return shortened(plain, columns)
-    return rowOf(cells.with(at, styles[toneOf(call)](cells[at]!)), subjectOf(call))
-  })
-  return [shortened(head, columns), ...rows]
-}
-
 /** What a call was about: its prompt, else its files or jobs. */
 function subjectOf({ prompt, files, jobs }: CallSummary): string {
   const words = prompt ?? (files.map(({ path }) => nameOf(path)).join(' ') || jobs.join(' '))
-  return oneLine(words.slice(0, 4 * maxSubject))
+  return words.slice(0, 4 * maxSubject)
 }
 
 /** The last part of a path of any system: a log may be looked at elsewhere. */

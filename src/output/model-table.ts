@@ -1,52 +1,26 @@
 import { sizeText } from '../contract/size-rule.ts'
 import type { FieldLimit, ModelEntry } from '../events/model.ts'
-import { cellsOf } from './cell-width.ts'
-import { type Columns, gap, oneLine, padded, reportText, shortened } from './table-cells.ts'
+import { reportText, tabbedText, tableText, type Column, type Columns } from './table-cells.ts'
+
+const columnsOfModels: readonly Column<ModelEntry>[] = [
+  { heading: 'ID', cell: ({ id }) => id },
+  { heading: 'KIND', cell: ({ kind }) => kind ?? '', dropOrder: 3 },
+  { heading: 'FAMILY', cell: ({ family }) => family ?? '', dropOrder: 4 },
+  {
+    heading: 'RETIRES',
+    cell: ({ retires, retired }) => `${retires ?? ''}${retired ? ' past' : ''}`,
+    dropOrder: 5,
+  },
+  { heading: 'FROM', cell: ({ source }) => source ?? '', dropOrder: 2 },
+  { heading: 'LIMITS', cell: briefLimits, dropOrder: 1, least: 20 },
+]
 
 /** Formats models as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function modelTable(models: readonly ModelEntry[], columns: Columns): string {
-  if (models.length === 0) return ''
-  const lines = columns === undefined ? models.map(tabbedLine) : terminalLines(models, columns)
-  return lines.map((line) => `${line}\n`).join('')
-}
-
-function tabbedLine(model: ModelEntry): string {
-  const { id, kind, family, retires, source } = model
-  return [id, kind, family, retires, source, briefLimits(model)].map((cell) => oneLine(cell ?? '')).join('\t')
-}
-
-/** Columns that are dropped, in this order, while the terminal is too narrow. */
-const optionalHeadings = ['LIMITS', 'FROM', 'KIND', 'FAMILY', 'RETIRES'] as const
-const minLimits = 20
-
-function terminalLines(models: readonly ModelEntry[], columns: number): string[] {
-  const cellTexts: Readonly<Record<string, (model: ModelEntry) => string>> = {
-    ID: ({ id }) => id,
-    KIND: ({ kind }) => kind ?? '',
-    FAMILY: ({ family }) => family ?? '',
-    RETIRES: ({ retires, retired }) => `${retires ?? ''}${retired ? ' past' : ''}`,
-    FROM: ({ source }) => source ?? '',
-    LIMITS: briefLimits,
-  }
-  const all = Object.entries(cellTexts).map(([heading, cellOf]) => {
-    const cells = [heading, ...models.map((model) => oneLine(cellOf(model)))]
-    const width = Math.max(...cells.map(cellsOf))
-    return { heading, cells, isEmpty: cells.slice(1).every((cell) => cell === ''), width }
-  })
-  const widthOf = (shown: typeof all) =>
-    shown.reduce(
-      (sum, { heading, width }) =>
-        sum + gap.length + (heading === 'LIMITS' ? Math.min(width, minLimits) : width),
-      -gap.length,
-    )
-  const visible = optionalHeadings.reduce(
-    (shown, heading) =>
-      widthOf(shown) <= columns ? shown : shown.filter((column) => column.heading !== heading),
-    all.filter(({ isEmpty }) => !isEmpty),
-  )
-  return ['', ...models].map((_, row) => {
-    const cells = visible.map(({ cells: own, width }) => padded(own[row]!, width))
-    return shortened(cells.join(gap).trimEnd(), columns)
+  if (columns !== undefined) return tableText(models, columnsOfModels, { columns })
+  return tabbedText(models, (model) => {
+    const { id, kind, family, retires, source } = model
+    return [id, kind, family, retires, source, briefLimits(model)]
   })
 }
 

@@ -1,7 +1,7 @@
 import { cellsOf } from './cell-width.ts'
 import { sanitise } from './gate.ts'
 import { breakLine } from './line-breaks.ts'
-import type { Styles } from './screen.ts'
+import type { Styles, Tone } from './screen.ts'
 
 /** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
 export type Columns = number | undefined
@@ -31,6 +31,91 @@ export function shortened(text: string, width: number): string {
     kept += character
   }
   return width < 2 ? '' : `${kept}…`
+}
+
+export interface Column<Row> {
+  readonly heading: string
+  readonly cell: (row: Row) => string
+  /** Where there is no room, columns are left out in this order; those without it stay. */
+  readonly dropOrder?: number
+  /** A longer cell is cut. */
+  readonly widest?: number
+  /** For the column that takes what the others leave: the least width that is useful. */
+  readonly least?: number
+  readonly align?: 'right'
+  readonly tone?: (row: Row) => Tone
+}
+
+interface TableOptions<Row> extends Pick<TableView, 'styles'> {
+  readonly columns: number
+  /** Lines below a row, of the table's width at most. */
+  readonly below?: (row: Row, indent: string) => readonly string[]
+}
+
+/**
+ * A heading and a line for each row, each with a newline; empty if there are no rows. Columns without anything in them
+ * are left out. No line is wider than the terminal, nor acts on it.
+ */
+export function tableText<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { columns: room, styles, below = () => [] }: TableOptions<Row>,
+): string {
+  if (rows.length === 0) return ''
+  let shown = columns.flatMap((column) => {
+    const { heading, cell, widest = Infinity } = column
+    const cells = rows.map((row) => shortened(oneLine(cell(row)), widest))
+    const width = Math.max(...[heading, ...cells].map(cellsOf))
+    return cells.every((text) => text === '') ? [] : [{ ...column, cells, width }]
+  })
+  const needed = () =>
+    shown.reduce((sum, { width, least = width }) => sum + gap.length + Math.min(width, least), -gap.length)
+  const droppable = shown.filter(({ dropOrder }) => dropOrder !== undefined)
+  for (const column of droppable.toSorted((a, b) => a.dropOrder! - b.dropOrder!)) {
+    if (needed() > room) shown = shown.filter((other) => other !== column)
+  }
+  const left = Math.max(0, room - needed())
+  const placed = shown.map((column) => {
+    const { width, least = width } = column
+    return { ...column, width: Math.min(width, least + left) }
+  })
+  const line = (
+    textOf: (column: (typeof placed)[number]) => string,
+    tones?: readonly (Tone | undefined)[],
+  ) => {
+    const cells = placed.map((column) => {
+      const text = shortened(textOf(column), column.width)
+      return column.align === 'right' ? text.padStart(column.width) : padded(text, column.width)
+    })
+    const plain = cells.join(gap).trimEnd()
+    if (tones === undefined || styles === undefined || cellsOf(plain) > room) return shortened(plain, room)
+    const toned = cells.map((text, at) => (tones[at] === undefined ? text : styles[tones[at]](text)))
+    return toned.join(gap).trimEnd()
+  }
+  const indent = ' '.repeat((placed[0]?.width ?? 0) + gap.length)
+  const lines = rows.flatMap((row, at) => [
+    line(
+      ({ cells }) => cells[at]!,
+      placed.map(({ tone }) => tone?.(row)),
+    ),
+    ...below(row, indent),
+  ])
+  return [line(({ heading }) => heading), ...lines].map((text) => `${text}\n`).join('')
+}
+
+/** The same for scripts: all fields of each row, separated by tabs. */
+export function tabbedText<Row>(
+  rows: readonly Row[],
+  fieldsOf: (row: Row) => readonly (string | number | null)[],
+): string {
+  return rows
+    .map(
+      (row) =>
+        `${fieldsOf(row)
+          .map((field) => oneLine(String(field ?? '')))
+          .join('\t')}\n`,
+    )
+    .join('')
 }
 
 /** In one line, and safe for a terminal. */

@@ -1,41 +1,39 @@
 import { amountOf, shownAmount } from '../cost/amount.ts'
-import type { UsageDocument, UsageRow, UsageSums } from '../events/usage-sums.ts'
-import { cellsOf } from './cell-width.ts'
-import { gap, oneLine, padded, shortened } from './table-cells.ts'
+import type { UsageDocument, UsageSums } from '../events/usage-sums.ts'
+import { tabbedText, tableText, type Column } from './table-cells.ts'
 
 const headings = { model: 'MODEL', command: 'COMMAND', day: 'DAY' } as const
 
-interface Column {
-  readonly heading: string
-  readonly cell: (sums: UsageSums) => string
-  /** Fields for scripts are whole numbers; for a person they have groups of three digits. */
+type Line = UsageSums & { readonly key?: string | null }
+
+/** Fields for scripts are whole numbers; for a person they have groups of three digits. */
+interface Sum {
+  readonly column: Column<Line>
   readonly field: (sums: UsageSums) => string | number
-  /** A column without anything in it is left out, except this. */
-  readonly isFixed?: true
 }
 
-const counted = (heading: string, value: (sums: UsageSums) => number, isFixed?: true): Column => ({
-  heading,
-  cell: (sums) => (value(sums) === 0 ? '' : grouped(value(sums))),
+const counted = (heading: string, value: (sums: UsageSums) => number, dropOrder?: number): Sum => ({
+  column: {
+    heading,
+    cell: (sums) => (value(sums) === 0 && dropOrder !== undefined ? '' : grouped(value(sums))),
+    align: 'right',
+    ...(dropOrder !== undefined && { dropOrder }),
+  },
   field: value,
-  ...(isFixed && { isFixed }),
 })
 
 /** In the order of the table. */
-const columns: readonly Column[] = [
-  counted('CALLS', ({ calls }) => calls, true),
-  counted('FAILED', ({ failed }) => failed),
-  counted('UNCLEAR', ({ maybe_billed: maybe }) => maybe),
-  counted('IMAGES', ({ images }) => images),
-  counted('SECONDS', ({ video_seconds: seconds }) => seconds),
-  counted('IN', ({ input_tokens: tokens }) => tokens),
-  counted('CACHED', ({ cached_tokens: tokens }) => tokens),
-  counted('OUT', ({ output_tokens: tokens }) => tokens),
-  { heading: 'ESTIMATE', cell: (sums) => costCell(sums), field: (sums) => costField(sums) },
+const sums: readonly Sum[] = [
+  counted('CALLS', ({ calls }) => calls),
+  counted('FAILED', ({ failed }) => failed, 2),
+  counted('UNCLEAR', ({ maybe_billed: maybe }) => maybe, 3),
+  counted('IMAGES', ({ images }) => images, 5),
+  counted('SECONDS', ({ video_seconds: seconds }) => seconds, 4),
+  counted('IN', ({ input_tokens: tokens }) => tokens, 7),
+  counted('CACHED', ({ cached_tokens: tokens }) => tokens, 1),
+  counted('OUT', ({ output_tokens: tokens }) => tokens, 6),
+  { column: { heading: 'ESTIMATE', cell: costCell, align: 'right' }, field: costField },
 ]
-
-/** Left out in this order while there is no room. */
-const optional = ['CACHED', 'FAILED', 'UNCLEAR', 'SECONDS', 'IMAGES', 'OUT', 'IN']
 
 /** Columns of the name, at least. */
 const minName = 10
@@ -46,48 +44,19 @@ const minName = 10
  */
 export function usageTable({ by, rows, total }: UsageDocument, width: number | undefined): string {
   if (width === undefined) {
-    return rows
-      .map(
-        (row) =>
-          `${[nameOf(row), ...columns.map(({ field }) => field(row)), row.unknown_costs].join('\t')}\n`,
-      )
-      .join('')
+    return tabbedText(rows, (row) => [nameOf(row), ...sums.map(({ field }) => field(row)), row.unknown_costs])
   }
   if (rows.length === 0) return ''
-  const lines = [...rows.map((row) => ({ name: nameOf(row), sums: row })), { name: 'total', sums: total }]
-  const isEmpty = ({ cell }: Column) => lines.every(({ sums }) => cell(sums) === '')
-  const widthOf = ({ heading, cell }: Column) =>
-    Math.max(heading.length, ...lines.map(({ sums }) => cellsOf(cell(sums))))
-  const longest = Math.max(headings[by].length, ...lines.map(({ name }) => cellsOf(name)))
-  const named = Math.min(longest, Math.max(minName, Math.floor(width / 3)))
-  const fits = (kept: readonly Column[]) =>
-    kept.reduce((sum, column) => sum + gap.length + widthOf(column), named) <= width
-  let shown = columns.filter((column) => column.isFixed || !isEmpty(column))
-  for (const heading of optional) {
-    if (!fits(shown)) shown = shown.filter((column) => column.heading !== heading)
+  const name: Column<Line> = {
+    heading: headings[by],
+    cell: (line) => ('key' in line ? nameOf(line) : 'total'),
+    least: Math.max(minName, Math.floor(width / 3)),
   }
-  const rest = width - shown.reduce((sum, column) => sum + gap.length + widthOf(column), 0)
-  const nameWidth = Math.max(minName, Math.min(longest, rest))
-  const line = (name: string, cells: readonly string[]) => {
-    const right = shown.map((column, at) => cells[at]!.padStart(widthOf(column)))
-    return `${shortened([padded(shortened(name, nameWidth), nameWidth), ...right].join(gap).trimEnd(), width)}\n`
-  }
-  return [
-    line(
-      headings[by],
-      shown.map(({ heading }) => heading),
-    ),
-    ...lines.map(({ name, sums }) =>
-      line(
-        name,
-        shown.map(({ cell }) => cell(sums)),
-      ),
-    ),
-  ].join('')
+  return tableText([...rows, total], [name, ...sums.map(({ column }) => column)], { columns: width })
 }
 
-function nameOf({ key }: UsageRow): string {
-  return oneLine(key ?? "the gateway's choice")
+function nameOf({ key }: { readonly key?: string | null }): string {
+  return key ?? "the gateway's choice"
 }
 
 /** What is not known is never nothing. */

@@ -103,18 +103,18 @@ test("the gateway's own word has a column where it is another, and is harmless",
   const table = (columns: number | undefined) => `\n${jobTable(some, { now, columns })}`
   expect(table(100)).toMatchInlineSnapshot(`
     "
-    ID       STATE        GATEWAY SAYS   DONE  AGE    RESULT  MODEL        PROMPT
-    video_a  in_progress  rendering      40%   2 min          video-model  a paper boat
-    video_b  in_progress                       2 min          video-model  a paper boat
-    video_c  in_progress  dream␛[2J ing        2 min          video-model  a paper boat
+    ID       STATE        GATEWAY SAYS   DONE  AGE    MODEL        PROMPT
+    video_a  in_progress  rendering      40%   2 min  video-model  a paper boat
+    video_b  in_progress                       2 min  video-model  a paper boat
+    video_c  in_progress  dream␛[2J ing        2 min  video-model  a paper boat
     "
   `)
   expect(table(60)).toMatchInlineSnapshot(`
     "
-    ID       STATE        GATEWAY SAYS   RESULT  PROMPT
-    video_a  in_progress  rendering              a paper boat
-    video_b  in_progress                         a paper boat
-    video_c  in_progress  dream␛[2J ing          a paper boat
+    ID       STATE        GATEWAY SAYS   DONE  PROMPT
+    video_a  in_progress  rendering      40%   a paper boat
+    video_b  in_progress                       a paper boat
+    video_c  in_progress  dream␛[2J ing        a paper boat
     "
   `)
   const words = table(undefined)

@@ -406,6 +406,6 @@ test('on a terminal the plan has colours, and words that would act on the termin
   const instance = { ...sampleInstance, state: 'new', output: 'a\u001b[31m.png' } as const
   await run.output.end({ ...sampleRun, mode: 'plan', instances: [instance] })
   const table = run.stdout.text
-  expect(table).toContain('\u001b[2mSTATE')
+  expect(table).toContain('\u001b[36mnew')
   expect(table).not.toContain('\u001b[31m')
 })
