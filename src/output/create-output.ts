@@ -4,7 +4,7 @@ import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices, type Notices } from './notices.ts'
 import { RescueSink, type RescuePlace } from './rescue-sink.ts'
-import { createTextOutput, outputToFile } from './text-output.ts'
+import { collectText, createTextOutput } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/version.ts'
@@ -120,8 +120,7 @@ function outputOn(context: Context, sink: Sink, options: OutputOptions): Output 
   // Not copied: some of its properties are read only when they are needed.
   const own = Object.create(context, { stdout: { value: sink, enumerable: true } }) as Context
   const output = createRenderer(own, options, createScreen(own, gate, quiet), gate, mode)
-  const isTextOnly = mode === 'terminal' || mode === 'plain'
-  const whole = file === undefined ? output : outputToFile(output, file, isTextOnly)
+  const whole = file === undefined && !('text' in output) ? output : collectText(output, file)
   const kept = extract?.(whole) ?? whole
   return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
 }

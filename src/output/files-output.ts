@@ -1,8 +1,8 @@
-import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { OutputDocument } from '../events/documents.ts'
 import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
-import { isTextDocument, type Output } from './output.ts'
+import { createResultOutput, isTextDocument, type Output } from './output.ts'
 import { stateTone, type Screen, type StyleLoader, type Styles, type Tone } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
@@ -21,26 +21,15 @@ interface PathsOutputParts {
 /** Commands that make files: the path of each file, or the URL of each result, one per line. */
 export function createPathsOutput({ screen, notices, show }: PathsOutputParts): Output {
   const line = (text: string) => screen.text(`${show(text)}\n`)
-  return {
-    event(event: OutputEvent) {
-      notices.event(event)
+  return createResultOutput(screen, notices, {
+    event(event) {
       if (event.type === 'image-save' || event.type === 'video-save') line(event.file.path)
       else if (event.type === 'image-link') line(event.link.url)
       if (event.type !== 'image-save') return
       const next = { index: event.index + 1, count: event.count }
       if (next.index <= next.count) screen.wait(`waiting for ${imageLabel(next)}`)
     },
-    raw() {},
-    flush: () => screen.settle(),
-    async end(document) {
-      notices.end(document)
-      await screen.close()
-    },
-    async error(error, partial) {
-      notices.error(error, partial)
-      await screen.closeAfterError()
-    },
-  }
+  })
 }
 
 interface JobOutputParts {
@@ -72,24 +61,22 @@ export function createJobOutput(parts: JobOutputParts): Output {
     })
     screen.text(rows.join(''))
   }
-  return {
-    event: (event) => notices.event(event),
-    raw() {},
-    flush: () => screen.settle(),
+  const own: Notices = {
+    ...notices,
+    end: (document) => (what === 'id' ? notices.end(document) : undefined),
+    error: (error) => notices.error(error),
+  }
+  return createResultOutput(screen, own, {
     async end(document) {
       if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
       else await report(document)
-      if (what === 'id') notices.end(document)
-      await screen.close()
     },
-    async error(error, partial) {
+    async error(_, partial) {
       // Looking up a failed job is a success, so its state is printed, if there is one.
       const isKnown = partial !== undefined && (!isJob(partial) || partial.state !== null)
       if (isKnown && what === 'report') await report(partial)
-      notices.error(error)
-      await screen.closeAfterError()
     },
-  }
+  })
 }
 
 function isJob(document: OutputDocument): document is VideoDocument | TextDocument {

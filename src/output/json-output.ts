@@ -4,7 +4,7 @@ import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/docum
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
 import type { Notices } from './notices.ts'
-import { isTextDocument, type Output } from './output.ts'
+import { createResultOutput, isTextDocument, type Output } from './output.ts'
 import type { Screen } from './screen.ts'
 
 interface JsonOutputParts {
@@ -20,16 +20,15 @@ interface JsonOutputParts {
  * arrived.
  */
 export function createJsonOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
-  return {
-    event: (event) => notices.event(event),
-    raw() {},
-    async flush() {},
+  const output = createResultOutput(screen, notices, {
     async end(document) {
       checkDocumentDepth(document)
       screen.text(`${gate.document(documentText(document, stdout))}\n`)
-      notices.end(document)
-      await screen.close()
     },
+  })
+  return {
+    ...output,
+    async flush() {},
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) {
         const rest =
@@ -96,29 +95,22 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     isClosed = true
     write()
   }
-  return {
+  const output = createResultOutput(screen, notices, {
     event(event) {
-      notices.event(event)
       if (isClosed) return
-      if (!isStarted && event.type !== 'start') {
-        beforeStart.push(event)
-        return
-      }
+      if (!isStarted && event.type !== 'start') return void beforeStart.push(event)
       isStarted = true
       add(event)
       for (const earlier of beforeStart.splice(0)) add(earlier)
     },
-    raw() {},
-    async flush() {
-      write()
-      await screen.settle()
-    },
+    flush: async () => write(),
     async end(document) {
       checkDocumentDepth(document)
       last(documentLine({ type: 'end', ...document }, stdout))
-      notices.end(document)
-      await screen.close()
     },
+  })
+  return {
+    ...output,
     async error(error) {
       if (error instanceof OutputClosed) return screen.closeAfterError()
       last(gate.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))

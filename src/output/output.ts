@@ -1,6 +1,8 @@
-import type { ModelgateError } from '../errors.ts'
+import { OutputClosed, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { TextDocument } from '../events/text.ts'
+import type { Notices } from './notices.ts'
+import type { Screen } from './screen.ts'
 
 export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
 
@@ -20,12 +22,50 @@ export interface Output {
   error(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }
 
+/** The result of a command on standard output, beside its notices on standard error. */
+export interface Result {
+  /** Writes what comes before the notice of an event. */
+  before?(event: OutputEvent): void
+  /** Writes what comes behind it. */
+  event?(event: OutputEvent): void
+  raw?(text: string): void
+  flush?(): Promise<void>
+  end?(document: OutputDocument): Promise<void>
+  /** Not called when the reader has closed the output. */
+  error?(error: ModelgateError, partial?: OutputDocument): Promise<void>
+}
+
+export function createResultOutput(screen: Screen, notices: Notices, result: Result = {}): Output {
+  return {
+    event(event) {
+      result.before?.(event)
+      notices.event(event)
+      result.event?.(event)
+    },
+    raw: (text) => result.raw?.(text),
+    async flush() {
+      await result.flush?.()
+      await screen.settle()
+    },
+    async end(document) {
+      await result.end?.(document)
+      notices.end(document)
+      await screen.close()
+    },
+    async error(error, partial) {
+      if (!(error instanceof OutputClosed)) await result.error?.(error, partial)
+      notices.error(error, partial)
+      await screen.closeAfterError()
+    },
+  }
+}
+
 /** Whether a document is an answer, or the state of one. */
 export function isTextDocument(document: OutputDocument): document is TextDocument {
   return 'finish_reason' in document
 }
 
 /** Whether a document is of a response that goes on at the gateway. */
-export function isRunning(document: OutputDocument): boolean {
+export function isRunning(document: OutputDocument): document is TextDocument {
   return isTextDocument(document) && (document.state === 'queued' || document.state === 'in_progress')
 }

@@ -1,8 +1,7 @@
-import { OutputClosed } from '../errors.ts'
 import type { Context, Sink } from '../context.ts'
 import { sanitise, type Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
-import type { Output } from './output.ts'
+import { createResultOutput, type Output } from './output.ts'
 import type { PieceStream } from '../redact/streams.ts'
 import { RescueSink, type RescuePlace } from './rescue-sink.ts'
 import type { Screen } from './screen.ts'
@@ -20,29 +19,13 @@ export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Ou
     screen.text(stdout.isTerminal ? sanitise(pending) : pending)
     pending = ''
   }
-  return {
-    event(event) {
-      write()
-      notices.event(event)
-    },
-    raw(text) {
-      pending += text
-    },
-    async flush() {
-      write()
-      await screen.settle()
-    },
-    async end(document) {
-      write()
-      notices.end(document)
-      await screen.close()
-    },
-    async error(error, partial) {
-      if (!(error instanceof OutputClosed)) write()
-      notices.error(error, partial)
-      await screen.closeAfterError()
-    },
-  }
+  return createResultOutput(screen, notices, {
+    before: write,
+    raw: (text) => void (pending += text),
+    flush: async () => write(),
+    end: async () => write(),
+    error: async () => write(),
+  })
 }
 
 /** Removes secrets from the gateway's own JSON before it is used; each piece ends in a newline. */

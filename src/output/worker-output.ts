@@ -3,6 +3,7 @@ import type { WorkerDocument, WorkerEvent } from '../events/worker.ts'
 import { byteText, clockTime } from '../quantities.ts'
 import type { OwnNoticeParts, OwnRenderer } from './create-output.ts'
 import type { Notices } from './notices.ts'
+import { createResultOutput } from './output.ts'
 import { billedText, type RunLine } from './run/run-lines.ts'
 
 const lineLimit = 1_000
@@ -10,19 +11,7 @@ const lineLimit = 1_000
 /** Shows a worker: a line for each request that has ended. It has no result of its own. */
 export const workerRenderer: OwnRenderer = {
   notices: createWorkerNotices,
-  output: ({ screen, notices }) => ({
-    event: (event) => notices.event(event),
-    raw() {},
-    flush: () => screen.settle(),
-    async end(document) {
-      notices.end(document)
-      await screen.close()
-    },
-    async error(error, partial) {
-      notices.error(error, partial)
-      await screen.closeAfterError()
-    },
-  }),
+  output: ({ screen, notices }) => createResultOutput(screen, notices),
 }
 
 function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: OwnNoticeParts): Notices {

@@ -4,7 +4,7 @@ import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
 import { filesInPlace, type RunDocument, type RunEvent } from '../../events/run-document.ts'
 import type { OwnNoticeParts, OwnOutputParts, OwnRenderer } from '../create-output.ts'
 import type { Notices } from '../notices.ts'
-import type { Output } from '../output.ts'
+import { createResultOutput, type Output } from '../output.ts'
 import { loadResultStyles, type LiveLine } from '../screen.ts'
 import type { Annotate } from '../step-log.ts'
 import { drawRunBoard } from './board.ts'
@@ -125,29 +125,19 @@ function createRunOutput(
     // Its outputs are in there.
     else if (document.part !== null) screen.text(`${show(document.part)}\n`)
   }
-  return {
-    event(event) {
-      if (event.type === 'plan-make') isPart = event.part !== null
-      if (event.type === 'instance-end' && !isPart) {
-        for (const { path } of filesInPlace(event)) screen.text(`${show(path)}\n`)
-      }
-      notices.event(event)
-    },
-    raw() {},
-    flush: () => screen.settle(),
-    async end(document) {
-      await pictures?.settle()
-      await whole(document)
-      notices.end(document)
-      await screen.close()
-    },
-    async error(error, partial) {
-      await pictures?.settle()
-      await whole(partial)
-      notices.error(error, partial)
-      await screen.closeAfterError()
-    },
+  const end = async (document: OutputDocument | undefined) => {
+    await pictures?.settle()
+    await whole(document)
   }
+  return createResultOutput(screen, notices, {
+    before(event) {
+      if (event.type === 'plan-make') isPart = event.part !== null
+      if (event.type !== 'instance-end' || isPart) return
+      for (const { path } of filesInPlace(event)) screen.text(`${show(path)}\n`)
+    },
+    end,
+    error: (_, partial) => end(partial),
+  })
 }
 
 function isLook({ mode }: RunDocument): boolean {
