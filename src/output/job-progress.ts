@@ -29,12 +29,23 @@ const logInterval = 60_000
 /** Milliseconds between two animation steps of a bar without percentage. */
 const stepTime = 200
 
-/** What is known of a job and its download; neither before its first look-up. */
+/** What is known of a job and its download; neither before its first look-up. Times are those of a monotonic clock. */
 interface Progress {
-  job?: JobView
-  download?: DownloadView | undefined
+  job?: {
+    readonly event: JobProgress
+    /** 0 to 100, a whole number that never decreases; null while it is unknown. */
+    readonly percent: number | null
+    readonly seenAt: number
+  }
+  download?: { readonly event: DownloadProgress; readonly samples: readonly Sample[] } | undefined
   /** When a log got its last line about it. */
   loggedAt: number
+}
+
+/** How much of a download had come at a time. */
+interface Sample {
+  readonly at: number
+  readonly received: number
 }
 
 /**
@@ -53,57 +64,66 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
     const now = clock.monotonic()
     const step = Math.floor(now / stepTime)
     if (labels === undefined) return drawLine(partsOf(latest!, now), step, width, styles)
-    const rows = [...views].map(([id, view]) => ({
-      label: labels.get(id) ?? id,
-      parts: partsOf(isWhole(view.download) ? { ...view, download: undefined } : view, now),
-    }))
+    const rows = [...views].map(([id, { job, download, loggedAt }]) => {
+      // A video that has arrived is not being downloaded any more.
+      const isWhole = download?.event.received === download?.event.total
+      const view = { ...(job && { job }), download: isWhole ? undefined : download, loggedAt }
+      return { label: labels.get(id) ?? id, parts: partsOf(view, now) }
+    })
     return drawBoard(rows, step, { width, height, styles })
-  }
-  const show = (view: Progress, isChange: boolean, text: () => string) => {
-    latest = view
-    if (screen.isLive) return screen.wait(live)
-    const now = clock.monotonic()
-    if (!log || !(isChange || now - view.loggedAt >= logInterval)) return
-    view.loggedAt = now
-    screen.line(text(), 'plain')
   }
   return (event: ProgressEvent): void => {
     const now = clock.monotonic()
     const id = name(event.id)
     const view = views.get(id) ?? { loggedAt: -Infinity }
     views.set(id, view)
+    latest = view
     const label = labels && (labels.get(id) ?? id)
-    if (event.type === 'download-progress') {
-      const before = view.download?.index === event.index ? view.download : undefined
-      const next = (view.download = downloadOf(event, before, now))
-      const of = label === undefined ? '' : ` of ${label}`
-      show(view, before === undefined, () => `video ${event.index}${of}: ${downloadText(next)}`)
-      return
-    }
-    const before = view.job
-    const next = (view.job = viewOf(event, before, now))
-    view.download = undefined
-    if (!hasReportedUnknown && event.status !== null && !isKnown(event.status)) {
+    const isChange =
+      event.type === 'download-progress' ? addDownload(view, event, now) : addJob(view, event, now)
+    const status = event.type === 'job-progress' ? event.status : null
+    if (!hasReportedUnknown && status !== null && !isKnown(status)) {
       hasReportedUnknown = true
-      screen.line(unknownText(event.status), 'warning')
+      screen.line(unknownText(status), 'warning')
     }
-    const subject = label === undefined ? 'job' : `job ${label}`
-    show(view, before?.state !== next.state, () => `${subject}: ${jobText(next, now)}`)
+    if (screen.isLive) return screen.wait(live)
+    if (!log || !(isChange || now - view.loggedAt >= logInterval)) return
+    view.loggedAt = now
+    screen.line(logText(view, label, now), 'plain')
   }
+}
+
+/** The percentage of a job never goes back. @returns whether its state is another */
+function addJob(view: Progress, event: JobProgress, now: number): boolean {
+  const before = view.job
+  const percents = [before?.percent, event.state === 'completed' ? 100 : event.progress].filter(
+    (value) => typeof value === 'number' && Number.isFinite(value),
+  ) as number[]
+  const percent = percents.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...percents))))
+  view.job = { event, percent, seenAt: now }
+  view.download = undefined
+  return before?.event.state !== event.state
+}
+
+/** The time in which the rate is measured, in milliseconds, and the interval between samples. */
+const rateWindow = 5_000
+const sampleInterval = 250
+
+/** A download that begins again is measured anew. @returns whether it is another one */
+function addDownload(view: Progress, event: DownloadProgress, now: number): boolean {
+  const before = view.download?.event.index === event.index ? view.download : undefined
+  const earlier = before === undefined || event.received < before.event.received ? [] : before.samples
+  const last = earlier.at(-1)
+  const isDue = last === undefined || now - last.at >= sampleInterval
+  const samples = isDue
+    ? [...earlier.filter(({ at }) => now - at <= rateWindow), { at: now, received: event.received }]
+    : earlier
+  view.download = { event, samples }
+  return before === undefined
 }
 
 function isKnown(status: string): boolean {
   return videoStateOf(status) !== undefined || responseStateOf(status) !== undefined
-}
-
-/** A video that has arrived is not being downloaded any more. */
-function isWhole(download: DownloadView | undefined): boolean {
-  return download !== undefined && download.received === download.total
-}
-
-function partsOf({ job, download }: Progress, now: number): LineParts {
-  if (download !== undefined) return downloadParts(download, now)
-  return job === undefined ? { percent: null, label: 'looking up', details: [] } : jobParts(job, now)
 }
 
 function unknownText(status: string): string {
@@ -115,42 +135,36 @@ export function asciiOf(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
-/** The state of a job, also between two look-ups. Times are milliseconds of a monotonic clock. */
-interface JobView {
-  readonly state: JobProgress['state']
-  /** The gateway's own name of the state, as received. */
-  readonly status: string | null
-  /** 0 to 100, a whole number that never decreases. */
-  readonly percent: number | null
-  readonly startedAt: number
-  /** When it was looked up. */
-  readonly seenAt: number
-  readonly endsAt: number | null
+function partsOf({ job, download }: Progress, now: number): LineParts {
+  if (download !== undefined) return downloadParts(download, now)
+  return job === undefined ? { percent: null, label: 'looking up', details: [] } : jobParts(job, now)
 }
 
-/** The job after a look-up; `before` is its previous state. */
-function viewOf(event: JobProgress, before: JobView | undefined, now: number): JobView {
-  const { state, status, progress, elapsed_s, remaining_s } = event
-  const known = [before?.percent, state === 'completed' ? 100 : progress].filter(
-    (value) => typeof value === 'number' && Number.isFinite(value),
-  ) as number[]
-  return {
-    state,
-    status,
-    percent: known.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...known)))),
-    startedAt: now - elapsed_s * 1000,
-    seenAt: now,
-    endsAt: remaining_s === null ? null : now + remaining_s * 1000,
-  }
-}
-
-function jobParts({ state, percent, startedAt, seenAt, endsAt }: JobView, now: number): LineParts {
-  const left = endsAt === null || isFinal(state) ? 0 : (endsAt - now) / 1000
+function jobParts({ event, percent, seenAt }: NonNullable<Progress['job']>, now: number): LineParts {
+  const { state, elapsed_s: elapsed, remaining_s: remaining } = event
+  const since = isFinal(state) ? 0 : (now - seenAt) / 1000
+  const left = remaining === null || isFinal(state) ? 0 : remaining - since
   return {
     percent,
     label: formatState({ state }),
-    details: [clockTime(((isFinal(state) ? seenAt : now) - startedAt) / 1000), ...leftText(left)],
+    details: [clockTime(elapsed + since), ...leftText(left)],
     ...(isFinal(state) && { tone: stateTone(state) }),
+  }
+}
+
+function downloadParts({ event, samples }: NonNullable<Progress['download']>, now: number): LineParts {
+  const { index, received, total } = event
+  const [first] = samples
+  const isMeasured = first !== undefined && now - first.at >= sampleInterval
+  const rate = isMeasured ? ((received - first.received) * 1000) / (now - first.at) : 0
+  return {
+    percent: percentOf(event),
+    label: index === 1 ? 'downloading' : `downloading ${index}`,
+    details: [
+      total === null ? byteText(received) : `${byteText(received)} of ${byteText(total)}`,
+      ...(rate === 0 ? [] : [`${byteText(rate)}/s`]),
+      ...leftText(total === null || rate === 0 ? 0 : (total - received) / rate),
+    ],
   }
 }
 
@@ -159,79 +173,24 @@ function leftText(seconds: number): string[] {
   return seconds < 1 ? [] : [`~${clockTime(seconds)} left`]
 }
 
-/** The same for a log. */
-function jobText(view: JobView, now: number): string {
-  const { state, status, percent } = view
-  const [elapsed, ...left] = jobParts(view, now).details
-  const done = percent === null || state === 'completed' ? [] : [`${percent}%`]
-  return [formatState({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')
-}
-
-interface Sample {
-  readonly at: number
-  readonly received: number
-}
-
-/** The progress and recent speed of a download. Times are milliseconds of a monotonic clock. */
-interface DownloadView {
-  readonly index: number
-  readonly received: number
-  readonly total: number | null
-  /** Recent samples, oldest first. */
-  readonly samples: readonly Sample[]
-}
-
-/** The time window for the rate in milliseconds, and the interval between samples. */
-const rateWindow = 5_000
-const sampleInterval = 250
-
-/** The download after an event; `before` is its previous state. A restarted download is measured anew. */
-function downloadOf(
-  { index, received, total }: DownloadProgress,
-  before: DownloadView | undefined,
-  now: number,
-): DownloadView {
-  const earlier = before === undefined || received < before.received ? [] : before.samples
-  const last = earlier.at(-1)
-  const isDue = last === undefined || now - last.at >= sampleInterval
-  const samples = isDue
-    ? [...earlier.filter(({ at }) => now - at <= rateWindow), { at: now, received }]
-    : earlier
-  return { index, received, total, samples }
-}
-
-function downloadParts(view: DownloadView, now: number): LineParts {
-  const { index, received, total } = view
-  const rate = rateOf(view, now)
-  const left = total === null || rate === 0 ? 0 : (total - received) / rate
-  return {
-    percent: percentOf(view),
-    label: index === 1 ? 'downloading' : `downloading ${index}`,
-    details: [
-      total === null ? byteText(received) : `${byteText(received)} of ${byteText(total)}`,
-      ...(rate === 0 ? [] : [`${byteText(rate)}/s`]),
-      ...leftText(left),
-    ],
-  }
-}
-
-/** The same for a log. */
-function downloadText(view: DownloadView): string {
-  const { received, total } = view
-  const percent = percentOf(view)
-  const done = percent === null ? byteText(received) : `${percent}% of ${byteText(total!)}`
-  return `downloading, ${done}`
-}
-
-function percentOf({ received, total }: DownloadView): number | null {
+function percentOf({ received, total }: DownloadProgress): number | null {
   return total === null || total === 0 ? null : Math.min(100, Math.floor((received / total) * 100))
 }
 
-/** In bytes per second; 0 without enough samples. */
-function rateOf({ received, samples }: DownloadView, now: number): number {
-  const first = samples[0]
-  if (first === undefined || now - first.at < sampleInterval) return 0
-  return ((received - first.received) * 1000) / (now - first.at)
+/** @param label of the job, where there are several */
+function logText({ job, download }: Progress, label: string | undefined, now: number): string {
+  if (download !== undefined) {
+    const { index, received, total } = download.event
+    const percent = percentOf(download.event)
+    const done = percent === null ? byteText(received) : `${percent}% of ${byteText(total!)}`
+    return `video ${index}${label === undefined ? '' : ` of ${label}`}: downloading, ${done}`
+  }
+  const { event, percent } = job!
+  const { state, status } = event
+  const [elapsed, ...left] = jobParts(job!, now).details
+  const done = percent === null || state === 'completed' ? [] : [`${percent}%`]
+  const facts = [formatState({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')
+  return `job${label === undefined ? '' : ` ${label}`}: ${facts}`
 }
 
 /** The parts of a progress line. All are ASCII, so that their length is their width. */
@@ -290,14 +249,12 @@ interface BoardRow {
   readonly parts: LineParts
 }
 
-interface BoardView {
-  readonly width: number
-  readonly height: number
-  readonly styles: Styles
-}
-
 /** A line for each job, as many as fit: those that have ended are the first to give way. */
-function drawBoard(rows: readonly BoardRow[], step: number, { width, height, styles }: BoardView): string {
+function drawBoard(
+  rows: readonly BoardRow[],
+  step: number,
+  { width, height, styles }: { readonly width: number; readonly height: number; readonly styles: Styles },
+): string {
   const running = rows.filter(({ parts }) => parts.tone === undefined)
   const fitting = rows.length <= height ? rows : running.slice(0, height - 1)
   const labelWidth = Math.min(Math.floor(width / 2), Math.max(...rows.map(({ label }) => label.length)))

@@ -187,79 +187,54 @@ function drawing(text: string): string {
   return `\r${lines.join('\u001b[K\r\n')}\u001b[J\r${back}`
 }
 
-interface LiveLineDrawer {
-  /** Draws the line in place, again as it changes, until `stop`. */
-  show(line: LiveLine): void
-  /** Takes the line off the screen. */
-  stop(): void
-}
-
-/**
- * The cursor is left at the start of the line: there the `^C` of a terminal is drawn over as well,
- * and a line that a narrower window has wrapped is below the cursor, where it can be erased.
- * @param styles loaded when the first line is shown
- */
-function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLineDrawer {
-  let current: LiveLine | undefined
-  let timer: Timer | undefined
-  let drawn = ''
-  let drawnAt = 0
-
-  const draw = () => {
-    timer?.cancel()
-    timer = clock.timer(redrawInterval, draw)
-    // Skip a frame while the terminal is busy: it would be outdated when shown.
-    if (current === undefined || stderr.needsDrain) return
-    const height = Math.max(1, (stderr.stream?.rows ?? usualRows) - 1)
-    const text = current(stderr.columns - 1, styles.current!, height)
-    if (text !== drawn) stderr.write(drawing(text))
-    drawn = text
-    drawnAt = clock.monotonic()
-  }
-  return {
-    show(line) {
-      const isNew = line !== current
-      current = line
-      if (isNew || clock.monotonic() - drawnAt >= minRedrawInterval) draw()
-    },
-    stop() {
-      timer?.cancel()
-      timer = undefined
-      current = undefined
-      if (drawn !== '') stderr.write('\r\u001b[J')
-      drawn = ''
-    },
-  }
-}
-
-/** Shows activity while nothing else is written. */
+/** Shows activity on standard error while nothing else is written. */
 interface Progress {
   /**
    * Shows a spinner with the text and how long that has been waited for, if nothing stops it within 300 ms, or a live
    * line at once.
    */
   start(text: string | LiveLine): void
+  /** Takes it off the screen. */
   stop(): void
 }
 
 const spinnerDelay = 300
 
-/** A spinner or a live line on standard error; undefined unless that is a terminal with cursor control. */
+/**
+ * Undefined unless standard error is a terminal with cursor control. The cursor is left at the start of a live line:
+ * there the `^C` of a terminal is drawn over as well, and a line that a narrower window has wrapped is below the cursor,
+ * where it can be erased.
+ * @param styles loaded when the first live line is shown
+ */
 function createProgress(context: Context, styles: StyleLoader): Progress | undefined {
-  const { stream, isTerminal } = context.stderr
+  const { stderr, clock, env } = context
+  const { stream, isTerminal } = stderr
   // With a width of 0 the spinner would clear lines forever.
-  if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return undefined
+  if (!isTerminal || !stream?.columns || env.TERM === 'dumb' || inCi(env)) return undefined
 
-  const live = createLiveLine(context, styles)
   let timer: Timer | undefined
+  let line: LiveLine | undefined
+  let drawn = ''
+  let drawnAt = 0
   let spinner: { stop(): unknown } | undefined
   // Counts starts and stops, so that a spinner does not start after it was stopped while loading.
   let turn = 0
   /** What is waited for, and since when: also across lines that interrupt the spinner. */
   let wait: { readonly text: string; readonly since: number } | undefined
 
+  const draw = () => {
+    timer?.cancel()
+    timer = clock.timer(redrawInterval, draw)
+    // Skip a frame while the terminal is busy: it would be outdated when shown.
+    if (line === undefined || stderr.needsDrain) return
+    const height = Math.max(1, (stream.rows ?? usualRows) - 1)
+    const text = line(stderr.columns - 1, styles.current!, height)
+    if (text !== drawn) stderr.write(drawing(text))
+    drawn = text
+    drawnAt = clock.monotonic()
+  }
   const waited = () => {
-    const seconds = wait === undefined ? 0 : Math.floor((context.clock.monotonic() - wait.since) / 1000)
+    const seconds = wait === undefined ? 0 : Math.floor((clock.monotonic() - wait.since) / 1000)
     return seconds === 0 ? '' : `(${seconds} s)`
   }
   const spin = async (text: string, ownTurn: number) => {
@@ -270,7 +245,7 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       // Called for each frame.
       suffixText: waited,
       stream,
-      color: context.env.NO_COLOR ? false : 'cyan',
+      color: env.NO_COLOR ? false : 'cyan',
       isEnabled: true,
       // Leave standard input alone, which may be a pipe, and the cursor visible, which would stay hidden after a
       // kill.
@@ -278,44 +253,42 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       hideCursor: false,
     }).start()
   }
-  const stopSpinner = () => {
+  const stop = () => {
     turn++
     timer?.cancel()
     timer = undefined
     spinner?.stop()
     spinner = undefined
-  }
-  const stop = () => {
-    stopSpinner()
-    live.stop()
+    line = undefined
+    if (drawn !== '') stderr.write('\r\u001b[J')
+    drawn = ''
   }
   context.signal.addEventListener('abort', stop, { once: true })
   return {
     start(text) {
       if (context.signal.aborted) return
-      stopSpinner()
-      if (typeof text !== 'string') return live.show(text)
-      live.stop()
-      if (wait?.text !== text) wait = { text, since: context.clock.monotonic() }
+      if (typeof text !== 'string') {
+        const isNew = text !== line
+        if (isNew) stop()
+        line = text
+        if (isNew || clock.monotonic() - drawnAt >= minRedrawInterval) draw()
+        return
+      }
+      stop()
+      if (wait?.text !== text) wait = { text, since: clock.monotonic() }
       const ownTurn = turn
-      timer = context.clock.timer(spinnerDelay, () => void spin(text, ownTurn))
+      timer = clock.timer(spinnerDelay, () => void spin(text, ownTurn))
     },
     stop,
   }
 }
 
-export type Tone = 'plain' | 'dim' | 'accent' | 'success' | 'warning' | 'error'
+export type Tone = (typeof tones)[number]
 export type Styles = Readonly<Record<Tone, (text: string) => string>>
 
 const unstyled = (text: string) => text
-const noStyles: Styles = {
-  plain: unstyled,
-  dim: unstyled,
-  accent: unstyled,
-  success: unstyled,
-  warning: unstyled,
-  error: unstyled,
-}
+const tones = ['plain', 'dim', 'accent', 'success', 'warning', 'error'] as const
+const noStyles = Object.fromEntries(tones.map((tone) => [tone, unstyled])) as Styles
 
 /** The tone of a job's state. */
 export function stateTone(state: string): Tone {
