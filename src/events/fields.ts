@@ -65,7 +65,7 @@ export function flag(description: string): Schema<boolean> {
   return described(v.boolean(), description)
 }
 
-/** A value whose shape the gateway decides. The name of such a field belongs to `openFields` in `json-output.ts`. */
+/** A value whose shape the gateway decides. */
 export function anything(description: string): Schema<unknown> {
   return described(v.unknown(), description)
 }

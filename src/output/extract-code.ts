@@ -6,98 +6,66 @@ import { BlockParser } from './markdown/block-parser.ts'
 import { isSameLanguage, languageOf } from './markdown/code-language.ts'
 import { isRunning, isTextDocument, type Output } from './output.ts'
 
-/** Takes the first fenced code out of a text that comes in pieces of any length. */
-interface CodeExtractor {
-  /** Whole lines of the code, exactly as they are in the text, without the indentation of blocks around them. */
-  push(text: string): string
-  /** The end of the text: a line of the code that has no line feed. */
-  end(): string
-  /** `open`: the text has ended before its fence. */
-  readonly state: 'none' | 'open' | 'closed'
-}
+const showLast = nextCommand(['modelgate', 'log', 'show', '1'])
+/** As much of an answer without code as its error quotes. */
+const maxQuote = 300
 
-/** @param isWanted says of the language of a fence whether its code is meant */
-function createCodeExtractor(isWanted: (language: string) => boolean): CodeExtractor {
-  let state: CodeExtractor['state'] = 'none'
+/**
+ * Passes on only the first fenced code of an answer (`--extract`), for a script that may run it: by whole lines, exactly
+ * as they are in the text, without the indentation of blocks around them. Where the answer has no such code, nothing and
+ * a failure. Of several candidates it is the first one's.
+ * @param language that of the code; undefined for any
+ */
+export function extractCode(other: Output, language?: string): Output {
+  /** `open`: its end has not come. */
+  let state: 'none' | 'open' | 'closed' = 'none'
   let isInside = false
   let line = ''
-  let lines = ''
+  const answer = createGrowingText(maxQuote)
+  const extracted = createGrowingText()
+
+  const pass = (code: string) => {
+    if (code === '') return
+    extracted.add(code)
+    other.event({ type: 'text-delta', index: 0, text: code })
+  }
   const parser = new BlockParser((event) => {
     if (event.type === 'code-begin') {
-      const { fence } = event
-      isInside = state === 'none' && fence !== undefined && isWanted(languageOf(fence.info))
+      const name = event.fence && languageOf(event.fence.info)
+      isInside = state === 'none' && name !== undefined && isSameLanguage(name, language ?? name)
       if (isInside) state = 'open'
     } else if (event.type === 'code' && isInside) {
       line += event.text
       if (!line.endsWith('\n')) return
-      lines += line
+      pass(line)
       line = ''
     } else if (event.type === 'code-end') {
       if (isInside && event.isClosed) state = 'closed'
       isInside = false
     }
   })
-  const take = () => {
-    const taken = lines
-    lines = ''
-    return taken
-  }
-  return {
-    push(text) {
-      // What follows the code is of no interest.
-      if (state !== 'closed') parser.push(text)
-      return take()
-    },
-    end() {
-      if (state !== 'closed') parser.end()
-      const rest = take() + line
-      line = ''
-      return rest
-    },
-    get state() {
-      return state
-    },
-  }
-}
-
-const showLast = nextCommand(['modelgate', 'log', 'show', '1'])
-/** As much of an answer without code as its error quotes. */
-const maxQuote = 300
-
-/**
- * Passes on only the code of an answer (`--extract`), for a script that may run it: by whole lines, and where the answer
- * has no such code, nothing and a failure. Of several candidates it is the first one's.
- * @param language that of the code; undefined for any
- */
-export function extractCode(other: Output, language?: string): Output {
-  const extractor = createCodeExtractor((name) => language === undefined || isSameLanguage(name, language))
-  const answer = createGrowingText()
-  const extracted = createGrowingText()
-  const pass = (code: string) => {
-    if (code === '') return
-    extracted.add(code)
-    other.event({ type: 'text-delta', index: 0, text: code })
-  }
   const withCode = (document: OutputDocument): OutputDocument => {
-    if (!isTextDocument(document) || extractor.state === 'none') return document
+    if (!isTextDocument(document) || state === 'none') return document
     return { ...document, extracted: extracted.toString() }
   }
   return {
     event(event: OutputEvent) {
       if (event.type !== 'text-delta') return other.event(event)
       if (event.index > 0) return
-      if (extractor.state === 'none' && answer.length < maxQuote) answer.add(event.text)
-      pass(extractor.push(event.text))
+      if (state === 'none') answer.add(event.text)
+      // What follows the code is of no interest.
+      if (state !== 'closed') parser.push(event.text)
     },
     raw: (text) => other.raw(text),
     flush: () => other.flush(),
     async end(document) {
       if (isRunning(document)) return other.end(document)
-      const rest = extractor.end()
-      if (extractor.state === 'none') throw noCode(answer.toString(), language)
+      if (state !== 'closed') parser.end()
+      if (state === 'none') throw noCode(answer.toString(), language)
       const isCut = isTextDocument(document) && document.finish_reason === 'length'
-      if (extractor.state === 'open' && isCut) throw cutCode()
-      pass(rest)
+      if (state === 'open' && isCut) throw cutCode()
+      // A line of the code that has no line feed.
+      pass(line)
       await other.end(withCode(document))
     },
     // A line that has broken off is not passed on: it may do something else than the whole one.

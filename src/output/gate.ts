@@ -39,11 +39,6 @@ export function createJsonStreamRedactor(secrets: readonly string[]): TextStream
   return createTextStream(createStreamMatcher(jsonFormsOf(secrets)), true)
 }
 
-/** The same for a sequence of JSON documents, also for a secret that is split between them. */
-function createPieceRedactor(secrets: readonly string[]): PieceStream {
-  return createPieceStream(createStreamMatcher(jsonFormsOf(secrets)), createJsonRedactor(secrets))
-}
-
 /** The forms that can occur within one JSON string. */
 function jsonFormsOf(secrets: readonly string[]): string[] {
   return secrets.flatMap(formsOf).filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form))
@@ -63,7 +58,7 @@ export interface Gate {
   /** Cleans one line for standard error, at most `limit` characters long. */
   line(text: string, limit: number): string
   /** Cleans streamed text for standard error. */
-  stream(): TextStream
+  stream(): CleanStream
   /** Cleans a JSON document for standard error. */
   json(text: string): string
   /** Redacts JSON for standard output or a file: one document, or one on each line. */
@@ -73,6 +68,8 @@ export interface Gate {
   /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
   reply(): ReplyStream
 }
+
+export type CleanStream = Pick<TextStream, 'push' | 'end'>
 
 /** Cleans streamed bytes; returns those that can be passed on. */
 export interface ReplyStream {
@@ -116,23 +113,14 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
     },
     stream() {
       const redactor = createStreamRedactor(hidden())
-      return {
-        push: (piece) => sanitise(redactor.push(piece)),
-        end: () => sanitise(redactor.end()),
-        get kept() {
-          return redactor.kept
-        },
-        get hasHidden() {
-          return redactor.hasHidden
-        },
-      }
+      return { push: (piece) => sanitise(redactor.push(piece)), end: () => sanitise(redactor.end()) }
     },
     json(text) {
       const json = sanitiseJson(redactJson(text))
       return isCi ? defuseJson(json) : json
     },
     document: (json) => (isCi ? defuseJson(redactJson(json)) : redactJson(json)),
-    documents: () => createPieceRedactor(hidden()),
+    documents: () => createPieceStream(createStreamMatcher(jsonFormsOf(hidden())), redactJson),
     reply: () => createReplyStream(createJsonStreamRedactor(hidden()), Boolean(context.stdout.isTerminal)),
   }
 }

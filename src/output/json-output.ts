@@ -22,7 +22,7 @@ interface JsonOutputParts {
 export function createJsonOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
   const output = createResultOutput(screen, notices, {
     async end(document) {
-      checkDocumentDepth(document)
+      checkDepth(document)
       screen.text(`${gate.document(documentText(document, stdout))}\n`)
     },
   })
@@ -82,9 +82,10 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     pending = ''
   }
   const add = (event: OutputEvent) => {
-    checkEventDepth(event)
+    const isDelta = deltaEvents.has(event.type)
+    if (!isDelta) checkDepth(event)
     const line = documentLine(event, stdout)
-    if (deltaEvents.has(event.type)) return void (pending += deltas.push(line).join(''))
+    if (isDelta) return void (pending += deltas.push(line).join(''))
     pending += deltas.end().join('')
     if (!commandEvents.has(event.type)) return void (pending += gate.document(line))
     pending += gate.json(line)
@@ -105,7 +106,7 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     },
     flush: async () => write(),
     async end(document) {
-      checkDocumentDepth(document)
+      checkDepth(document)
       last(documentLine({ type: 'end', ...document }, stdout))
     },
   })
@@ -186,56 +187,24 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
   }
 }
 
-/** @throws ContractError if the gateway's part of a document is nested too deeply to be printed */
-function checkDocumentDepth(document: OutputDocument): void {
-  if (openParts(document).some(isTooDeep)) throw tooDeep()
-}
-
-/** @throws ContractError, see `checkDocumentDepth` */
-function checkEventDepth(event: OutputEvent): void {
-  if (isTooDeep(openPart(event))) throw tooDeep()
+/** @throws ContractError if the gateway's part of it is nested too deeply to be printed */
+function checkDepth(part: OutputDocument | OutputEvent): void {
+  if (!Object.values(part).some(isTooDeep)) return
+  throw new ContractError('reply_too_deep', `The reply is nested more than ${maxJsonDepth} levels deep.`, {
+    hint: 'Use --raw to see the reply as it was received.',
+  })
 }
 
 function isTooDeep(part: unknown): boolean {
   return isDeeperThan(part, maxJsonDepth)
 }
 
-function tooDeep(): ContractError {
-  return new ContractError('reply_too_deep', `The reply is nested more than ${maxJsonDepth} levels deep.`, {
-    hint: 'Use --raw to see the reply as it was received.',
-  })
-}
-
-/** The fields of documents whose shape the gateway decides, beside the arguments of tool calls. */
-const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation', 'videos'])
-
-/** The parts of a document whose shape is defined by the gateway. */
-function openParts(document: OutputDocument): unknown[] {
-  const calls = isTextDocument(document) ? document.tool_calls : []
-  const fields = Object.entries(document).filter(([name]) => openFields.has(name))
-  return [...fields.map(([, value]) => value), ...calls.map((call) => call.arguments)]
-}
-
 /** The document without parts that cannot be printed: the report of an error must not fail itself. */
 function withoutDeepParts(document: OutputDocument): object {
-  const entries = Object.entries(document).map(([name, value]) =>
-    openFields.has(name) && isTooDeep(value) ? [name, null] : [name, value],
-  )
-  const shown = Object.fromEntries(entries) as object
-  if (!isTextDocument(document)) return shown
-  return { ...shown, tool_calls: document.tool_calls.filter((call) => !isTooDeep(call.arguments)) }
-}
-
-/** The part of an event whose shape is defined by the gateway. */
-function openPart(event: OutputEvent): unknown {
-  switch (event.type) {
-    case 'tool-call':
-      return event.call.arguments
-    case 'item-add':
-      return event.item
-    case 'safety-report':
-      return event.ratings
-    default:
-      return undefined
-  }
+  const entries = Object.entries(document).map(([name, value]) => {
+    if (!isTooDeep(value)) return [name, value]
+    const calls = isTextDocument(document) ? document.tool_calls.filter((call) => !isTooDeep(call)) : null
+    return [name, name === 'tool_calls' ? calls : null]
+  })
+  return Object.fromEntries(entries) as object
 }

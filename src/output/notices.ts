@@ -75,11 +75,16 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         options.showProgress(event)
         return
       }
-      const notice = noticeOf(event)
-      if (notice?.level === 'warning') {
-        screen.line(notice.text, 'warning')
-        if (lasting.has(event.type)) options.annotate?.('warning', 'modelgate', [withoutLabel(notice.text)])
-      } else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')
+      const text = noticeOf(event)
+      if (text === undefined) return
+      if (!warnings.has(event.type)) {
+        if (!options.warningsOnly) screen.line(text, 'plain')
+        return
+      }
+      screen.line(text, 'warning')
+      // What holds when the command has ended, unlike a retry.
+      const isLasting = event.type !== 'retry-wait' && event.type !== 'poll-fail'
+      if (isLasting) options.annotate?.('warning', 'modelgate', [text.replace(/^warning: /, '')])
     },
     end(document) {
       printRefusal()
@@ -103,23 +108,15 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   }
 }
 
-/** Warnings that hold when the command has ended, unlike those of a retry. */
-const lasting: ReadonlySet<OutputEvent['type']> = new Set([
+/** What is told even where a document on standard output contains all else. */
+const warnings: ReadonlySet<OutputEvent['type']> = new Set([
   'warning-add',
+  'retry-wait',
   'image-fail',
+  'poll-fail',
   'video-fail',
   'job-fail',
 ])
-
-function withoutLabel(text: string): string {
-  return text.replace(/^warning: /, '')
-}
-
-/** Prints a line about an event for a person. Information is omitted if a document contains it; warnings are not. */
-interface Notice {
-  readonly level: 'information' | 'warning'
-  readonly text: string
-}
 
 /** Whether the summary of an item begins with its kind, or with the specification's name for it. */
 function saysKind({ kind, summary }: { readonly kind: string; readonly summary: string }): boolean {
@@ -127,52 +124,46 @@ function saysKind({ kind, summary }: { readonly kind: string; readonly summary: 
 }
 
 /** The line for an event on standard error; undefined for events that are shown elsewhere. */
-export function noticeOf(event: OutputEvent): Notice | undefined {
+export function noticeOf(event: OutputEvent): string | undefined {
   switch (event.type) {
     case 'warning-add':
-      return { level: 'warning', text: `warning: ${event.message}` }
+      return `warning: ${event.message}`
     case 'retry-wait':
-      return { level: 'warning', text: retryText(event) }
+      return retryText(event)
     case 'tool-call':
-      return information(`tool call: ${event.call.name}(${shortJson(event.call.arguments)})`)
+      return `tool call: ${event.call.name}(${shortJson(event.call.arguments)})`
     case 'code-run':
-      return information(`code (${event.language}): ${event.code}`)
+      return `code (${event.language}): ${event.code}`
     case 'code-result':
-      return information(`code result (${event.outcome}): ${event.output}`)
+      return `code result (${event.outcome}): ${event.output}`
     case 'citation-add':
-      return information(`citation: ${citationText(event.citation)}`)
+      return `citation: ${citationText(event.citation)}`
     case 'item-add':
-      return information(saysKind(event) ? event.summary : `${event.kind}: ${event.summary}`)
+      return saysKind(event) ? event.summary : `${event.kind}: ${event.summary}`
     case 'safety-report':
-      return information(`safety: ${event.ratings.map(ratingText).join(', ')}`)
+      return `safety: ${event.ratings.map(ratingText).join(', ')}`
     case 'prompt-block':
-      return information(
-        `prompt blocked (${event.reason})${event.message === null ? '' : `: ${event.message}`}`,
-      )
+      return `prompt blocked (${event.reason})${event.message === null ? '' : `: ${event.message}`}`
     case 'file-save':
-      return information(`saved ${event.file.path} (${event.file.bytes} bytes)`)
+      return `saved ${event.file.path} (${event.file.bytes} bytes)`
     case 'image-save':
-      return information(savedText(event))
+      return savedText(event)
     case 'image-partial':
-      return information(
-        `${imageLabel(event)}: ${previewLabel(event)}${event.file === null ? '' : ` in ${event.file.path}`}`,
-      )
+      return `${imageLabel(event)}: ${previewLabel(event)}${event.file === null ? '' : ` in ${event.file.path}`}`
     case 'image-link':
-      return information(
-        `image ${event.link.index}: link expires at ${new Date(event.link.expires_at * 1000).toISOString()}`,
-      )
+      return `image ${event.link.index}: link expires at ${new Date(event.link.expires_at * 1000).toISOString()}`
     case 'image-fail':
-      return { level: 'warning', text: `image ${event.failure.index} failed: ${event.failure.message}` }
+      return `image ${event.failure.index} failed: ${event.failure.message}`
     case 'poll-fail':
-      return isReported(event.attempt) ? { level: 'warning', text: lookUpText(event) } : undefined
+      return isReported(event.attempt) ? lookUpText(event) : undefined
     case 'video-save':
-      return information(savedVideoText(event.index, event.file))
+      return savedVideoText(event.index, event.file)
     case 'video-fail':
-      return { level: 'warning', text: `video ${event.failure.index} failed: ${event.failure.message}` }
+      return `video ${event.failure.index} failed: ${event.failure.message}`
     case 'job-fail':
-      return { level: 'warning', text: failedJobText(event) }
+      return failedJobText(event)
     case 'image-data':
-      return event.partial ? undefined : information(`image (${event.mime_type})`)
+      return event.partial ? undefined : `image (${event.mime_type})`
     default:
       return undefined
   }
@@ -217,10 +208,6 @@ function count(tokens: unknown, name: string, ...parts: (readonly [unknown, stri
   )
   if (typeof tokens !== 'number') return details
   return [`${tokens} ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`]
-}
-
-function information(text: string): Notice {
-  return { level: 'information', text }
 }
 
 function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string {

@@ -1,7 +1,6 @@
 import { inCi, wantsColour, type Context, type Timer } from '../context.ts'
-import type { Gate } from './gate.ts'
+import type { CleanStream, Gate } from './gate.ts'
 import { createWordWrap } from './word-wrap.ts'
-import type { TextStream } from '../redact/streams.ts'
 
 /**
  * Both output streams, which may share a terminal: text on standard output and lines on standard error must not be
@@ -45,7 +44,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   // Whether a line of text or reasoning is unfinished.
   let isTextOpen = false
   let isReasoningOpen = false
-  let reasoning: TextStream | undefined
+  let reasoning: CleanStream | undefined
   let waiting: string | LiveLine | undefined
   const deferredLines: string[] = []
   const queue: ((ready: Styles) => void)[] = []

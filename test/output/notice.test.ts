@@ -8,7 +8,7 @@ test.each([
   ['too many requests', 429, 'retry in 0.4 s (2 left): too many requests (HTTP 429)'],
   ['The connection was lost.', null, 'retry in 0.4 s (2 left): The connection was lost.'],
 ])('a retry after %j has the status once', (reason, http_status, text) => {
-  expect(noticeOf({ ...retry, reason, http_status })?.text).toBe(text)
+  expect(noticeOf({ ...retry, reason, http_status })).toBe(text)
 })
 
 test.each([
@@ -17,7 +17,7 @@ test.each([
   [{ license: 'mit' }, 'citation: (licence: mit)'],
 ])('a citation: %j', (facts, text) => {
   const citation = { url: null, title: null, start: null, end: null, license: null, file_id: null, ...facts }
-  expect(noticeOf({ type: 'citation-add', citation })?.text).toBe(text)
+  expect(noticeOf({ type: 'citation-add', citation })).toBe(text)
 })
 
 test.each([
@@ -26,5 +26,5 @@ test.each([
   ['compaction', 'compaction', 'compaction'],
   ['fileData', 'gs://a/b', 'fileData: gs://a/b'],
 ])('an item of the kind %s says what it is once', (kind, summary, text) => {
-  expect(noticeOf({ type: 'item-add', kind, summary, item: {} })?.text).toBe(text)
+  expect(noticeOf({ type: 'item-add', kind, summary, item: {} })).toBe(text)
 })
