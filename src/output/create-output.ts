@@ -8,7 +8,7 @@ import { collectText, createTextOutput } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/version.ts'
-import type { Output, OutputMode } from './output.ts'
+import { createResultOutput, type Output, type OutputMode, type Result } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { createScreen, loadResultStyles, type Screen, type Styles } from './screen.ts'
 import type { Columns } from './table-cells.ts'
@@ -55,14 +55,10 @@ export interface OutputOptions {
   readonly own?: OwnRenderer | undefined
 }
 
-export interface OwnRenderer {
-  /** The lines on standard error, in every mode. */
-  notices(parts: OwnNoticeParts): Notices
-  /** The result, for a terminal or plain. */
-  output(parts: OwnOutputParts): Output
-}
+/** The lines on standard error, in every mode, and the result for a terminal or plain. */
+export type OwnRenderer = (parts: OwnParts) => { readonly notices: Notices; readonly result: Result }
 
-export interface OwnNoticeParts {
+export interface OwnParts {
   readonly screen: Screen
   /** Only errors on standard error. */
   readonly quiet: boolean
@@ -71,11 +67,6 @@ export interface OwnNoticeParts {
   readonly annotate: Annotate | undefined
   /** The usual lines, with annotations of the command's choice. */
   usual(annotate: Annotate | undefined): Notices
-}
-
-export interface OwnOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
   /** Cleans lines of the result; on a terminal they are also sanitised. */
   readonly show: (text: string) => string
   /** Cleans lines with colours, whose words are safe for a terminal already. */
@@ -144,53 +135,34 @@ function createRenderer(
   const annotate = warningsOnly ? undefined : createAnnotate(context, gate, screen.command)
   const usual = (chosen: Annotate | undefined) =>
     createNotices(screen, { quiet, usage, warningsOnly, resume, answer, showProgress, annotate: chosen })
-  const notices = own?.notices({ screen, quiet, warningsOnly, annotate, usual }) ?? usual(annotate)
+  const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
+  const showStyled = (text: string) => gate.report(text)
+  const showReport = (text: string) => showOwn(gate.report(text))
+  const made = own?.({ screen, quiet, warningsOnly, annotate, usual, show: showReport, showStyled })
+  const notices = made?.notices ?? usual(annotate)
   const parts = { screen, notices, stdout, stderr, gate }
-  switch (mode) {
-    case 'json':
-      return createJsonOutput(parts)
-    case 'jsonl':
-      return createJsonLinesOutput(parts)
-    case 'raw':
-      return createRawOutput(parts)
-    case 'terminal':
-    case 'plain': {
-      // A CI runner interprets some lines as commands, and streamed text could form one.
-      const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
-      const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
-      if (own !== undefined)
-        return own.output({
-          screen,
-          notices,
-          show: (text) => showOwn(gate.report(text)),
-          showStyled: (text) => gate.report(text),
-        })
-      const show = (text: string) => showOwn(result === 'job' ? gate.report(text) : gate.text(text))
-      if (result === 'files') return createPathsOutput({ screen, notices, show })
-      if (result === 'job' || result === 'job-id') {
-        const styles = loadResultStyles(context)
-        return createJobOutput({
-          screen,
-          notices,
-          show,
-          clock,
-          styles,
-          what: result === 'job' ? 'report' : 'id',
-          describe:
-            describe &&
-            ((document, ready) =>
-              gate.report(describe(document, ready, stdout.isTerminal ? stdout.columns : undefined))),
-        })
-      }
-      const columns = () => columnsOf(context)
-      const rendered = markdown?.(context, columns, (text) => screen.text(text))
-      const wrap =
-        mode === 'terminal' && rendered === undefined && extract === undefined
-          ? createWordWrap(columns)
-          : undefined
-      return createTextOutput({ screen, notices, show: showOwn, markdown: rendered, wrap, showReasoning })
-    }
+  if (mode === 'json') return createJsonOutput(parts)
+  if (mode === 'jsonl') return createJsonLinesOutput(parts)
+  if (mode === 'raw') return createRawOutput(parts)
+  if (made !== undefined) return createResultOutput(screen, notices, made.result)
+  const show = result === 'job' ? showReport : (text: string) => showOwn(gate.text(text))
+  if (result === 'files') return createPathsOutput({ screen, notices, show })
+  if (result === 'job' || result === 'job-id') {
+    const styles = loadResultStyles(context)
+    const described =
+      describe &&
+      ((document: OutputDocument, ready: Styles) =>
+        gate.report(describe(document, ready, stdout.isTerminal ? stdout.columns : undefined)))
+    const what = result === 'job' ? 'report' : 'id'
+    return createJobOutput({ screen, notices, show, clock, styles, what, describe: described })
   }
+  const columns = () => columnsOf(context)
+  const rendered = markdown?.(context, columns, (text) => screen.text(text))
+  const isWrapped = mode === 'terminal' && rendered === undefined && extract === undefined
+  const wrap = isWrapped ? createWordWrap(columns) : undefined
+  // A CI runner interprets some lines as commands, and streamed text could form one.
+  const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
+  return createTextOutput({ screen, notices, show: showOwn, markdown: rendered, wrap, showReasoning })
 }
 
 /** The width of the terminal at present; 0 when it does not tell, or is not one that wraps. */

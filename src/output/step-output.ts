@@ -26,8 +26,13 @@ interface StepParts {
   readonly file: TextFile | undefined
 }
 
+/** Of a larger one GitHub may drop what is passed on to other jobs. */
+const maxValueBytes = 1024 * 1024
+
 /**
- * Checks, before anything is sent, that the output can be written.
+ * Checks, before anything is sent, that the output can be written. Its value is what standard output would have had;
+ * paths are absolute, since other steps may work in another folder. A text that broke off, or that cannot be written,
+ * goes to standard output after all: it has been paid for.
  * @throws UsageError without the variable, and for a name that is none; FileError
  */
 export function openStepOutput(context: Context, name: string): StepOutput {
@@ -43,15 +48,62 @@ export function openStepOutput(context: Context, name: string): StepOutput {
       hint: 'Elsewhere, leave the flag out: redirect standard output, or name a file with -o.',
     })
   }
+  const { stdout } = context
   const absolute = (given: string) => absolutePath(context, given)
-  const file = absolute(path)
-  append(file, '')
+  appendTo(absolute(path), '')
   const { sink, text } = collectingSink()
-  return {
-    sink,
-    outputTo: (other, parts) =>
-      outputToStep(context, other, { ...parts, name, target: file, absolute, text }),
+  const outputTo = (other: Output, { result, isDocument, file }: StepParts): Output => {
+    const listsFiles = result === 'files' && !isDocument
+    const files: string[] = []
+    let isWritten = false
+    let canWrite = true
+    /** What was written by the end of the command, without what its failure adds. */
+    let whole: string | undefined
+
+    const value = () => {
+      if (listsFiles) return files.join('\n')
+      const collected = text().replace(/\n$/, '')
+      return collected === '' && file !== undefined ? absolute(file.path) : collected
+    }
+    const write = () => {
+      if (isWritten) return
+      const written = value()
+      // Nobody can guess it, so that no text can end the output and begin another.
+      const delimiter = `ghadelimiter_${randomBytes(16).toString('hex')}`
+      canWrite = false
+      appendTo(absolute(path), `${name}<<${delimiter}\n${written}\n${delimiter}\n`)
+      canWrite = isWritten = true
+      if (Buffer.byteLength(written) <= maxValueBytes) return
+      const message = `The output ${name} is larger than 1 MiB: GitHub may not pass it on to other jobs. -o FILE keeps it.`
+      other.event({ type: 'warning-add', message })
+    }
+    const printInstead = async () => {
+      if (isWritten) return
+      isWritten = true
+      stdout.write(whole ?? text())
+      await stdout.drain().catch(() => {})
+    }
+    return {
+      ...other,
+      event(event) {
+        const paths = listsFiles ? resultsOf(event) : []
+        for (const path of paths) files.push(/^https?:/.test(path) ? path : absolute(path))
+        other.event(event)
+      },
+      async end(document) {
+        await other.end(document)
+        whole = text()
+        write()
+      },
+      async error(error, partial) {
+        await other.error(error, partial)
+        const isUsable = result !== 'text' && (files.length > 0 || text() !== '')
+        if (isUsable && canWrite) write()
+        else await printInstead()
+      },
+    }
   }
+  return { sink, outputTo }
 }
 
 /** As the system of the runner writes it. */
@@ -59,87 +111,12 @@ export function absolutePath({ cwd, platform }: Pick<Context, 'cwd' | 'platform'
   return pathsOf(platform).resolve(cwd, path)
 }
 
-/** Of a larger one GitHub may drop what is passed on to other jobs. */
-const maxValueBytes = 1024 * 1024
-
-/**
- * Appends an output, with a delimiter that nobody can guess, so that no text can end it and begin another.
- * @throws FileError
- */
-function appendOutput(file: string, name: string, value: string): void {
-  const delimiter = `ghadelimiter_${randomBytes(16).toString('hex')}`
-  append(file, `${name}<<${delimiter}\n${value}\n${delimiter}\n`)
-}
-
-function append(file: string, text: string): void {
+/** @throws FileError */
+export function appendTo(file: string, text: string): void {
   try {
     appendFileSync(file, text)
   } catch (error) {
     throw writeError(error, file)
-  }
-}
-
-interface OwnParts extends StepParts {
-  readonly name: string
-  /** The file that the runner reads when the step has ended. */
-  readonly target: string
-  text(): string
-  absolute(path: string): string
-}
-
-/**
- * The value is what standard output would have had; paths are absolute, since other steps may work in another folder.
- * A text that broke off, or that cannot be written, goes to standard output after all: it has been paid for.
- */
-function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts: OwnParts): Output {
-  const { result, isDocument, file, name, target, text, absolute } = parts
-  const listsFiles = result === 'files' && !isDocument
-  const files: string[] = []
-  let isWritten = false
-  let canWrite = true
-  /** What was written by the end of the command, without what its failure adds. */
-  let whole: string | undefined
-
-  const value = () => {
-    if (listsFiles) return files.join('\n')
-    const collected = text().replace(/\n$/, '')
-    return collected === '' && file !== undefined ? absolute(file.path) : collected
-  }
-  const write = () => {
-    if (isWritten) return
-    const written = value()
-    canWrite = false
-    appendOutput(target, name, written)
-    canWrite = isWritten = true
-    if (Buffer.byteLength(written) <= maxValueBytes) return
-    const message = `The output ${name} is larger than 1 MiB: GitHub may not pass it on to other jobs. -o FILE keeps it.`
-    other.event({ type: 'warning-add', message })
-  }
-  const printInstead = async () => {
-    if (isWritten) return
-    isWritten = true
-    stdout.write(whole ?? text())
-    await stdout.drain().catch(() => {})
-  }
-  return {
-    event(event) {
-      const paths = listsFiles ? resultsOf(event) : []
-      for (const path of paths) files.push(/^https?:/.test(path) ? path : absolute(path))
-      other.event(event)
-    },
-    raw: (json) => other.raw(json),
-    flush: () => other.flush(),
-    async end(document) {
-      await other.end(document)
-      whole = text()
-      write()
-    },
-    async error(error, partial) {
-      await other.error(error, partial)
-      const isUsable = result !== 'text' && (files.length > 0 || text() !== '')
-      if (isUsable && canWrite) write()
-      else await printInstead()
-    },
   }
 }
 

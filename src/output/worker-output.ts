@@ -1,28 +1,22 @@
-import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { OutputDocument } from '../events/documents.ts'
 import type { WorkerDocument, WorkerEvent } from '../events/worker.ts'
 import { byteText, clockTime } from '../quantities.ts'
-import type { OwnNoticeParts, OwnRenderer } from './create-output.ts'
+import type { OwnRenderer } from './create-output.ts'
 import type { Notices } from './notices.ts'
-import { createResultOutput } from './output.ts'
 import { billedText, type RunLine } from './run/run-lines.ts'
 
 const lineLimit = 1_000
 
 /** Shows a worker: a line for each request that has ended. It has no result of its own. */
-export const workerRenderer: OwnRenderer = {
-  notices: createWorkerNotices,
-  output: ({ screen, notices }) => createResultOutput(screen, notices),
-}
-
-function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: OwnNoticeParts): Notices {
+export const workerRenderer: OwnRenderer = ({ screen, quiet, warningsOnly, annotate, usual }) => {
   const others = usual(annotate)
   const isTold = !quiet && !warningsOnly
   const line = ({ text, tone }: RunLine) => screen.line(text, tone, lineLimit)
   const sum = (document: OutputDocument | undefined) => {
     if (isTold && document?.command === 'run worker') line(summaryLine(document as WorkerDocument))
   }
-  return {
-    event(event: OutputEvent) {
+  const notices: Notices = {
+    event(event) {
       if (event.type === 'start' || event.type === 'task-start') return
       if (event.type !== 'worker-start' && event.type !== 'task-end') return others.event(event)
       const told = event.type === 'worker-start' ? startLine(event) : taskLine(event)
@@ -38,6 +32,7 @@ function createWorkerNotices({ screen, quiet, warningsOnly, annotate, usual }: O
       others.error(error.amend({ billed: 'no' }), partial)
     },
   }
+  return { notices, result: {} }
 }
 
 function startLine({ worker, queue, store, lanes, rate }: Event<'worker-start'>): RunLine {

@@ -2,16 +2,16 @@ import type { Context } from '../../context.ts'
 import { OutputClosed } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
 import { filesInPlace, type RunDocument, type RunEvent } from '../../events/run-document.ts'
-import type { OwnNoticeParts, OwnOutputParts, OwnRenderer } from '../create-output.ts'
+import type { OwnParts, OwnRenderer } from '../create-output.ts'
 import type { Notices } from '../notices.ts'
-import { createResultOutput, type Output } from '../output.ts'
+import type { Result } from '../output.ts'
 import { loadResultStyles, type LiveLine } from '../screen.ts'
 import type { Annotate } from '../step-log.ts'
 import { drawRunBoard } from './board.ts'
 import { planTable } from './plan-table.ts'
 import { createResultPictures, type ResultPictures } from './result-pictures.ts'
 import { instanceLine, rateLine, summaryLines, type RunLine } from './run-lines.ts'
-import { createRunTally } from './run-view.ts'
+import { RunTally } from './run-view.ts'
 
 /** How many annotations GitHub shows of a step; the last is for the error of the command. */
 const maxAnnotations = 9
@@ -21,27 +21,22 @@ const lineLimit = 4_000
 
 /** Shows a run: a board on a terminal, else a line for each result; the paths of files, or a plan, as the result. */
 export function runRenderer(context: Context): OwnRenderer {
-  let pictures: ResultPictures | undefined
-  return {
-    notices(parts) {
-      const { quiet, warningsOnly, screen } = parts
-      pictures = quiet || warningsOnly ? undefined : createResultPictures(context, screen)
-      return createRunNotices(context, parts, pictures)
-    },
-    output: (parts) => createRunOutput(context, parts, pictures),
+  return (parts) => {
+    const { quiet, warningsOnly, screen } = parts
+    const pictures = quiet || warningsOnly ? undefined : createResultPictures(context, screen)
+    return {
+      notices: createRunNotices(context, parts, pictures),
+      result: createRunResult(context, parts, pictures),
+    }
   }
 }
 
-function createRunNotices(
-  context: Context,
-  parts: OwnNoticeParts,
-  pictures: ResultPictures | undefined,
-): Notices {
+function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPictures | undefined): Notices {
   const { screen, quiet, warningsOnly } = parts
   const { clock, stdout } = context
   const bounded = boundAnnotations(parts.annotate)
   const usual = parts.usual(bounded)
-  const tally = createRunTally()
+  const tally = new RunTally()
   let isMaking = false
   let isPart = false
 
@@ -106,11 +101,11 @@ function boundAnnotations(annotate: Annotate | undefined): BoundedAnnotate | und
 }
 
 /** The paths of files as they come; the plan, or the folder of a shard's part, when it is complete. */
-function createRunOutput(
+function createRunResult(
   context: Context,
-  { screen, notices, show, showStyled }: OwnOutputParts,
+  { screen, show, showStyled }: OwnParts,
   pictures: ResultPictures | undefined,
-): Output {
+): Result {
   const { stdout } = context
   const styles = loadResultStyles(context)
   const table = async (document: RunDocument) => {
@@ -129,7 +124,7 @@ function createRunOutput(
     await pictures?.settle()
     await whole(document)
   }
-  return createResultOutput(screen, notices, {
+  return {
     before(event) {
       if (event.type === 'plan-make') isPart = event.part !== null
       if (event.type !== 'instance-end' || isPart) return
@@ -137,7 +132,7 @@ function createRunOutput(
     },
     end,
     error: (_, partial) => end(partial),
-  })
+  }
 }
 
 function isLook({ mode }: RunDocument): boolean {

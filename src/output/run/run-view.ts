@@ -39,6 +39,7 @@ export interface RunView {
 }
 
 interface LaneCount {
+  readonly name: LaneName
   total: number
   done: number
   concurrency: number
@@ -49,94 +50,92 @@ interface LaneCount {
 }
 
 /** Adds up the events of a run. */
-export interface RunTally {
-  add(event: RunEvent, now: number): void
-  view(now: number): RunView
-}
+export class RunTally {
+  readonly #lanes = new Map<LaneName, LaneCount>()
+  readonly #running = new Map<string, Running & { readonly lane: LaneName }>()
+  #sums: Omit<RunView, 'lanes' | 'left'> = {
+    failed: 0,
+    rejected: 0,
+    created: { made: 0, limit: null },
+    cost: null,
+    estimate: null,
+    outage: null,
+  }
 
-export function createRunTally(): RunTally {
-  const lanes = new Map<LaneName, LaneCount>()
-  const running = new Map<string, Running & { readonly lane: LaneName }>()
-  let created: RunView['created'] = { made: 0, limit: null }
-  let cost: RunView['cost'] = null
-  let estimate: number | null = null
-  let [failed, rejected] = [0, 0]
-  let outage: string | null = null
-
-  const plan = (event: PlanMake) => {
-    created = { made: event.creates.made, limit: event.creates.limit }
-    estimate = event.estimate?.amount ?? null
-    for (const { lane, to_make: total, concurrency } of event.lanes) {
-      lanes.set(lane, { total, done: 0, concurrency, pause: null, took: 0, taken: 0 })
+  /** @param now of a monotonic clock, in milliseconds */
+  add(event: RunEvent, now: number): void {
+    switch (event.type) {
+      case 'plan-make': {
+        const { made, limit } = event.creates
+        this.#sums = { ...this.#sums, created: { made, limit }, estimate: event.estimate?.amount ?? null }
+        for (const { lane: name, to_make: total, concurrency } of event.lanes) {
+          this.#lanes.set(name, { name, total, done: 0, concurrency, pause: null, took: 0, taken: 0 })
+        }
+        return
+      }
+      case 'instance-start': {
+        const { instance: id, lane } = event
+        const key = keyOf(event)
+        this.#running.set(key, { id, lane, since: this.#running.get(key)?.since ?? now, percent: null })
+        return
+      }
+      case 'instance-progress': {
+        const known = this.#running.get(keyOf(event))
+        // One that waits for its next attempt is not under way.
+        if (event.state === 'waiting') this.#running.delete(keyOf(event))
+        else if (known !== undefined) this.#running.set(keyOf(event), { ...known, percent: event.percent })
+        return
+      }
+      case 'instance-end':
+        return this.#end(event)
+      case 'lane-change': {
+        const { lane, concurrency, pause_s: pause, reason } = event
+        const count = this.#lanes.get(lane)
+        if (count === undefined) return
+        count.concurrency = concurrency
+        count.pause = pause === null ? null : { until: now + pause * 1000, reason }
+        return
+      }
+      case 'circuit-change':
+        this.#sums = { ...this.#sums, outage: event.open ? event.reason : null }
     }
   }
-  const end = ({ instance, lane, action, took_s: took, creates, cost: own, error }: InstanceEnd) => {
-    for (const [key, { id }] of running) if (id === instance) running.delete(key)
-    const count = lanes.get(lane)
+
+  view(now: number): RunView {
+    const lanes = [...this.#lanes.values()].map(({ name, total, done, concurrency, pause }) => ({
+      name,
+      total,
+      done,
+      concurrency,
+      pause: pause !== null && pause.until > now ? pause : null,
+      running: [...this.#running.values()].filter(({ lane }) => lane === name),
+    }))
+    return { ...this.#sums, lanes, left: secondsLeft([...this.#lanes.values()]) }
+  }
+
+  #end({ instance, lane, action, took_s: took, creates, cost: own, error }: InstanceEnd): void {
+    for (const [key, { id }] of this.#running) if (id === instance) this.#running.delete(key)
+    const count = this.#lanes.get(lane)
     // What is restored is not among what a lane has to make.
     if (count !== undefined && !freeActions.has(action)) count.done = Math.min(count.total, count.done + 1)
     if (count !== undefined && took !== null && error === null) {
       count.took += took
       count.taken++
     }
-    if (action === 'failed' || action === 'unknown') failed++
-    if (action === 'rejected') rejected++
-    created = { ...created, made: created.made + creates }
-    if (own?.amount != null && own.currency !== null) {
-      cost = { amount: (cost?.amount ?? 0) + own.amount, currency: own.currency }
+    const { failed, rejected, created, cost } = this.#sums
+    const isPriced = own?.amount != null && own.currency !== null
+    this.#sums = {
+      ...this.#sums,
+      failed: failed + Number(action === 'failed' || action === 'unknown'),
+      rejected: rejected + Number(action === 'rejected'),
+      created: { ...created, made: created.made + creates },
+      cost: isPriced ? { amount: (cost?.amount ?? 0) + own.amount!, currency: own.currency! } : cost,
     }
   }
-  return {
-    add(event, now) {
-      switch (event.type) {
-        case 'plan-make':
-          return plan(event)
-        case 'instance-start': {
-          const { instance: id, lane, variant } = event
-          const key = `${id} ${variant}`
-          running.set(key, { id, lane, since: running.get(key)?.since ?? now, percent: null })
-          return
-        }
-        case 'instance-progress': {
-          const key = `${event.instance} ${event.variant}`
-          const known = running.get(key)
-          // One that waits for its next attempt is not under way.
-          if (event.state === 'waiting') running.delete(key)
-          else if (known !== undefined) running.set(key, { ...known, percent: event.percent })
-          return
-        }
-        case 'instance-end':
-          return end(event)
-        case 'lane-change': {
-          const { lane, concurrency, pause_s: pause, reason } = event
-          const count = lanes.get(lane)
-          if (count === undefined) return
-          count.concurrency = concurrency
-          count.pause = pause === null ? null : { until: now + pause * 1000, reason }
-          return
-        }
-        case 'circuit-change':
-          outage = event.open ? event.reason : null
-      }
-    },
-    view: (now) => ({
-      lanes: [...lanes].map(([name, { total, done, concurrency, pause }]) => ({
-        name,
-        total,
-        done,
-        concurrency,
-        pause: pause !== null && pause.until > now ? pause : null,
-        running: [...running.values()].filter(({ lane }) => lane === name),
-      })),
-      failed,
-      rejected,
-      created,
-      cost,
-      estimate,
-      outage,
-      left: secondsLeft([...lanes.values()]),
-    }),
-  }
+}
+
+function keyOf({ instance, variant }: { readonly instance: string; readonly variant: number }): string {
+  return `${instance} ${variant}`
 }
 
 const freeActions: ReadonlySet<InstanceEnd['action']> = new Set([

@@ -1,8 +1,6 @@
-import { appendFileSync } from 'node:fs'
 import type { Context } from '../../context.ts'
 import { filesInPlace, type RunDocument } from '../../events/run-document.ts'
-import { writeError } from '../../files/file-error.ts'
-import { absolutePath } from '../step-output.ts'
+import { absolutePath, appendTo } from '../step-output.ts'
 
 /** GitHub refuses a larger summary of a step. */
 const maxSummaryBytes = 1024 * 1024
@@ -34,10 +32,10 @@ export async function writeStepResults(
   const outputs = [...Object.entries(numbersOf(document)), ...lists.filter(([name]) => !long.includes(name))]
   // Each is one line that begins with its name: nothing in it can begin another output.
   const lines = outputs.map(([name, value]) => `${name}=${value}\n`).join('')
-  if (output) append(absolutePath(context, output), lines)
+  if (output) appendTo(absolutePath(context, output), lines)
   if (page) {
     const text = await summary()
-    if (Buffer.byteLength(text) <= maxSummaryBytes) append(absolutePath(context, page), `${text}\n`)
+    if (Buffer.byteLength(text) <= maxSummaryBytes) appendTo(absolutePath(context, page), `${text}\n`)
   }
   return output ? long : []
 }
@@ -65,12 +63,4 @@ function listsOf(context: Pick<Context, 'cwd' | 'platform'>, { instances }: RunD
 
 function isFailed({ action }: RunDocument['instances'][number]): boolean {
   return action === 'failed' || action === 'unknown'
-}
-
-function append(file: string, text: string): void {
-  try {
-    appendFileSync(file, text)
-  } catch (error) {
-    throw writeError(error, file)
-  }
 }
