@@ -68,7 +68,7 @@ function hasContent(document: OutputDocument): boolean {
 
 /**
  * `--jsonl`: every event is a line; the first is `start`, and exactly one, `end` or `error`, is the last.
- * Events of the reply are written together, by `flush`; those that precede a wait at once.
+ * Pieces of text are written together, by `flush`; all else at once.
  */
 export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
   let pending = ''
@@ -86,9 +86,8 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     if (!isDelta) checkDepth(event)
     const line = documentLine(event, stdout)
     if (isDelta) return void (pending += deltas.push(line).join(''))
-    pending += deltas.end().join('')
-    if (!commandEvents.has(event.type)) return void (pending += gate.document(line))
-    pending += gate.json(line)
+    // A wait may follow.
+    pending += deltas.end().join('') + gate.document(line)
     write()
   }
   const last = (line: string) => {
@@ -129,30 +128,6 @@ const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'reasoning-delta',
   'refusal-delta',
   'tool-delta',
-])
-
-/** Events of the program itself, which may quote the gateway; a wait may follow each. */
-const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
-  'start',
-  'file-save',
-  'retry-wait',
-  'warning-add',
-  'job-create',
-  'job-progress',
-  'poll-fail',
-  'download-progress',
-  'video-save',
-  'video-fail',
-  'model-list',
-  'plan-make',
-  'instance-start',
-  'instance-progress',
-  'instance-end',
-  'lane-change',
-  'circuit-change',
-  'worker-start',
-  'task-start',
-  'task-end',
 ])
 
 /** Formats a document: indented and safe on a terminal, on one line elsewhere. No newline at the end. */

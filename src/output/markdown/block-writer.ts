@@ -1,11 +1,28 @@
 import { sanitise } from '../gate.ts'
-import { plainLook, type LineWriter } from '../line-writer.ts'
+import { plainLook, type LineWriter, type Look, type Run } from '../line-writer.ts'
 import type { BlockEvent, Container } from './block-parser.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
 import { languageOf } from './code-language.ts'
-import { createInlineLooks, faintLook, headingCodes, type Abilities } from './inline-looks.ts'
-import { InlineStream, parseInline } from './inline-parser.ts'
+import {
+  InlineStream,
+  parseInline,
+  code,
+  emphasis,
+  html,
+  strikethrough,
+  strong,
+  type Link,
+  type Piece,
+} from './inline-parser.ts'
 import { Table, type Cell } from './table.ts'
+import { isDisguise, linkAddress } from './hyperlinks.ts'
+
+export interface Abilities {
+  /** Colours, and with them bold, italic and the like. Without them, marks are shown as they were written. */
+  readonly colors: boolean
+  /** Links (OSC 8). Without them, their addresses are shown in parentheses. */
+  readonly hyperlinks: boolean
+}
 
 const bullets = ['•', '◦', '▪']
 /** As much of a line of code with colours as is held back. */
@@ -138,4 +155,52 @@ function markerOf({ number, task }: Extract<Container, { kind: 'item' }>, depth:
 function fitting(cells: readonly string[], columns: number): readonly string[] {
   if (cells.length <= columns) return cells
   return [...cells.slice(0, columns - 1), cells.slice(columns - 1).join(' | ')]
+}
+
+const styleCodes: readonly (readonly [style: number, sgr: string])[] = [
+  [strong, '1'],
+  [emphasis, '3'],
+  [strikethrough, '9'],
+  [code, '36'],
+  [html, '2'],
+]
+const linkCode = '4'
+
+const faintLook: Look = { sgr: '2' }
+
+/** Of headings, by their level. */
+const headingCodes = ['1;4;35', '1;35', '1', '1;3', '3', '3']
+
+/** Longer addresses than this, such as whole images, are cut where they are shown. */
+const maxShown = 500
+
+/**
+ * The looks of pieces, which differ only where they are seen.
+ * @param base what the block itself looks like
+ */
+function createInlineLooks({ colors, hyperlinks }: Abilities, base = ''): (piece: Piece) => Run[] {
+  const known = new Map<string, Look>()
+  const lookOf = (style: number, link: Link | undefined): Look => {
+    const url = link !== undefined && hyperlinks ? linkAddress(link.url) : undefined
+    const codes = styleCodes.filter(([flag]) => (style & flag) !== 0).map(([, sgr]) => sgr)
+    const all = [...(base === '' ? [] : [base]), ...codes, ...(link === undefined ? [] : [linkCode])]
+    const sgr = colors ? all.join(';') : ''
+    if (sgr === '' && url === undefined) return plainLook
+    const key = `${sgr} ${url}`
+    if (!known.has(key)) known.set(key, { sgr, url })
+    return known.get(key)!
+  }
+  /** The address, where the terminal does not lead to it, or would lead elsewhere than the text says. */
+  const addressOf = ({ kind, url, text, hasImage }: Link): Run[] => {
+    const isShown = [url, url.replace(/^(?:mailto:|https?:\/\/)/, '')].includes(text.trim())
+    const isHidden = hyperlinks && linkAddress(url) !== undefined && !isDisguise(text, url) && !hasImage
+    if (url === '' || kind === 'autolink' || isShown || isHidden) return []
+    const short = url.length > maxShown ? `${url.slice(0, 60)}…` : url
+    return [{ text: ` (${short})`, look: colors ? faintLook : plainLook }]
+  }
+  return ({ text, style, link, mark }) => {
+    const isSeen = text !== '' && !(mark === 'style' && colors)
+    const own = isSeen ? [{ text, look: lookOf(style, link) }] : []
+    return mark === 'closing' && link !== undefined ? [...own, ...addressOf(link)] : own
+  }
 }

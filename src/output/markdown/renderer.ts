@@ -1,11 +1,10 @@
 import { wantsColour, type Context } from '../../context.ts'
 import { LineWriter } from '../line-writer.ts'
 import { BlockParser, unpairedEnd, type BlockEvent } from './block-parser.ts'
-import { createBlockWriter } from './block-writer.ts'
+import { createBlockWriter, type Abilities } from './block-writer.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
 import { languageOf } from './code-language.ts'
 import { hasHyperlinks } from './hyperlinks.ts'
-import type { Abilities } from './inline-looks.ts'
 
 export interface MarkdownOptions extends Abilities {
   /** The width to wrap at; 0 when it is unknown, and nothing is wrapped. */

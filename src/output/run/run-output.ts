@@ -1,17 +1,18 @@
-import type { Context } from '../../context.ts'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { detectProtocol } from '../preview/detect-protocol.ts'
+import { inCi, type Context } from '../../context.ts'
 import { OutputClosed } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
-import { filesInPlace, type RunDocument, type RunEvent } from '../../events/run-document.ts'
+import { filesInPlace, type RunDocument, type RunEvent, type RunFile } from '../../events/run-document.ts'
 import type { OwnParts, OwnRenderer } from '../create-output.ts'
 import type { Notices } from '../notices.ts'
 import type { Result } from '../output.ts'
-import { loadResultStyles, type LiveLine } from '../screen.ts'
+import { loadResultStyles, type LiveLine, type Screen } from '../screen.ts'
 import type { Annotate } from '../step-log.ts'
-import { drawRunBoard } from './board.ts'
+import { drawRunBoard, RunTally } from './board.ts'
 import { planTable } from './plan-table.ts'
-import { createResultPictures, type ResultPictures } from './result-pictures.ts'
 import { instanceLine, rateLine, summaryLines, type RunLine } from './run-lines.ts'
-import { RunTally } from './run-view.ts'
 
 /** How many annotations GitHub shows of a step; the last is for the error of the command. */
 const maxAnnotations = 9
@@ -154,4 +155,43 @@ const runEventTypes = {
 
 function isRunEvent(event: OutputEvent): event is RunEvent {
   return event.type in runEventTypes
+}
+
+/** Larger files are not looked at while a run is under way. */
+const maxBytes = 20_000_000
+
+/** Shows results while a run goes on. */
+interface ResultPictures {
+  /** Shows a picture above the board, unless an earlier one is still being drawn: then the newest matters more. */
+  show(files: readonly RunFile[]): void
+  /** Ends when the last picture has been written. Never throws. */
+  settle(): Promise<void>
+}
+
+/**
+ * The newest results as pictures above the board; undefined where the terminal shows none. Half blocks, which every
+ * terminal can show, would push the lines of a run off the screen.
+ */
+function createResultPictures(context: Context, screen: Screen): ResultPictures | undefined {
+  const { env, cwd } = context
+  if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined
+  let drawing: Promise<void> | undefined
+  const draw = async (path: string) => {
+    const { createDrawing } = await import('../preview/drawing.ts')
+    // A picture that cannot be shown is told by its path alone.
+    const drawn = await createDrawing(context, 'auto', () => {}).draw(await readFile(resolve(cwd, path)))
+    if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
+  }
+  return {
+    show(files) {
+      const picture = files.find(
+        ({ mime_type: type, bytes }) => type.startsWith('image/') && bytes <= maxBytes,
+      )
+      if (picture === undefined || drawing !== undefined) return
+      drawing = draw(picture.path)
+        .catch(() => {})
+        .finally(() => (drawing = undefined))
+    },
+    settle: async () => await drawing,
+  }
 }
