@@ -109,14 +109,6 @@ test("the gateway's own word has a column where it is another, and is harmless",
     video_c  in_progress  dream␛[2J ing        2 min  video-model  a paper boat
     "
   `)
-  expect(table(60)).toMatchInlineSnapshot(`
-    "
-    ID       STATE        GATEWAY SAYS   DONE  PROMPT
-    video_a  in_progress  rendering      40%   a paper boat
-    video_b  in_progress                       a paper boat
-    video_c  in_progress  dream␛[2J ing        a paper boat
-    "
-  `)
   const words = table(undefined)
     .split('\n')
     .slice(1, -1)
@@ -144,10 +136,6 @@ test('a state has its colour, and nothing else', () => {
     '',
   ])
   expect(lines.join('\n').replaceAll(/<.*?>/g, '')).toBe(plain)
-})
-
-test('nothing for no jobs', () => {
-  expect(jobTable([], { now, columns: 80 })).toBe('')
 })
 
 test('the short id finds its job, and no other', () => {

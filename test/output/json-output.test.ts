@@ -85,13 +85,6 @@ test('jsonl: start is first, one line is last, and nothing follows it', async ()
   expect(lines.at(-1)).toEqual({ type: 'end', ...sampleDocument })
 })
 
-test('jsonl: what precedes a wait is written at once, not with the next chunk', () => {
-  const { context, output } = outputOf('jsonl')
-  output.event(sampleEvents.start)
-  output.event(sampleEvents['retry-wait'])
-  expect(context.stdout.text.split('\n')).toHaveLength(3)
-})
-
 test('jsonl: a failure is the last line on standard output', async () => {
   const { context, output } = outputOf('jsonl')
   output.event(sampleEvents.start)

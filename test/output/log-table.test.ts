@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CallSummary, WholeCall } from '../../src/events/call.ts'
 import { callReport } from '../../src/output/call-report.ts'
-import { cellsOf } from '../../src/output/cell-width.ts'
 import { logTable } from '../../src/output/log-table.ts'
 import { sampleCallDocument, sampleEvents } from '../support/output-samples.ts'
 
@@ -40,22 +39,6 @@ ID        COMMAND       PROMPT
 ])('the calls on a terminal of %i columns', (columns, table) => {
   expect(`\n${logTable(calls, { now, columns })}`).toBe(table)
   for (const line of table.split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
-})
-
-test('no line is wider than the terminal, whatever is in the prompt', () => {
-  const prompts = [
-    '一二三四五六七八九十'.repeat(9),
-    'שלום עולם '.repeat(20),
-    '👨‍👩‍👧🎈'.repeat(30),
-    '\u001b[31mred\u202e\n'.repeat(20),
-  ]
-  const rows = prompts.map((prompt) => ({ ...sample, prompt }))
-  for (let columns = 1; columns <= 120; columns++) {
-    for (const line of logTable(rows, { now, columns }).trimEnd().split('\n')) {
-      expect(cellsOf(line)).toBeLessThanOrEqual(columns)
-      expect(line).not.toMatch(/[\u001b\u202e]/)
-    }
-  }
 })
 
 test('the name of a file with a Windows path', () => {
