@@ -2,6 +2,7 @@
 # Node's own image, not a smaller one with an executable: Node 26 needs libatomic, key commands need a shell, and the
 # package is the same on every processor, so that no stage has to be emulated.
 FROM --platform=$BUILDPLATFORM node:26-slim AS package
+# The builder is sent nothing else of the folder.
 COPY modelgate-*.tgz /tmp/modelgate.tgz
 # Everything is bundled: nothing is downloaded.
 RUN npm install --global --prefix /opt/modelgate --offline --ignore-scripts --no-audit --no-fund /tmp/modelgate.tgz \

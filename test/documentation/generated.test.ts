@@ -43,7 +43,7 @@ test('tables keep their columns, whatever the cells contain', () => {
 })
 
 describe('what is said of the code names what is there', () => {
-  const names = ['src', 'test', 'bin', 'docs', 'executable', 'action/src']
+  const names = ['src', 'test', 'bin', 'docs', 'build', 'action/src']
     .flatMap((folder) =>
       readdirSync(new URL(folder, projectRoot), { recursive: true, encoding: 'utf8' }).map(
         (name) => `${folder}/${name.replaceAll('\\', '/')}`,
@@ -51,7 +51,7 @@ describe('what is said of the code names what is there', () => {
     )
     .concat('.ci/run', readdirSync(projectRoot))
 
-  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('files of %s', (document) => {
+  test.each(['docs/architecture.md', '.github/CONTRIBUTING.md'])('files of %s', (document) => {
     const text = readFileSync(new URL(document, projectRoot), 'utf8')
     const named = [...text.matchAll(/`([\w][\w./-]*\.(?:ts|c?js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g)].map(
       ([, path]) => path!.replace(/\/$/, ''),
@@ -60,7 +60,7 @@ describe('what is said of the code names what is there', () => {
     expect([named.length > 10, missing]).toEqual([true, []])
   })
 
-  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('functions of %s', (document) => {
+  test.each(['docs/architecture.md', '.github/CONTRIBUTING.md'])('functions of %s', (document) => {
     const text = readFileSync(new URL(document, projectRoot), 'utf8')
     const named = [...text.matchAll(/`([a-z]+[A-Z]\w*)`/g)].map(([, name]) => name!)
     const source = names
@@ -72,7 +72,7 @@ describe('what is said of the code names what is there', () => {
   })
 
   test('what the example of CONTRIBUTING.md imports', () => {
-    const text = readFileSync(new URL('CONTRIBUTING.md', projectRoot), 'utf8')
+    const text = readFileSync(new URL('.github/CONTRIBUTING.md', projectRoot), 'utf8')
     const imports = [...text.matchAll(/^import (?:type )?\{ (.*) \} from '(.*)'$/gm)]
       .map(([, list, path]) => ({
         list: list!.replaceAll('type ', '').split(', '),

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { proseOf, projectRoot, readPage, userPages } from '../support/pages.ts'
 
-const pages = [...userPages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md']
+const pages = [...userPages, '.github/CONTRIBUTING.md', 'CHANGELOG.md', '.github/SECURITY.md']
 
 /** As GitHub makes them of headings. */
 function anchorsOf(page: string): Set<string> {
@@ -70,7 +70,7 @@ test('the examples that are named are there, and each is named', () => {
 })
 
 test('the tests that SECURITY.md names are there', () => {
-  const named = [...readPage('SECURITY.md').matchAll(/`(test\/[\w./-]+)`/g)].map(([, path]) => path!)
+  const named = [...readPage('.github/SECURITY.md').matchAll(/`(test\/[\w./-]+)`/g)].map(([, path]) => path!)
   expect(named.length).toBeGreaterThan(10)
   expect(named.filter((path) => !existsSync(new URL(path, projectRoot)))).toEqual([])
 })

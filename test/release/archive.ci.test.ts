@@ -12,7 +12,6 @@ const pack = (platform: string) => packProgram(program, platform)
 
 const wanted = (folder: string, name: string) =>
   [
-    name,
     'LICENSE',
     'THIRD-PARTY-NOTICES',
     'completions/_modelgate',
@@ -20,7 +19,11 @@ const wanted = (folder: string, name: string) =>
     'completions/modelgate.fish',
     'completions/modelgate.ps1',
     'man/modelgate.1',
+    name,
   ].map((file) => `${folder}/${file}`)
+
+/** Without the folders, which a tar archive has, too. */
+const filesIn = (list: string) => list.split('\n').filter((path) => /[^/]$/.test(path))
 
 test.each(['linux-x64', 'linux-arm64', 'macos-arm64'])(
   'an archive for %s has all that belongs to the program, in a folder of its name',
@@ -28,7 +31,7 @@ test.each(['linux-x64', 'linux-arm64', 'macos-arm64'])(
     const path = pack(platform)
     const folder = `modelgate-${version}-${platform}`
     expect(path).toMatch(new RegExp(`/${folder}\\.tar\\.gz$`))
-    expect(execFileSync('tar', ['tzf', path], { encoding: 'utf8' }).trim().split('\n')).toEqual(
+    expect(filesIn(execFileSync('tar', ['tzf', path], { encoding: 'utf8' }))).toEqual(
       wanted(folder, 'modelgate'),
     )
   },
@@ -46,7 +49,7 @@ test('what tar unpacks runs, and belongs to nobody else', () => {
   )
   expect(statSync(join(unpacked, 'LICENSE')).mode & 0o777).toBe(0o644)
   expect(execFileSync('tar', ['tvzf', path, '--numeric-owner'], { encoding: 'utf8' })).toMatch(
-    /^-rwxr-xr-x 0\/0 /,
+    /^-rwxr-xr-x 0\/0 .*\/modelgate$/m,
   )
 })
 
@@ -59,17 +62,17 @@ import sys, zipfile
 file = zipfile.ZipFile(sys.argv[1])
 assert file.testzip() is None
 for entry in file.infolist(): print(entry.filename)
-sys.stderr.write(file.read(file.infolist()[0]).decode())`
+sys.stderr.write(file.read(file.infolist()[-1]).decode())`
     const { stdout, stderr } = spawnSync('python3', ['-c', script, path], { encoding: 'utf8' })
     const folder = `modelgate-${version}-windows-x64`
     expect(path).toMatch(new RegExp(`/${folder}\\.zip$`))
-    expect(stdout.trim().split('\n')).toEqual(wanted(folder, 'modelgate.exe'))
+    expect(filesIn(stdout)).toEqual(wanted(folder, 'modelgate.exe'))
     expect(stderr).toBe(program)
   },
 )
 
-test('the same files give the same bytes', () => {
-  expect(readFileSync(pack('linux-x64'))).toEqual(readFileSync(pack('linux-x64')))
+test.each(['linux-x64', 'windows-x64'])('the same files give the same bytes for %s', (platform) => {
+  expect(readFileSync(pack(platform))).toEqual(readFileSync(pack(platform)))
 })
 
 test.each([

@@ -1,14 +1,15 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Enums, Models } from '@cyclonedx/cyclonedx-library'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Ajv } from 'ajv'
-import { afterEach, describe, expect, test, vi } from 'vitest'
-import { billOfMaterials } from '../../bill-of-materials.build.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { billOfMaterials } from '../../build/third-party.ts'
 import { projectRoot } from '../support/pages.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Component {
   readonly 'bom-ref': string
+  readonly group?: string
   readonly name: string
   readonly version?: string
   readonly hashes?: readonly object[]
@@ -46,90 +47,49 @@ function schemaProblems(bill: unknown): unknown {
   return validate(bill) ? [] : validate.errors
 }
 
-const digestOf = (path: string) => Buffer.alloc(64, path)
-
-/** A project with these packages installed. @returns its folder, and the modules of its bundle */
-function project(packages: Readonly<Record<string, object>>) {
-  const root = temporaryFolder()
-  const lock: Record<string, object> = {}
-  const files = Object.entries(packages).map(([path, manifest]) => {
-    const folder = join(root, 'node_modules', path)
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'package.json'), JSON.stringify({ license: 'MIT', ...manifest }))
-    lock[`node_modules/${path}`] = { integrity: `sha512-${digestOf(path).toString('base64')}` }
-    return join(folder, 'index.js')
+/** What the plugin has found: a program, and two packages in it. */
+function collected() {
+  const component = (name: string, version: string) => {
+    const purl = `pkg:npm/${name}@${version}`
+    return new Models.Component(Enums.ComponentType.Library, name, { version, purl, bomRef: purl })
+  }
+  const [program, undici, other] = [
+    component('program', '1.0.0'),
+    component('undici', '8.12.4'),
+    component('other', '1.0.0'),
+  ]
+  undici!.dependencies.add(other!.bomRef)
+  const metadata = new Models.Metadata({
+    component: program!,
+    tools: new Models.Tools({ tools: new Models.ToolRepository([new Models.Tool({ name: 'rolldown' })]) }),
   })
-  writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages: lock }))
-  return { root, files }
+  return new Models.Bom({ metadata, components: new Models.ComponentRepository([undici!, other!]) })
 }
-
-const two = {
-  '@scope/one': { name: '@scope/one', version: '1.2.3', dependencies: { undici: '*', absent: '*' } },
-  undici: { name: 'undici', version: '0.16.0', license: '(MIT OR Apache-2.0)' },
-}
-
-afterEach(() => vi.unstubAllEnvs())
 
 describe('a bill of materials', () => {
-  test('names a package as registries and scanners do, with the digest of the lock', () => {
-    const { root, files } = project(two)
-    const bill = parse(billOfMaterials(files, { root, time: 1_700_000_000 }))
-    expect(schemaProblems(bill)).toEqual([])
-    expect(bill.metadata).toMatchObject({ timestamp: '2023-11-14T22:13:20.000Z' })
-    expect(bill.components).toEqual([
-      {
-        type: 'library',
-        'bom-ref': 'pkg:npm/%40scope/one@1.2.3',
-        group: '@scope',
-        name: 'one',
-        version: '1.2.3',
-        hashes: [{ alg: 'SHA-512', content: digestOf('@scope/one').toString('hex') }],
-        licenses: [{ license: { id: 'MIT' } }],
-        purl: 'pkg:npm/%40scope/one@1.2.3',
-      },
-      expect.objectContaining({
-        purl: 'pkg:npm/undici@0.16.0',
-        licenses: [{ expression: '(MIT OR Apache-2.0)' }],
-        components: [expect.objectContaining({ name: 'llhttp', licenses: [{ license: { id: 'MIT' } }] })],
-      }),
-    ])
-    expect(bill.dependencies).toContainEqual({
-      ref: 'pkg:npm/%40scope/one@1.2.3',
-      dependsOn: ['pkg:npm/undici@0.16.0'],
-    })
+  test('is dated by SOURCE_DATE_EPOCH', () => {
+    vi.stubEnv('SOURCE_DATE_EPOCH', '86400')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { metadata } = parse(billOfMaterials(collected(), new Set()))
+    expect(metadata.timestamp).toBe('1970-01-02T00:00:00.000Z')
   })
 
-  test('names one version once, however often it is installed, and each version that is', () => {
-    const { root, files } = project({
-      a: { name: 'a', version: '1.0.0', dependencies: { c: '*' } },
-      b: { name: 'b', version: '1.0.0', dependencies: { c: '*' } },
-      c: { name: 'c', version: '1.0.0' },
-      'a/node_modules/c': { name: 'c', version: '2.0.0' },
-      'b/node_modules/c': { name: 'c', version: '1.0.0' },
-    })
-    const { components, dependencies } = parse(billOfMaterials(files, { root }))
-    const refs = ['pkg:npm/a@1.0.0', 'pkg:npm/b@1.0.0', 'pkg:npm/c@1.0.0', 'pkg:npm/c@2.0.0']
-    expect(components.map(({ purl }) => purl)).toEqual(refs)
-    expect(dependencies).toContainEqual({ ref: 'pkg:npm/a@1.0.0', dependsOn: ['pkg:npm/c@2.0.0'] })
-    expect(dependencies).toContainEqual({ ref: 'pkg:npm/b@1.0.0', dependsOn: ['pkg:npm/c@1.0.0'] })
-  })
-
-  test('is the same text for the same files, in any order, and has another number for others', () => {
-    const { root, files } = project(two)
-    const text = billOfMaterials(files, { root, time: 1 })
-    expect(billOfMaterials(files.toReversed(), { root, time: 1 })).toBe(text)
-    const other = billOfMaterials(files.slice(1), { root, time: 1 })
+  test('is the same text for the same bundle, and has another number for another', () => {
+    const text = billOfMaterials(collected(), new Set(), undefined, 1)
+    expect(billOfMaterials(collected(), new Set(), undefined, 1)).toBe(text)
+    const other = billOfMaterials(collected(), new Set(['undici 8.12.4']), undefined, 1)
     expect(parse(other).serialNumber).not.toBe(parse(text).serialNumber)
   })
 
-  test('is dated by SOURCE_DATE_EPOCH', () => {
-    vi.stubEnv('SOURCE_DATE_EPOCH', '86400')
-    expect(parse(billOfMaterials([])).metadata.timestamp).toBe('1970-01-02T00:00:00.000Z')
+  test('leaves out what was only looked at to build the bundle', () => {
+    const titles = new Set(['undici 8.12.4'])
+    const { components, dependencies } = parse(billOfMaterials(collected(), titles))
+    expect(components.map(({ purl }) => purl)).toEqual(['pkg:npm/undici@8.12.4'])
+    expect(dependencies.map(({ ref }) => ref)).toEqual(['pkg:npm/program@1.0.0', 'pkg:npm/undici@8.12.4'])
   })
 
   test('of an executable names Node, and what Node consists of', () => {
-    const { root, files } = project(two)
-    const bill = parse(billOfMaterials(files, { root, node: process.versions }))
+    const bill = parse(billOfMaterials(collected(), new Set(), process.versions))
     expect(schemaProblems(bill)).toEqual([])
     const [node] = bill.components
     expect(node).toMatchObject({
@@ -173,6 +133,12 @@ describe('the bill of materials of the package', () => {
   test('has a licence of every package, a digest of every archive, and nothing that only tests need', () => {
     const { components } = parse(packageBill())
     expect(components.length).toBeGreaterThan(60)
+    expect(components.find(({ name }) => name === 'core')).toMatchObject({
+      group: '@inquirer',
+      hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) as string }],
+      licenses: [{ license: { id: 'MIT' } }],
+      purl: expect.stringMatching(/^pkg:npm\/%40inquirer\/core@\d+\.\d+\.\d+$/) as string,
+    })
     expect(components.filter(({ licenses, hashes }) => !licenses || !hashes)).toEqual([])
     const names = components.map(({ name }) => name)
     expect(names).toContain('undici')

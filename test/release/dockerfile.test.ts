@@ -22,6 +22,7 @@ test('nothing is run for a processor that the building machine does not have', (
   )
 })
 
-test('nothing but the package is sent to the builder', () => {
-  expect(readFileSync(new URL('.dockerignore', projectRoot), 'utf8')).toBe('*\n!modelgate-*.tgz\n')
+test('nothing but the package is taken from the folder, and so sent to the builder', () => {
+  const copied = lines.filter((line) => /^(?:COPY|ADD) (?!--from)/.test(line))
+  expect(copied).toEqual(['COPY modelgate-*.tgz /tmp/modelgate.tgz'])
 })

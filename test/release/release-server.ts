@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { projectRoot } from '../support/pages.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -12,7 +12,7 @@ export const { version } = JSON.parse(readFileSync(new URL('package.json', proje
   version: string
 }
 
-/** Packs a program that says a version, with all that belongs to it, by `archive.build.ts`. @returns the archive */
+/** Packs a program that says a version, with all that belongs to it, by `build/archive.sh`. @returns the archive */
 export function packProgram(script: string, platform: string, folder = temporaryFolder()): string {
   const name = platform.startsWith('windows') ? 'modelgate.exe' : 'modelgate'
   writeFiles(folder, {
@@ -20,16 +20,8 @@ export function packProgram(script: string, platform: string, folder = temporary
     'THIRD-PARTY-NOTICES': 'Node and others\n',
     'modelgate.cdx.json': '{"bomFormat":"CycloneDX"}\n',
   })
-  const args = [
-    'archive.build.ts',
-    '--executable',
-    join(folder, name),
-    '--platform',
-    platform,
-    '--out',
-    folder,
-  ]
-  return execFileSync(process.execPath, args, { cwd: projectRoot, encoding: 'utf8', stdio: 'pipe' }).trim()
+  const args = ['build/archive.sh', platform, folder, folder]
+  return execFileSync('bash', args, { cwd: projectRoot, encoding: 'utf8', stdio: 'pipe' }).trim()
 }
 
 /** A line of `SHA256SUMS` for a file. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const root = join(import.meta.dirname, '../..')
 
 /** What the build makes an executable of. */
-const sources = ['src', 'executable', 'executable.build.ts', 'rolldown.build.ts', 'package-lock.json']
+const sources = ['src', 'build', 'package-lock.json']
 
 /**
  * The single executable: the one that `MODELGATE_EXECUTABLE` names, or else that of the last build. It is built first
@@ -19,7 +19,7 @@ export function singleExecutable(): string {
   const built = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
   if (built < newest) {
     const { NODE_OPTIONS: _, ...env } = process.env
-    execFileSync(process.execPath, [join(root, 'executable.build.ts')], { env, stdio: 'inherit' })
+    execFileSync(process.execPath, [join(root, 'build/executable.ts')], { env, stdio: 'inherit' })
   }
   return path
 }

@@ -1,4 +1,4 @@
-/** Writes what is generated from the command tree: man/, and the blocks of the pages and of the skill. `npm run generate`. */
+/** Writes what is generated from the command tree: the blocks of the pages and of the skill. `npm run generate`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { generatedFiles } from './generated-files.ts'
 import { projectRoot } from './pages.ts'

@@ -1,6 +1,5 @@
 import { helpDocument } from '../../src/commands/help/help-tree.ts'
 import { generatedBlocks, replaceBlocks } from './generated-blocks.ts'
-import { manPage } from './man-page.ts'
 import { readPage, userPages } from './pages.ts'
 import { loadedProgram } from './program-tree.ts'
 import { skillBlocks } from './skill-blocks.ts'
@@ -14,7 +13,6 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   const blocks = generatedBlocks(program)
   for (const path of userPages) files.set(path, replaceBlocks(readPage(path), blocks))
   const help = helpDocument(program)
-  files.set('man/modelgate.1', manPage(help))
   const skill = 'skills/modelgate/SKILL.md'
   files.set(skill, replaceBlocks(readPage(skill), skillBlocks(help)))
   return files

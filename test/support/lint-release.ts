@@ -33,8 +33,7 @@ for (const file of files.length > 0 ? files : releaseFiles()) {
   const text = readFileSync(file, 'utf8')
   if (basename(file) === 'Dockerfile')
     problems.push(...dockerfileProblems(text).map((line) => `${file}:${line}`))
-  else if (file.endsWith('.sh'))
-    problems.push(...shellProblems(text, ['--shell=sh']).map((line) => `${file}:${line}`))
+  else if (file.endsWith('.sh')) problems.push(...shellProblems(text).map((line) => `${file}:${line}`))
   else problems.push(...(await workflowProblems(text, file)).map((line) => `${file}:${line}`))
 }
 for (const problem of problems) console.error(problem)
@@ -50,6 +49,7 @@ function releaseFiles(): string[] {
     'examples/pipelines/workflow.yaml',
     'Dockerfile',
     'install.sh',
+    'build/archive.sh',
     'examples/pipelines/run.sh',
   ]
 }
@@ -80,7 +80,7 @@ function scriptProblems(text: string): string[] {
   )
 }
 
-function shellProblems(script: string, options: readonly string[]): string[] {
+function shellProblems(script: string, options: readonly string[] = []): string[] {
   if (!isInstalled('shellcheck')) return []
   const { stdout } = spawnSync('shellcheck', ['--format=gcc', ...options, '-'], {
     input: script,

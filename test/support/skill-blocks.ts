@@ -1,5 +1,5 @@
 import type { HelpDocument, HelpOption } from '../../src/events/help-document.ts'
-import { isCalled } from './man-page.ts'
+import { isCalled } from '../../build/man-page.ts'
 import { markdownTable } from './markdown-table.ts'
 
 /** The parts of skills/modelgate/SKILL.md that are written by the program itself, by the name in their marker. */

@@ -1,8 +1,8 @@
 /** Bundles the GitHub Action into action/dist/, which is checked in: GitHub runs what is in the repository. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { build, type BuildOptions } from 'rolldown'
-import { filesOf, writeAscii } from './rolldown.build.ts'
-import { thirdPartyNotices } from './third-party-notices.build.ts'
+import { writeAscii } from './rolldown.ts'
+import { thirdPartyPlugins, type WriteFile } from './third-party.ts'
 
 /** Modules of libraries that the action never calls, by what they export. */
 const unused: Readonly<Record<string, readonly string[]>> = {
@@ -14,7 +14,7 @@ const unused: Readonly<Record<string, readonly string[]>> = {
   './find/list-artifacts.js': ['listArtifactsPublic', 'listArtifactsInternal'],
 }
 
-const bundle: BuildOptions = {
+const bundle = (write: WriteFile): BuildOptions => ({
   input: { main: 'action/src/main.ts', post: 'action/src/post.ts' },
   platform: 'node',
   output: {
@@ -43,24 +43,22 @@ const bundle: BuildOptions = {
       },
     },
     writeAscii(),
+    thirdPartyPlugins(write)[0],
   ],
-}
+})
 
 /** @returns the files of action/dist/ by their names */
 export async function actionFiles(): Promise<ReadonlyMap<string, string>> {
-  const { output } = await build({ ...bundle, write: false })
-  const code = output.map(
-    (file) => [file.fileName, file.type === 'chunk' ? file.code : String(file.source)] as const,
-  )
-  return new Map([...code, ['THIRD-PARTY-NOTICES', thirdPartyNotices(filesOf(output))]])
+  const files = new Map<string, string>()
+  const { output } = await build({ ...bundle((name, text) => files.set(name, text)), write: false })
+  for (const file of output) files.set(file.fileName, file.type === 'chunk' ? file.code : String(file.source))
+  return files
 }
 
 if (import.meta.main) {
   const files = await actionFiles()
-  const dist = new URL('action/dist/', import.meta.url)
+  const dist = new URL('../action/dist/', import.meta.url)
   rmSync(dist, { recursive: true, force: true })
   mkdirSync(dist)
-  for (const [name, content] of files) {
-    writeFileSync(new URL(name, dist), content)
-  }
+  for (const [name, content] of files) writeFileSync(new URL(name, dist), content)
 }

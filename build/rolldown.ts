@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
-import { billOfMaterials } from './bill-of-materials.build.ts'
-import { completionTree, helpPage } from './help-page.build.ts'
-import { thirdPartyNotices } from './third-party-notices.build.ts'
+import { completionTree, helpPage, manual } from './pages.ts'
+import { thirdPartyPlugins, type WriteFile } from './third-party.ts'
 
-const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
+const root = new URL('../', import.meta.url)
+
+const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }
 
 /** Modules that libraries load at start for things this program never does; each costs milliseconds. */
 const unused: Readonly<Record<string, string>> = {
@@ -102,7 +101,7 @@ export function writeAscii(): Plugin {
 
 /** Modules by their paths below src/. @throws when one is gone: its group would fall apart, and each start take longer */
 function modules(...paths: readonly string[]): RegExp {
-  const gone = paths.filter((path) => !existsSync(new URL(`src/${path}.ts`, import.meta.url)))
+  const gone = paths.filter((path) => !existsSync(new URL(`src/${path}.ts`, root)))
   if (gone.length > 0) throw new Error(`The groups of the bundle name what is gone: ${gone.join(', ')}`)
   return new RegExp(String.raw`src[\\/](?:${paths.join('|').replaceAll('/', String.raw`[\\/]`)})\.ts$`)
 }
@@ -110,10 +109,14 @@ function modules(...paths: readonly string[]): RegExp {
 /** How the code names a WebAssembly file of a package: src/files/program-files.ts looks for it beside itself. */
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
-export const bundle: BuildOptions = {
-  // The thread that checks answers against a schema is started from its own file.
-  input: { main: 'src/main.ts', 'schema-worker': 'src/operations/schema-worker.ts' },
+/** What runs in a thread is started from a file of its own (`src/files/program-files.ts`). */
+export const threads = { 'schema-worker': 'src/operations/schema-worker.ts' }
+
+const bundle: BuildOptions = {
+  input: { main: 'src/main.ts', ...threads },
   platform: 'node',
+  // It tells of each step.
+  onLog: (level, log, tell) => log.plugin === 'rollup-plugin-sbom' || tell(level, log),
   transform: {
     define: {
       __VERSION__: JSON.stringify(version),
@@ -257,7 +260,7 @@ export const bundle: BuildOptions = {
 }
 
 /** What answers the completion scripts: a bundle of its own, so that it needs no file of the program. */
-export const completionBundle: BuildOptions = {
+const completionBundle: BuildOptions = {
   ...bundle,
   input: { complete: 'src/commands/completion/complete.ts' },
   transform: {
@@ -273,18 +276,29 @@ export const completionBundle: BuildOptions = {
   },
 }
 
-/** Absolute paths of all that is in the bundle. */
-export function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[] {
-  return output.flatMap((file) =>
-    file.type === 'chunk' ? Object.keys(file.modules) : file.originalFileNames,
-  )
+/** What is in a bundle, file by file. */
+export type BundledFiles = readonly (OutputChunk | OutputAsset)[]
+
+/**
+ * Builds the program, and what answers the completion scripts.
+ * @param write is given the notices and the bill of materials
+ * @param options `isWritten`: into dist/; `node`: what versions of Node will be part of it
+ */
+export async function buildProgram(
+  write: WriteFile,
+  { isWritten = false, node }: { readonly isWritten?: boolean; readonly node?: NodeJS.ProcessVersions } = {},
+): Promise<BundledFiles> {
+  // Through the API rather than the command line, which prints a table of chunks before every `npm start`.
+  const plugins = [bundle.plugins, thirdPartyPlugins(write, node)]
+  const program = await build({ ...bundle, plugins, write: isWritten })
+  // Of packages it holds nothing that the program does not.
+  const completion = await build({ ...completionBundle, write: isWritten })
+  return [...program.output, ...completion.output]
 }
 
 if (import.meta.main) {
-  // Through the API rather than the command line, which prints a table of chunks before every `npm start`.
-  const program = await build(bundle)
-  const completion = await build(completionBundle)
-  const files = filesOf([...program.output, ...completion.output])
-  writeFileSync(new URL('THIRD-PARTY-NOTICES', import.meta.url), thirdPartyNotices(files))
-  writeFileSync(new URL('modelgate.cdx.json', import.meta.url), billOfMaterials(files))
+  const write = (name: string, text: string) => writeFileSync(new URL(name, root), text)
+  await buildProgram(write, { isWritten: true })
+  mkdirSync(new URL('man', root), { recursive: true })
+  write('man/modelgate.1', await manual(version))
 }

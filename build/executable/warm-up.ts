@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-const examples = join(import.meta.dirname, '../examples')
+const examples = join(import.meta.dirname, '../../examples')
 
 /**
  * A call of each kind, in the order of what should be fast: the first that loads a chunk decides which of its functions

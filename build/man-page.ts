@@ -1,5 +1,5 @@
-import { topics } from '../../src/commands/help/topics.ts'
-import type { HelpCommand, HelpDocument, HelpOption } from '../../src/events/help-document.ts'
+import { topics } from '../src/commands/help/topics.ts'
+import type { HelpCommand, HelpDocument, HelpOption } from '../src/events/help-document.ts'
 
 /** The day that the page names: of the text, not of the build, so that the same source gives the same page. */
 const day = '2026-11-22'

@@ -9,25 +9,20 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Script } from 'node:vm'
-import { build, type OutputAsset, type OutputChunk } from 'rolldown'
-import { billOfMaterials } from './bill-of-materials.build.ts'
 import { warmUp } from './executable/warm-up.ts'
-import { bundle, completionBundle, filesOf } from './rolldown.build.ts'
-import { thirdPartyNotices } from './third-party-notices.build.ts'
+import { buildProgram, threads, type BundledFiles } from './rolldown.ts'
 
-const root = import.meta.dirname
+const root = join(import.meta.dirname, '..')
 const name = process.platform === 'win32' ? 'modelgate.exe' : 'modelgate'
-
-type Files = readonly (OutputChunk | OutputAsset)[]
 
 /** A piece of the scripts that an executable consists of besides the bundle. */
 function piece(name: string): string {
-  return readFileSync(join(root, 'executable', name), 'utf8')
+  return readFileSync(join(import.meta.dirname, 'executable', name), 'utf8')
 }
 
 /** What the bundle is as assets, by name: chunks as the functions that `executable/loader.cjs` calls, and their code. */
 function assetsOf(
-  files: Files,
+  files: BundledFiles,
   codeOf: (name: string, source: string) => Uint8Array,
 ): [string, string | Uint8Array][] {
   return files.flatMap((file) => {
@@ -42,43 +37,32 @@ function assetsOf(
 
 /**
  * Puts everything into a copy of this Node.
- * @param folder for what is only needed on the way
  * @param start what each script begins with
  * @param codeOf what V8 has compiled of a chunk
  * @throws {Error} when Node cannot do that
  */
 function assemble(
-  files: Files,
-  {
-    folder,
-    target,
-    start,
-    codeOf,
-  }: {
-    readonly folder: string
-    readonly target: string
-    readonly start: string
-    readonly codeOf: (name: string, source: string) => Uint8Array
-  },
+  files: BundledFiles,
+  target: string,
+  start: string,
+  codeOf: (name: string, source: string) => Uint8Array,
 ): void {
-  mkdirSync(folder)
-  // The entries of the bundle besides `main` run in threads (`src/files/program-files.ts`).
-  const threads = Object.keys(bundle.input as object).filter((name) => name !== 'main')
-  const assets = [
-    ...assetsOf(files, codeOf),
-    ...threads.map((name) => [`${name}.thread.cjs`, `${start}load('./${name}.cjs')\n`] as const),
-  ]
-  const completions = readdirSync(join(root, 'completions')).map(
-    (name) => [name, join(root, 'completions', name)] as const,
-  )
+  const folder = mkdtempSync(join(work, 'parts-'))
   const main = join(folder, 'main')
   writeFileSync(main, `${start}${piece('main.cjs')}`)
+  const assets = [
+    ...assetsOf(files, codeOf),
+    ...Object.keys(threads).map((name) => [`${name}.thread.cjs`, `${start}load('./${name}.cjs')\n`] as const),
+  ]
   const paths = assets.map(([name, content], index) => {
     const path = join(folder, `asset-${index}`)
     writeFileSync(path, content)
-    return [name, path] as const
+    return [name, path]
   })
-  const config = join(folder, 'config.json')
+  const completions = readdirSync(join(root, 'completions')).map((name) => [
+    name,
+    join(root, 'completions', name),
+  ])
   const settings = {
     main,
     output: target,
@@ -88,8 +72,9 @@ function assemble(
     execArgvExtension: 'none',
     // That signal would open Node's debugger on a port, where the key can be read.
     execArgv: ['--disable-sigusr1'],
-    assets: Object.fromEntries([...paths, ...completions]),
+    assets: Object.fromEntries([...paths, ...completions]) as object,
   }
+  const config = join(folder, 'config.json')
   writeFileSync(config, JSON.stringify(settings))
   run(process.execPath, ['--build-sea', config])
   if (process.platform === 'darwin') sign(target)
@@ -98,7 +83,7 @@ function assemble(
 /** macOS runs nothing whose signature does not fit; V8 needs the entitlements as soon as the runtime is hardened. */
 function sign(target: string): void {
   const hardened = identity === undefined ? [] : ['--options', 'runtime', '--timestamp']
-  const entitlements = ['--entitlements', join(root, 'executable/entitlements.plist')]
+  const entitlements = ['--entitlements', join(import.meta.dirname, 'executable/entitlements.plist')]
   run('codesign', ['--force', '--sign', identity ?? '-', ...hardened, ...entitlements, target])
 }
 
@@ -135,10 +120,10 @@ function nodeLicence(): string {
   return readFileSync(path, 'utf8')
 }
 
-/** What the executable consists of: Node, and the bundle in it. */
-function notices(files: Files): string {
+/** The notices of the bundle, with Node in front of it. */
+function notices(text: string): string {
   const head = `The executable is Node.js ${process.versions.node}, with a bundle in it. The licences of Node.js are at the end.`
-  return `${head} ${thirdPartyNotices(filesOf(files))}\n${'='.repeat(78)}\nNode.js\n\n${nodeLicence()}`
+  return `${head} ${text}\n${'='.repeat(78)}\nNode.js\n\n${nodeLicence()}`
 }
 
 function checkNode(): void {
@@ -160,26 +145,16 @@ const { identity } = parseArgs({ options: { identity: { type: 'string' } } }).va
 checkNode()
 const work = mkdtempSync(join(tmpdir(), 'modelgate-executable-'))
 try {
-  const [program, completion] = await Promise.all(
-    [bundle, completionBundle].map((options) => build({ ...options, write: false })),
-  )
-  const files = [...program!.output, ...completion!.output]
+  const out = join(root, 'dist-executable')
+  mkdirSync(out, { recursive: true })
+  const write = (name: string, text: string) =>
+    writeFileSync(join(out, name), name === 'THIRD-PARTY-NOTICES' ? notices(text) : text)
+  const files = await buildProgram(write, { node: process.versions })
   const first = join(work, name)
-  const loader = piece('loader.cjs')
-  assemble(files, {
-    folder: join(work, 'first'),
-    target: first,
-    start: piece('recorder.cjs') + loader,
-    codeOf: () => new Uint8Array(),
-  })
+  assemble(files, first, piece('recorder.cjs') + piece('loader.cjs'), () => new Uint8Array())
   const code = join(work, 'code')
   warmUp(first, join(work, 'home'), code)
-  const target = join(root, 'dist-executable', name)
-  mkdirSync(dirname(target), { recursive: true })
-  assemble(files, { folder: join(work, 'second'), target, start: loader, codeOf: codeFrom(code) })
-  writeFileSync(join(root, 'dist-executable/THIRD-PARTY-NOTICES'), notices(files))
-  const bill = billOfMaterials(filesOf(files), { node: process.versions })
-  writeFileSync(join(root, 'dist-executable/modelgate.cdx.json'), bill)
+  assemble(files, join(out, name), piece('loader.cjs'), codeFrom(code))
 } finally {
   rmSync(work, { recursive: true, force: true })
 }
