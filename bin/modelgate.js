@@ -3,12 +3,11 @@
 // Built-in modules are taken without `import`, which would wrap each of them in a module of its own at every start.
 
 const [major, minor, patch] = process.versions.node.split('.').map(Number)
+const builtin = (name) => process.getBuiltinModule(`node:${name}`)
 /** The scripts of dist/ that have been loaded, by their ids. */
 const loaded = new Map()
-/** Those of them that had to be compiled. */
+/** Those of them that had to be compiled: where their code is to be kept, and its bytes. */
 const fresh = []
-/** How many characters tell a script from all others. */
-const headLength = 32
 
 // Otherwise whoever may send this signal opens Node's debugger on a port, and reads keys there.
 process.on('SIGUSR1', () => {})
@@ -23,10 +22,11 @@ if (!newEnough) {
     `modelgate needs Node 22.22.2, 24.15.0 or 26 and newer; this is Node ${process.versions.node}. In a clone, npm scripts and npx use the right one.\n`,
   )
   process.exitCode = 2
-} else if (isVersionCall() && !mayBeClosed()) {
+} else if (process.argv.length === 3 && /^(--version|-V)$/.test(process.argv[2]) && !attempt(mayBeClosed)) {
   // Answered here: loading the program would take longer than the answer.
-  const { readFileSync } = process.getBuiltinModule('node:fs')
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const { version } = JSON.parse(
+    builtin('fs').readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  )
   process.stdout.on('error', ({ code }) => {
     // As the program itself does: the reader may go away, and a disk may be full.
     if (code === 'EPIPE') return
@@ -37,23 +37,23 @@ if (!newEnough) {
   process.stdout.write(`${version}\n`)
 } else if (process.argv[2] === '__complete') {
   // Asked for by the completion scripts, while TAB waits: loading the program would take longer.
-  const { complete } = load('./complete.cjs')
-  const { env, platform } = process
-  const home = process.getBuiltinModule('node:os').homedir()
-  process.stdout.on('error', () => {})
-  const place = { env, platform, home, cwd: workingDirectory() ?? home, now: Date.now() }
-  process.stdout.write(await complete(process.argv.slice(3), place))
-  keepCompiledCode()
+  await load('./complete.cjs').answerShell()
+  attempt(keepCompiledCode)
 } else {
   const { main, systemContext } = load('./main.cjs')
   const context = systemContext()
   const exitCode = await main(process.argv.slice(2), context)
-  keepCompiledCode()
+  attempt(keepCompiledCode)
   await context.end(exitCode)
 }
 
-function isVersionCall() {
-  return process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')
+/** What a function returns; undefined when it throws. */
+function attempt(action) {
+  try {
+    return action()
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -61,23 +61,12 @@ function isVersionCall() {
  * one from Node and discards its output. The program itself can tell others apart, at the cost of loading it.
  */
 function mayBeClosed() {
-  const { readFileSync, readlinkSync } = process.getBuiltinModule('node:fs')
-  try {
-    if (readlinkSync('/proc/self/fd/1') !== '/dev/null') return false
-    if (!/^flags:\s*[0-7]*2$/m.test(readFileSync('/proc/self/fdinfo/1', 'latin1'))) return false
-    return !readlinkSync(`/proc/${process.ppid}/exe`).endsWith('/node')
-  } catch {
-    return false
-  }
-}
-
-/** Undefined when it has been removed. */
-function workingDirectory() {
-  try {
-    return process.cwd()
-  } catch {
-    return undefined
-  }
+  const { readFileSync, readlinkSync } = builtin('fs')
+  return (
+    readlinkSync('/proc/self/fd/1') === '/dev/null' &&
+    /^flags:\s*[0-7]*2$/m.test(readFileSync('/proc/self/fdinfo/1', 'latin1')) &&
+    !readlinkSync(`/proc/${process.ppid}/exe`).endsWith('/node')
+  )
 }
 
 /**
@@ -89,11 +78,9 @@ function load(id) {
   if (!id.startsWith('./')) return process.getBuiltinModule(id)
   const known = loaded.get(id)
   if (known !== undefined) return known.exports
-  const { readFileSync } = process.getBuiltinModule('node:fs')
-  const { fileURLToPath } = process.getBuiltinModule('node:url')
-  const filename = fileURLToPath(new URL(`../dist/${id}`, import.meta.url))
+  const filename = builtin('path').join(import.meta.dirname, '../dist', id)
   // The build writes ASCII.
-  const source = readFileSync(filename, 'latin1')
+  const source = builtin('fs').readFileSync(filename, 'latin1')
   const module = { exports: {} }
   loaded.set(id, module)
   // Libraries look for files below their folder. Nothing lies below a file.
@@ -102,119 +89,76 @@ function load(id) {
 }
 
 function compiled(id, filename, source) {
-  const { Script } = process.getBuiltinModule('node:vm')
+  const { Script } = builtin('vm')
   const code = `(function(exports,require,module,__filename,__dirname){${source}\n})`
+  // The build has put a digest into the first line.
+  const head = Buffer.from(source.slice(0, 32), 'latin1')
   const file = codeFile(id)
-  const cachedData = file && compiledBefore(file, source)
-  if (cachedData !== undefined) {
+  const cachedData = file && attempt(() => keptCode(file, head))
+  if (cachedData) {
     const script = new Script(code, { filename, cachedData })
     // Made by another V8, or for other flags: the next start compiles it. This one could not any more, since V8 remembers
     // the script as it has compiled it just now.
-    if (script.cachedDataRejected) remove(file)
+    if (script.cachedDataRejected) attempt(() => builtin('fs').unlinkSync(file))
     return script
   }
-  if (file === undefined || !canKeep(file)) return new Script(code, { filename })
-  const script = withAllFunctions(() => new Script(code, { filename }))
+  if (!file || !attempt(() => makeFolder(builtin('path').dirname(file))))
+    return new Script(code, { filename })
+  // V8 compiles functions when they are called, unless told otherwise; and takes back code only with the flags of then.
+  builtin('v8').setFlagsFromString('--no-lazy')
+  const script = new Script(code, { filename })
+  builtin('v8').setFlagsFromString('--lazy')
   // Before it runs: V8 would keep, too, which functions have proved not to be worth optimizing in a long run.
-  fresh.push({ file, source, code: script.createCachedData() })
+  fresh.push({ file, bytes: Buffer.concat([head, script.createCachedData()]) })
   return script
 }
 
-function remove(file) {
-  try {
-    process.getBuiltinModule('node:fs').unlinkSync(file)
-  } catch {
-    // Then it is rejected again.
-  }
-}
-
-/** V8 compiles functions when they are called, unless it is told otherwise; and takes back code only with the flags of then. */
-function withAllFunctions(compile) {
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  setFlagsFromString('--no-lazy')
-  try {
-    return compile()
-  } finally {
-    setFlagsFromString('--lazy')
-  }
-}
-
 /**
- * What an earlier start has compiled of just this source. It is code, and runs unseen: nobody else may have written it,
- * whoever owns the folder (a home directory that `sudo` keeps).
- */
-function compiledBefore(file, source) {
-  const { closeSync, fstatSync, openSync, readFileSync } = process.getBuiltinModule('node:fs')
-  let descriptor
-  try {
-    descriptor = openSync(file, 'r')
-    const { uid, mode } = fstatSync(descriptor)
-    if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return undefined
-    const kept = readFileSync(descriptor)
-    return kept.latin1Slice(0, headLength) === headOf(source) ? kept.subarray(headLength) : undefined
-  } catch {
-    return undefined
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor)
-  }
-}
-
-/** The build has put a digest into the first line. */
-function headOf(source) {
-  return source.slice(0, headLength)
-}
-
-/** Keeps what had to be compiled. A file gets its name when all of it is on disk: V8 does not survive a damaged one. */
-function keepCompiledCode() {
-  const { closeSync, fsyncSync, openSync, renameSync, writeSync } = process.getBuiltinModule('node:fs')
-  try {
-    for (const { file, source, code } of fresh) {
-      const bytes = Buffer.concat([Buffer.from(headOf(source), 'latin1'), code])
-      const part = `${file}.${process.pid}`
-      const descriptor = openSync(part, 'w', 0o600)
-      for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
-      fsyncSync(descriptor)
-      closeSync(descriptor)
-      renameSync(part, file)
-    }
-  } catch {
-    // The next start tries again.
-  }
-}
-
-/** Makes the folder of a file, where that is possible. */
-function canKeep(file) {
-  const { accessSync, constants } = process.getBuiltinModule('node:fs')
-  const folder = process.getBuiltinModule('node:path').dirname(file)
-  try {
-    makeFolder(folder)
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Level by level: Node itself retries forever where the system says that the parent is missing, as `/proc` always does. */
-function makeFolder(folder) {
-  const { existsSync, mkdirSync } = process.getBuiltinModule('node:fs')
-  if (existsSync(folder)) return
-  makeFolder(process.getBuiltinModule('node:path').dirname(folder))
-  mkdirSync(folder)
-}
-
-/**
- * Where the compiled code of a script is kept; undefined keeps none. Another Node takes other code, and what one user has
- * compiled no other is to run.
+ * Where the compiled code of a script is kept; undefined keeps none. It is code, and runs unseen: it lies where the program
+ * does not just happen to run (a cloned repository could bring code), for each Node and each user by itself.
  */
 function codeFile(id) {
   const { arch, env, getuid, platform, version } = process
-  const { isAbsolute, join } = process.getBuiltinModule('node:path')
+  const { isAbsolute, join } = builtin('path')
   if (env.NODE_DISABLE_COMPILE_CACHE) return undefined
-  const base = env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME)
-  const ours = [env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code']
-  const folder = env.NODE_COMPILE_CACHE || (base && join(base, ...ours))
-  // Else it would be where the program happens to run: a cloned repository could bring code.
+  const cache =
+    env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME && join(env.HOME, '.cache'))
+  const folder = env.NODE_COMPILE_CACHE || (cache && join(cache, 'modelgate/code'))
   if (!folder || !isAbsolute(folder)) return undefined
   return join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
+}
+
+/** What was kept of just this source, if nobody else can have written it, whoever owns the folder (as `sudo` keeps HOME). */
+function keptCode(file, head) {
+  const { closeSync, fstatSync, openSync, readFileSync } = builtin('fs')
+  const descriptor = openSync(file, 'r')
+  try {
+    const { uid, mode } = fstatSync(descriptor)
+    if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return undefined
+    const kept = readFileSync(descriptor)
+    return kept.subarray(0, head.length).equals(head) ? kept.subarray(head.length) : undefined
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** A file gets its name when all of it is on disk: V8 does not survive a damaged one. Where that fails, the next start tries. */
+function keepCompiledCode() {
+  const { renameSync, writeFileSync } = builtin('fs')
+  for (const { file, bytes } of fresh) {
+    const part = `${file}.${process.pid}`
+    writeFileSync(part, bytes, { mode: 0o600, flush: true })
+    renameSync(part, file)
+  }
+}
+
+/**
+ * Level by level: Node itself retries forever where the system says that the parent is missing, as `/proc` always does.
+ * @returns true @throws where nothing can be written
+ */
+function makeFolder(folder) {
+  const { accessSync, constants, existsSync, mkdirSync } = builtin('fs')
+  if (!existsSync(folder) && makeFolder(builtin('path').dirname(folder))) mkdirSync(folder)
+  accessSync(folder, constants.W_OK)
+  return true
 }

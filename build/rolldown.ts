@@ -262,7 +262,7 @@ const bundle: BuildOptions = {
 /** What answers the completion scripts: a bundle of its own, so that it needs no file of the program. */
 const completionBundle: BuildOptions = {
   ...bundle,
-  input: { complete: 'src/commands/completion/complete.ts' },
+  input: { complete: 'build/complete.ts' },
   transform: {
     define: { __COMPLETION_TREE__: JSON.stringify(JSON.stringify(await completionTree(version))) },
   },
