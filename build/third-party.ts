@@ -131,16 +131,12 @@ function licenceTexts({ root, files }: BundledPackage): readonly string[] {
   return [...new Set(texts)]
 }
 
+/** As much of CycloneDX as is read here. */
 interface Component {
-  readonly type: 'application' | 'library' | 'platform'
   readonly 'bom-ref': string
   readonly group?: string
   readonly name: string
   readonly version?: string
-  readonly hashes?: readonly { readonly alg: string; readonly content: string }[]
-  readonly licenses?: readonly object[]
-  readonly purl?: string
-  readonly components?: readonly Component[]
 }
 
 interface Bill {
@@ -166,6 +162,7 @@ export function billOfMaterials(
   // Scanners compare addresses of packages: without the repository that the plugin adds.
   const text = serializer.serialize(bom, { sortLists: true }).replaceAll(/\?vcs_url=[^"]*/g, '')
   const collected = JSON.parse(text) as Bill
+  const { devDependencies } = readJson<{ devDependencies: Readonly<Record<string, string>> }>('package.json')
   const hashes = lockedHashes()
   const components = collected.components.flatMap((component) => {
     const { group, version, 'bom-ref': ref } = component
@@ -176,18 +173,16 @@ export function billOfMaterials(
     return bundled.has(title) ? [{ ...component, hashes: hashes.get(title), ...more }] : []
   })
   const refs = new Set(components.map((component) => component['bom-ref']))
-  const dependencies = collected.dependencies
-    .filter(({ ref }) => refs.has(ref))
-    .map(({ ref, dependsOn = [] }) => ({
-      ref,
-      dependsOn: dependsOn.filter((need) => need !== ref && refs.has(need)),
-    }))
+  const dependencies = collected.dependencies.flatMap(({ ref, dependsOn = [] }) =>
+    refs.has(ref) ? [{ ref, dependsOn: dependsOn.filter((need) => need !== ref && refs.has(need)) }] : [],
+  )
   const runtime = node === undefined ? [] : [nodeComponent(node)]
-  const all = [...runtime, ...components]
-  const brought = new Set(dependencies.flatMap(({ dependsOn }) => dependsOn))
   const { component, ...metadata } = collected.metadata
-  const purl = node === undefined ? component.purl! : `pkg:github/modelgate/modelgate@v${component.version}`
-  const own = all.map((one) => one['bom-ref']).filter((ref) => !brought.has(ref))
+  const purl =
+    node === undefined ? component['bom-ref'] : `pkg:github/modelgate/modelgate@v${component.version}`
+  const brought = new Set(dependencies.flatMap(({ dependsOn }) => dependsOn))
+  const direct = new Set(Object.entries(devDependencies).map(([name, version]) => purlOf(name, version)))
+  const own = [...refs].filter((ref) => direct.has(ref) || !brought.has(ref))
   const bill = {
     ...collected,
     metadata: {
@@ -197,11 +192,20 @@ export function billOfMaterials(
       tools: metadata.tools.filter(({ name }) => name !== 'vite' && name !== 'rollup'),
       component: { ...component, 'bom-ref': purl, purl },
     },
-    components: all,
-    dependencies: [{ ref: purl, dependsOn: own }, ...dependencies],
+    components: [...runtime, ...components],
+    dependencies: [
+      { ref: purl, dependsOn: [...runtime.map((one) => one['bom-ref']), ...own] },
+      ...dependencies,
+    ],
   }
   const serialNumber = `urn:uuid:${uuidOf(JSON.stringify(bill))}`
   return `${JSON.stringify({ ...bill, serialNumber }, undefined, 2)}\n`
+}
+
+const purlOf = (name: string, version: string) => `pkg:npm/${name.replace('@', '%40')}@${version}`
+
+function readJson<T>(path: string): T {
+  return JSON.parse(readFileSync(join(root, path), 'utf8')) as T
 }
 
 /** When what is built was written: what `SOURCE_DATE_EPOCH` says, or the time of the commit. */
@@ -214,10 +218,10 @@ function sourceTime(): number | undefined {
 
 /** The digests of the archives of the registry, which npm compares before it installs a package, by `name version`. */
 function lockedHashes() {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+  const { packages } = readJson<{
     packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>
-  }
-  const hashes = Object.entries(lock.packages).flatMap(([path, { version, integrity }]) => {
+  }>('package-lock.json')
+  const hashes = Object.entries(packages).flatMap(([path, { version, integrity }]) => {
     const name = path.replace(/^.*node_modules\//, '')
     const [, bits, digest] = /^sha(512|384|256|1)-(\S+)$/.exec(integrity ?? '') ?? []
     if (digest === undefined) return []
@@ -228,7 +232,7 @@ function lockedHashes() {
 }
 
 /** A work inside a package, such as `png 0.17.10 (Rust)`. */
-function partComponent(ref: string, { title, license }: Work): Component {
+function partComponent(ref: string, { title, license }: Work) {
   const [, name = title, version, isCrate] = /^(.*?)(?: (\d\S*|[0-9a-f]{40}))?( \(Rust\))?$/.exec(title) ?? []
   return {
     type: 'library',
@@ -241,19 +245,14 @@ function partComponent(ref: string, { title, license }: Work): Component {
 }
 
 /** Node, and the libraries that are compiled into it, as it names them itself. */
-function nodeComponent(versions: NodeJS.ProcessVersions): Component {
+function nodeComponent(versions: NodeJS.ProcessVersions) {
   // Numbers of interfaces and tables of data, not of code.
   const others = new Set(['node', 'modules', 'napi', 'cldr', 'tz', 'unicode'])
   const ref = `pkg:generic/node@${versions.node}`
   const libraries = Object.entries(versions)
     // One that this Node was built without has an empty version.
     .filter(([name, version]) => !others.has(name) && version)
-    .map(([name, version]) => ({
-      type: 'library' as const,
-      'bom-ref': `${ref}#${name}`,
-      name,
-      version: version!,
-    }))
+    .map(([name, version]) => ({ type: 'library', 'bom-ref': `${ref}#${name}`, name, version }))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
   return {
     type: 'platform',

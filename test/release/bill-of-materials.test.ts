@@ -153,5 +153,8 @@ describe('the bill of materials of the package', () => {
     for (const ref of reached)
       dependencies.find((one) => one.ref === ref)!.dependsOn.forEach((next) => reached.add(next))
     expect(components.filter((one) => !reached.has(one['bom-ref']))).toEqual([])
+    const needs = (ref: RegExp) => dependencies.find((one) => ref.test(one.ref))!.dependsOn.join(' ')
+    expect(needs(/\/modelgate@/)).toMatch(/\/chalk@6\..* .*\/undici@/)
+    expect(needs(/\/ora@/)).toContain('/cli-cursor@')
   })
 })

@@ -12,10 +12,14 @@ import { runProgram } from './run-program.ts'
 import { sourceFacts } from './source-facts.ts'
 
 const root = join(import.meta.dirname, '../..')
-const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  version: string
-  devDependencies: Readonly<Record<string, string>>
+interface Manifest {
+  readonly version: string
+  readonly devDependencies: Readonly<Record<string, string>>
 }
+
+const [own, action] = ['package.json', 'action/package.json'].map(
+  (path) => JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest,
+)
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-package-'))
 const project = join(folder, 'project')
 
@@ -50,7 +54,8 @@ function pack(): Packed {
 
 /** All of them are bundled or decide what the bundle holds: the same checkout must give the same package. */
 function checkPinned(): void {
-  const ranges = Object.entries(devDependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+  const pinned = Object.entries({ ...own!.devDependencies, ...action!.devDependencies })
+  const ranges = pinned.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
   assert.deepEqual(ranges, [], 'not pinned to one version')
 }
 
@@ -111,7 +116,7 @@ async function checkThirdParties(installed: string): Promise<void> {
 
 function checkRuns(): void {
   const program = join(project, 'node_modules/.bin/modelgate')
-  assert.equal(run(program, ['--version'], project), `${version}\n`)
+  assert.equal(run(program, ['--version'], project), `${own!.version}\n`)
   assert.match(run(program, ['--help'], project), /modelgate respond --sandbox/)
   const document = JSON.parse(run(program, ['generate', '--sandbox', '--json', 'hello'], project)) as {
     command: string
