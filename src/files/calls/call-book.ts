@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../context.ts'
@@ -148,7 +148,10 @@ export class CallBook {
       const path = wordsFile(folder, id)
       try {
         await makeFolder(join(folder, 'words'))
-        writeFileSync(path, `${this.#clean(JSON.stringify({ ...words, reply }))}\n`, { mode: 0o600 })
+        // What a kill leaves of it has no id, and goes with the next `log clear`.
+        const part = `${path}.part`
+        writeFileSync(part, `${this.#clean(JSON.stringify({ ...words, reply }))}\n`, { mode: 0o600 })
+        renameSync(part, path)
       } catch (error) {
         throw writeError(error, path)
       }
