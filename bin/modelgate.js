@@ -3,7 +3,6 @@
 // Built-in modules are taken without `import`, which would wrap each of them in a module of its own at every start.
 
 const [major, minor, patch] = process.versions.node.split('.').map(Number)
-const builtin = (name) => process.getBuiltinModule(`node:${name}`)
 /** The scripts of dist/ that have been loaded, by their ids. */
 const loaded = new Map()
 /** Those of them that had to be compiled: where their code is to be kept, and its bytes. */
@@ -16,6 +15,7 @@ const newEnough =
   major >= 26 ||
   (major === 24 && minor >= 15) ||
   (major === 22 && (minor > 22 || (minor === 22 && patch >= 2)))
+const [fs, path, vm] = newEnough ? ['node:fs', 'node:path', 'node:vm'].map(process.getBuiltinModule) : []
 
 if (!newEnough) {
   process.stderr.write(
@@ -24,9 +24,7 @@ if (!newEnough) {
   process.exitCode = 2
 } else if (process.argv.length === 3 && /^(--version|-V)$/.test(process.argv[2]) && !attempt(mayBeClosed)) {
   // Answered here: loading the program would take longer than the answer.
-  const { version } = JSON.parse(
-    builtin('fs').readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-  )
+  const { version } = JSON.parse(fs.readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.on('error', ({ code }) => {
     // As the program itself does: the reader may go away, and a disk may be full.
     if (code === 'EPIPE') return
@@ -61,11 +59,10 @@ function attempt(action) {
  * one from Node and discards its output. The program itself can tell others apart, at the cost of loading it.
  */
 function mayBeClosed() {
-  const { readFileSync, readlinkSync } = builtin('fs')
   return (
-    readlinkSync('/proc/self/fd/1') === '/dev/null' &&
-    /^flags:\s*[0-7]*2$/m.test(readFileSync('/proc/self/fdinfo/1', 'latin1')) &&
-    !readlinkSync(`/proc/${process.ppid}/exe`).endsWith('/node')
+    fs.readlinkSync('/proc/self/fd/1') === '/dev/null' &&
+    /^flags:\s*[0-7]*2$/m.test(fs.readFileSync('/proc/self/fdinfo/1', 'latin1')) &&
+    !fs.readlinkSync(`/proc/${process.ppid}/exe`).endsWith('/node')
   )
 }
 
@@ -78,9 +75,9 @@ function load(id) {
   if (!id.startsWith('./')) return process.getBuiltinModule(id)
   const known = loaded.get(id)
   if (known !== undefined) return known.exports
-  const filename = builtin('path').join(import.meta.dirname, '../dist', id)
+  const filename = path.join(import.meta.dirname, '../dist', id)
   // The build writes ASCII.
-  const source = builtin('fs').readFileSync(filename, 'latin1')
+  const source = fs.readFileSync(filename, 'latin1')
   const module = { exports: {} }
   loaded.set(id, module)
   // Libraries look for files below their folder. Nothing lies below a file.
@@ -89,25 +86,24 @@ function load(id) {
 }
 
 function compiled(id, filename, source) {
-  const { Script } = builtin('vm')
   const code = `(function(exports,require,module,__filename,__dirname){${source}\n})`
   // The build has put a digest into the first line.
   const head = Buffer.from(source.slice(0, 32), 'latin1')
   const file = codeFile(id)
   const cachedData = file && attempt(() => keptCode(file, head))
   if (cachedData) {
-    const script = new Script(code, { filename, cachedData })
+    const script = new vm.Script(code, { filename, cachedData })
     // Made by another V8, or for other flags: the next start compiles it. This one could not any more, since V8 remembers
     // the script as it has compiled it just now.
-    if (script.cachedDataRejected) attempt(() => builtin('fs').unlinkSync(file))
+    if (script.cachedDataRejected) attempt(() => fs.unlinkSync(file))
     return script
   }
-  if (!file || !attempt(() => makeFolder(builtin('path').dirname(file))))
-    return new Script(code, { filename })
+  if (!file || !attempt(() => makeFolder(path.dirname(file)))) return new vm.Script(code, { filename })
   // V8 compiles functions when they are called, unless told otherwise; and takes back code only with the flags of then.
-  builtin('v8').setFlagsFromString('--no-lazy')
-  const script = new Script(code, { filename })
-  builtin('v8').setFlagsFromString('--lazy')
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  setFlagsFromString('--no-lazy')
+  const script = new vm.Script(code, { filename })
+  setFlagsFromString('--lazy')
   // Before it runs: V8 would keep, too, which functions have proved not to be worth optimizing in a long run.
   fresh.push({ file, bytes: Buffer.concat([head, script.createCachedData()]) })
   return script
@@ -119,36 +115,34 @@ function compiled(id, filename, source) {
  */
 function codeFile(id) {
   const { arch, env, getuid, platform, version } = process
-  const { isAbsolute, join } = builtin('path')
   if (env.NODE_DISABLE_COMPILE_CACHE) return undefined
   const cache =
-    env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME && join(env.HOME, '.cache'))
-  const folder = env.NODE_COMPILE_CACHE || (cache && join(cache, 'modelgate/code'))
-  if (!folder || !isAbsolute(folder)) return undefined
-  return join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
+    env.XDG_CACHE_HOME ||
+    (platform === 'win32' ? env.LOCALAPPDATA : env.HOME && path.join(env.HOME, '.cache'))
+  const folder = env.NODE_COMPILE_CACHE || (cache && path.join(cache, 'modelgate/code'))
+  if (!folder || !path.isAbsolute(folder)) return undefined
+  return path.join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
 }
 
 /** What was kept of just this source, if nobody else can have written it, whoever owns the folder (as `sudo` keeps HOME). */
 function keptCode(file, head) {
-  const { closeSync, fstatSync, openSync, readFileSync } = builtin('fs')
-  const descriptor = openSync(file, 'r')
+  const descriptor = fs.openSync(file, 'r')
   try {
-    const { uid, mode } = fstatSync(descriptor)
+    const { uid, mode } = fs.fstatSync(descriptor)
     if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return undefined
-    const kept = readFileSync(descriptor)
+    const kept = fs.readFileSync(descriptor)
     return kept.subarray(0, head.length).equals(head) ? kept.subarray(head.length) : undefined
   } finally {
-    closeSync(descriptor)
+    fs.closeSync(descriptor)
   }
 }
 
 /** A file gets its name when all of it is on disk: V8 does not survive a damaged one. Where that fails, the next start tries. */
 function keepCompiledCode() {
-  const { renameSync, writeFileSync } = builtin('fs')
   for (const { file, bytes } of fresh) {
     const part = `${file}.${process.pid}`
-    writeFileSync(part, bytes, { mode: 0o600, flush: true })
-    renameSync(part, file)
+    fs.writeFileSync(part, bytes, { mode: 0o600, flush: true })
+    fs.renameSync(part, file)
   }
 }
 
@@ -157,8 +151,7 @@ function keepCompiledCode() {
  * @returns true @throws where nothing can be written
  */
 function makeFolder(folder) {
-  const { accessSync, constants, existsSync, mkdirSync } = builtin('fs')
-  if (!existsSync(folder) && makeFolder(builtin('path').dirname(folder))) mkdirSync(folder)
-  accessSync(folder, constants.W_OK)
+  if (!fs.existsSync(folder) && makeFolder(path.dirname(folder))) fs.mkdirSync(folder)
+  fs.accessSync(folder, fs.constants.W_OK)
   return true
 }
