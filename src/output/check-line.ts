@@ -1,6 +1,6 @@
 import type { Check } from '../events/checks.ts'
 import type { Styles } from './screen.ts'
-import { oneLine, padded, type Columns } from './table-cells.ts'
+import { oneLine, padded, tabbedText, type Columns } from './table-cells.ts'
 import { wrap } from './line-breaks.ts'
 
 const signs = {
@@ -23,7 +23,7 @@ export function checkLine(
   columns: Columns,
 ): string {
   if (columns === undefined) {
-    return `${[verdict, name, message, remedy ?? ''].map(oneLine).join('\t')}\n`
+    return tabbedText([verdict], () => [verdict, name, message, remedy])
   }
   const [sign, tone] = signs[verdict]
   const beside = 2 + nameWidth + 2

@@ -56,8 +56,8 @@ export function createJobOutput(parts: JobOutputParts): Output {
     if (!isJob(document)) return
     const now = clock.now() / 1000
     const facts = isTextDocument(document) ? responseRows(document, now) : videoRows(document, now)
-    const rows = facts.map(([name, value, tone]) => {
-      return `${name.padEnd(nameWidth)} ${styles.current![tone ?? 'plain'](print(value))}\n`
+    const rows = facts.map(([name, value, tone = 'plain']) => {
+      return value == null ? '' : `${name.padEnd(nameWidth)} ${styles.current![tone](print(value))}\n`
     })
     screen.text(rows.join(''))
   }
@@ -85,24 +85,19 @@ function isJob(document: OutputDocument): document is VideoDocument | TextDocume
 
 const nameWidth = 'completed'.length
 
-type Row = readonly [name: string, value: string, tone?: Tone]
+type Row = readonly [name: string, value: string | null | undefined, tone?: Tone]
 
 /** A response object: a name and a value for each line, for people and for scripts. */
 function responseRows({ id, model, state, response }: TextDocument, now: number): Row[] {
   const { status, created_at, completed_at, error, incomplete_details } = objectOf(response)
-  const time = (name: string, at: unknown): Row[] =>
-    typeof at === 'number' ? [[name, timeText(Math.floor(at), now)]] : []
-  const fact = (name: string, value: string | null | undefined): Row[] =>
-    value === null || value === undefined ? [] : [[name, value]]
-  const reason = objectOf(error)['message'] ?? objectOf(incomplete_details)['reason']
-  const word = state === null ? null : sanitise(formatState({ state, status: stringOf(status) ?? null }))
+  const time = (at: unknown) => (typeof at === 'number' ? timeText(Math.floor(at), now) : null)
   return [
-    ...fact('id', id),
-    ...fact('model', model),
-    ...(word === null ? [] : [['state', word, stateTone(state!)] as const]),
-    ...time('created', created_at),
-    ...time('completed', completed_at),
-    ...fact('reason', stringOf(reason)),
+    ['id', id],
+    ['model', model],
+    ...(state === null ? [] : [stateRow(state, stringOf(status) ?? null)]),
+    ['created', time(created_at)],
+    ['completed', time(completed_at)],
+    ['reason', stringOf(objectOf(error)['message'] ?? objectOf(incomplete_details)['reason'])],
   ]
 }
 
@@ -110,23 +105,26 @@ function responseRows({ id, model, state, response }: TextDocument, now: number)
 function videoRows(document: VideoDocument, now: number): Row[] {
   const { id, model, state, status, progress, seconds, size, files, failures } = document
   const { created_at, completed_at, expires_at, remixed_from_video_id: source } = document
-  const fact = (name: string, value: string | null): Row[] => (value === null ? [] : [[name, value]])
-  const time = (name: string, at: number | null) => fact(name, at === null ? null : timeText(at, now))
+  const time = (at: number | null) => (at === null ? null : timeText(at, now))
   return [
     ['id', id],
-    ...fact('model', model),
-    // Always sanitised: no script needs the gateway's own name of a state unchanged.
-    ['state', sanitise(formatState({ state, status })), stateTone(state)],
-    ...fact('progress', progress === null ? null : `${progress}%`),
-    ...fact('seconds', seconds),
-    ...fact('size', size),
-    ...fact('remix of', source),
-    ...time('created', created_at),
-    ...time(state === 'failed' ? 'failed' : 'completed', completed_at),
-    ...time('expires', expires_at),
+    ['model', model],
+    stateRow(state, status),
+    ['progress', progress === null ? null : `${progress}%`],
+    ['seconds', seconds],
+    ['size', size],
+    ['remix of', source],
+    ['created', time(created_at)],
+    [state === 'failed' ? 'failed' : 'completed', time(completed_at)],
+    ['expires', time(expires_at)],
     ...files.map(({ path }): Row => ['file', path]),
     ...failures.map(({ message }): Row => ['reason', message]),
   ]
+}
+
+/** Always sanitised: no script needs the gateway's own name of a state unchanged. */
+function stateRow(state: Parameters<typeof formatState>[0]['state'], status: string | null): Row {
+  return ['state', sanitise(formatState({ state, status })), stateTone(state)]
 }
 
 function timeText(at: number, now: number): string {

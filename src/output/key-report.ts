@@ -1,7 +1,7 @@
 import type { ProfileKey } from '../events/checks.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Styles } from './screen.ts'
-import { oneLine, type Columns } from './table-cells.ts'
+import { oneLine, tabbedText, type Columns } from './table-cells.ts'
 import { wrap } from './line-breaks.ts'
 
 /**
@@ -15,21 +15,10 @@ export function keyReport(
   shorten: (text: string) => string,
 ): string {
   if (columns === undefined) {
-    return entries
-      .map((entry) => {
-        const { profile, current, last_four, source, base_url, problem } = entry
-        const state = problem ?? (source === null ? 'no key' : (entry.check?.message ?? ''))
-        const cells = [
-          profile,
-          current ? 'current' : '',
-          last_four ?? '',
-          source ?? '',
-          base_url ?? '',
-          state,
-        ]
-        return `${cells.map(oneLine).join('\t')}\n`
-      })
-      .join('')
+    return tabbedText(entries, ({ profile, current, last_four, source, base_url, problem, check }) => {
+      const state = problem ?? (source === null ? 'no key' : (check?.message ?? ''))
+      return [profile, current ? 'current' : '', last_four, source, base_url, state]
+    })
   }
   return entries.map((entry) => block(entry, styles, columns, shorten)).join('\n')
 }

@@ -1,7 +1,7 @@
 import type { SettingEntry } from '../events/setting.ts'
 import type { Styles } from './screen.ts'
 import { cellsOf } from './cell-width.ts'
-import { gap, oneLine, padded, shortened, type Columns } from './table-cells.ts'
+import { gap, oneLine, padded, shortened, tabbedText, type Columns } from './table-cells.ts'
 
 /** A value in one line: lists with commas, mappings as JSON; empty if there is none. */
 function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>): string {
@@ -24,7 +24,7 @@ export function settingList(
 ): string {
   const rows = settings.map((setting) => ({ ...setting, text: oneLine(settingText(setting)) }))
   if (columns === undefined) {
-    return rows.map((row) => `${row.name}\t${row.text}\t${oneLine(sourceText(row))}\n`).join('')
+    return tabbedText(rows, (row) => [row.name, row.text, sourceText(row)])
   }
   const nameWidth = Math.max(0, ...rows.map(({ name }) => name.length))
   const valueWidth = Math.max(0, ...rows.map(({ text }) => Math.min(cellsOf(text), 40)))

@@ -93,21 +93,15 @@ function fit(
   return widths
 }
 
-/** Text first, and of it the shortest: a long word hurts it most. */
+/** Text needs it more than numbers. */
 function withSlack(wished: readonly number[], alignments: readonly Alignment[], spare: number): number[] {
-  const widths = [...wished]
-  const wishes = wished.map((width, index) => {
-    const isText = alignments[index] === 'left' && width >= minText
-    return { index, isText, cells: isText ? Math.min(maxSlack, Math.ceil(width / 3)) : 2 }
-  })
-  wishes.sort((a, b) => Number(b.isText) - Number(a.isText) || a.cells - b.cells)
   let left = spare
-  for (const { index, cells } of wishes) {
-    const given = Math.min(cells, left)
-    widths[index]! += given
+  return wished.map((width, index) => {
+    const isText = alignments[index] === 'left' && width >= minText
+    const given = Math.min(left, isText ? Math.min(maxSlack, Math.ceil(width / 3)) : 2)
     left -= given
-  }
-  return widths
+    return width + given
+  })
 }
 
 function rowLines(
