@@ -44,35 +44,10 @@ function jsonFormsOf(secrets: readonly string[]): string[] {
   return secrets.flatMap(formsOf).filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form))
 }
 
-/**
- * All output except a result's own text or media passes through the gate, which removes secrets and control
- * characters.
- */
-export interface Gate {
-  /** Adds a secret, for all gates of the process. Existing streams do not look for it. */
-  hide(secret: string): void
-  /** Redacts an id, a path or a URL. */
-  text(text: string): string
-  /** Redacts lines about something for standard output, where a CI runner reads them, too. */
-  report(text: string): string
-  /** Cleans one line for standard error, at most `limit` characters long. */
-  line(text: string, limit: number): string
-  /** Cleans streamed text for standard error. */
-  stream(): CleanStream
-  /** Cleans a JSON document for standard error. */
-  json(text: string): string
-  /** Redacts JSON for standard output or a file: one document, or one on each line. */
-  document(json: string): string
-  /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
-  documents(): PieceStream
-  /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
-  reply(): ReplyStream
-}
-
 export type CleanStream = Pick<TextStream, 'push' | 'end'>
 
 /** Cleans streamed bytes; returns those that can be passed on. */
-export interface ReplyStream {
+interface ReplyStream {
   push(chunk: Uint8Array): Uint8Array | string
   end(): Uint8Array | string
 }
@@ -80,48 +55,61 @@ export interface ReplyStream {
 /** The secrets that gates were told to hide, by the environment of their process: what one has learnt, all hide. */
 const learnt = new WeakMap<Context['env'], Set<string>>()
 
-/** @param secrets for this gate alone; the key in the environment is always included */
-export function createGate(context: Context, secrets: readonly string[] = []): Gate {
+export type Gate = ReturnType<typeof createGate>
+
+/**
+ * All output except a result's own text or media passes through the gate, which removes secrets and control characters.
+ * @param secrets for this gate alone; the key in the environment is always included
+ */
+export function createGate(context: Context, secrets: readonly string[] = []) {
   const { env } = context
   const own = [env['MODELGATE_API_KEY'] ?? '', ...secrets].filter((secret) => secret !== '')
   const shared = learnt.get(env) ?? new Set()
   learnt.set(env, shared)
   const hidden = () => [...new Set([...own, ...shared])]
-  const redact = lazily(createRedactor)
-  const redactJson = lazily(createJsonRedactor)
-  const isCi = inCi(env)
-
   /** Created on first use, and again after a secret is added. */
-  function lazily(create: (secrets: readonly string[]) => (text: string) => string) {
-    let made: { readonly count: number; readonly redactor: (text: string) => string } | undefined
-    return (text: string) => {
+  const lazily = (create: (secrets: readonly string[]) => Redactor): Redactor => {
+    let made: { readonly count: number; readonly redactor: Redactor } | undefined
+    return (text) => {
       if (made?.count !== shared.size) made = { count: shared.size, redactor: create(hidden()) }
       return made.redactor(text)
     }
   }
+  const redact = lazily(createRedactor)
+  const redactJson = lazily(createJsonRedactor)
+  // A CI runner reads standard error, too, and what is reported on standard output.
+  const isCi = inCi(env)
+  const defused = (json: string) => (isCi ? defuseJson(json) : json)
+
   return {
-    hide: (secret) => void (secret !== '' && shared.add(secret)),
+    /** Adds a secret, for all gates of the process. Existing streams do not look for it. */
+    hide: (secret: string): void => void (secret !== '' && shared.add(secret)),
+    /** Redacts an id, a path or a URL. */
     text: redact,
-    // Secrets are removed before a line is cut. A CI runner reads standard error too.
-    line(text, limit) {
-      const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
-      return isCi ? defuse(line) : line
-    },
-    report(text) {
+    /** Redacts lines about something for standard output. */
+    report(text: string): string {
       const clean = redact(text)
       return isCi ? clean.split('\n').map(defuse).join('\n') : clean
     },
-    stream() {
+    /** Cleans one line for standard error; secrets are removed before it is cut to `limit` characters. */
+    line(text: string, limit: number): string {
+      const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
+      return isCi ? defuse(line) : line
+    },
+    /** Cleans streamed text for standard error. */
+    stream(): CleanStream {
       const redactor = createStreamRedactor(hidden())
       return { push: (piece) => sanitise(redactor.push(piece)), end: () => sanitise(redactor.end()) }
     },
-    json(text) {
-      const json = sanitiseJson(redactJson(text))
-      return isCi ? defuseJson(json) : json
-    },
-    document: (json) => (isCi ? defuseJson(redactJson(json)) : redactJson(json)),
-    documents: () => createPieceStream(createStreamMatcher(jsonFormsOf(hidden())), redactJson),
-    reply: () => createReplyStream(createJsonStreamRedactor(hidden()), Boolean(context.stdout.isTerminal)),
+    /** Cleans a JSON document for standard error. */
+    json: (text: string): string => defused(sanitiseJson(redactJson(text))),
+    /** Redacts JSON for standard output or a file: one document, or one on each line. */
+    document: (json: string): string => defused(redactJson(json)),
+    /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
+    documents: (): PieceStream => createPieceStream(createStreamMatcher(jsonFormsOf(hidden())), redactJson),
+    /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
+    reply: (): ReplyStream =>
+      createReplyStream(createJsonStreamRedactor(hidden()), Boolean(context.stdout.isTerminal)),
   }
 }
 

@@ -2,42 +2,16 @@ import { inCi, wantsColour, type Context, type Timer } from '../context.ts'
 import type { CleanStream, Gate } from './gate.ts'
 import { createWordWrap } from './word-wrap.ts'
 
+/** Maximum length of a line. */
+const defaultLimit = 500
+
+export type Screen = ReturnType<typeof createScreen>
+
 /**
  * Both output streams, which may share a terminal: text on standard output and lines on standard error must not be
  * mixed on one line.
  */
-export interface Screen {
-  /** The result, on standard output, exactly as given. */
-  text(text: string): void
-  /** The model's reasoning, streamed to standard error. */
-  reasoning(text: string): void
-  /** One line on standard error. On a terminal it waits for the end of the current line of text. */
-  line(text: string, tone: Tone, limit?: number): void
-  /** One line on standard error that is clean already, for the runner of a CI job. */
-  command(line: string): void
-  /** A JSON document on standard error. */
-  json(text: string): void
-  /** Whether a line can be redrawn in place while nothing else is written. */
-  readonly isLive: boolean
-  /** Shows a progress indicator until something else is written: a text after a short delay, a live line at once. */
-  wait(text: string | LiveLine): void
-  /** Ends the progress indicator, for a question on the same terminal. */
-  rest(): void
-  /**
-   * Waits for a slow reader of standard output.
-   * @throws what `Sink.drain` throws
-   */
-  settle(): Promise<void>
-  /** The same, until everything has been written. */
-  close(): Promise<void>
-  /** The same after a failure; further output errors are ignored. */
-  closeAfterError(): Promise<void>
-}
-
-/** Maximum length of a line. */
-const defaultLimit = 500
-
-export function createScreen(context: Context, gate: Gate, quiet: boolean): Screen {
+export function createScreen(context: Context, gate: Gate, quiet: boolean) {
   const { stdout, stderr } = context
   const styles = loadStyles(context)
   const progress = quiet ? undefined : createProgress(context, styles)
@@ -50,7 +24,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   const queue: ((ready: Styles) => void)[] = []
 
   /** Preserves the order of writes while the colour library is loading. */
-  const whenStyled = (task: (ready: Styles) => void) => {
+  const whenStyled = (task: (ready: Styles) => void): void => {
     if (styles.current !== undefined && queue.length === 0) return task(styles.current)
     if (queue.push(task) === 1) {
       void styles.ready.then(() => {
@@ -105,21 +79,29 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
     await stdout.drain()
   }
 
+  /** Waits for a slow reader of standard output. @throws what `Sink.drain` throws */
+  const settle = async (): Promise<void> => {
+    if (queue.length > 0) await styles.ready
+    if (stdout.needsDrain) await stdout.drain()
+  }
   return {
+    /** Whether a line can be redrawn in place while nothing else is written. */
     isLive: progress !== undefined,
-    text(text) {
+    /** The result, on standard output, exactly as given. */
+    text(text: string): void {
       if (text === '') return
       endReasoning()
       if (queue.length === 0) putTextAndDeferred(text)
       else whenStyled(() => putTextAndDeferred(text))
     },
-    reasoning(text) {
+    /** The model's reasoning, streamed to standard error. */
+    reasoning(text: string): void {
       if (text === '') return
       const clean = (reasoning ??= gate.stream()).push(text)
-      if (clean === '') return
-      putReasoning(clean)
+      if (clean !== '') putReasoning(clean)
     },
-    line(text, tone, limit = defaultLimit) {
+    /** One line on standard error. On a terminal it waits for the end of the current line of text. */
+    line(text: string, tone: Tone, limit = defaultLimit): void {
       endReasoning()
       const clean = gate.line(text, limit)
       whenStyled((ready) => {
@@ -128,36 +110,38 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
         else putLines([line])
       })
     },
-    command: (line) => whenStyled(() => putLines([line])),
-    json(text) {
+    /** One line on standard error that is clean already, for the runner of a CI job. */
+    command: (line: string): void => whenStyled(() => putLines([line])),
+    /** A JSON document on standard error. */
+    json(text: string): void {
       endReasoning()
       whenStyled(() => {
         waiting = undefined
         putLines([gate.json(text)])
       })
     },
-    wait(text) {
-      const start = (notice: string | LiveLine) => {
+    /** Shows a progress indicator until something else is written: a text after a short delay, a live line at once. */
+    wait(text: string | LiveLine): void {
+      const notice = typeof text === 'string' ? gate.line(text, defaultLimit) : text
+      const start = () => {
         waiting = notice
         progress?.start(notice)
       }
-      // A live line is drawn at once, so earlier lines have to be written first.
-      const notice = typeof text === 'string' ? gate.line(text, defaultLimit) : text
-      // What is still to be written would stop it.
-      if (typeof text === 'string' && queue.length === 0) start(notice)
-      else whenStyled(() => start(notice))
+      // A live line is drawn at once, so earlier lines, which would stop it, have to be written first.
+      if (typeof text === 'string' && queue.length === 0) start()
+      else whenStyled(start)
     },
-    rest: () =>
+    /** Ends the progress indicator, for a question on the same terminal. */
+    rest: (): void =>
       whenStyled(() => {
         waiting = undefined
         progress?.stop()
       }),
-    async settle() {
-      if (queue.length > 0) await styles.ready
-      if (stdout.needsDrain) await stdout.drain()
-    },
+    settle,
+    /** The same, until everything has been written. */
     close,
-    closeAfterError: () => close().catch(() => {}),
+    /** The same after a failure; further output errors are ignored. */
+    closeAfterError: (): Promise<void> => close().catch(() => {}),
   }
 }
 

@@ -1,20 +1,14 @@
 import { widthOf } from './cell-width.ts'
 import { LineWriter } from './line-writer.ts'
 
-/** Wraps streamed text at words where a terminal would wrap it in the middle of one. */
-export interface WordWrap {
-  /** Takes text, and gives what can be written: all of it but the word that has just begun. */
-  push(text: string): string
-  /** Gives what is held back. What follows starts on a line of its own. */
-  end(): string
-}
+export type WordWrap = ReturnType<typeof createWordWrap>
 
 /**
- * Nothing is inserted where the text has no space. Left to the terminal are words longer than a row, code (fenced or
+ * Wraps streamed text at words where a terminal would wrap it in the middle of one. Nothing is inserted where the text has no space. Left to the terminal are words longer than a row, code (fenced or
  * indented), tables and answers in JSON.
  * @param columns the width at present; 0 when it is unknown, and nothing is wrapped
  */
-export function createWordWrap(columns: () => number): WordWrap {
+export function createWordWrap(columns: () => number) {
   let out = ''
   let writer = create()
   /** The spaces that the line begins with; undefined behind them. */
@@ -61,7 +55,8 @@ export function createWordWrap(columns: () => number): WordWrap {
     indent = line = ''
   }
   return {
-    push(text) {
+    /** Takes text, and gives what can be written: all of it but the word that has just begun. */
+    push(text: string): string {
       if (columns() === 0) return text
       writer.columns = columns()
       for (const [index, part] of text.split('\n').entries()) {
@@ -73,7 +68,8 @@ export function createWordWrap(columns: () => number): WordWrap {
       }
       return take()
     },
-    end() {
+    /** Gives what is held back. What follows starts on a line of its own. */
+    end(): string {
       endLine()
       writer.flush()
       writer = create()

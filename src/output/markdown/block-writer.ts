@@ -77,7 +77,7 @@ export function createBlockWriter(
   }
   const writeCode = () => {
     const code = line.replace(/\r?\n$/, '')
-    for (const { text, look } of highlight!.line(code)) writer.verbatim(text, look)
+    for (const { text, look } of highlight!(code)) writer.verbatim(text, look)
     if (code.length < line.length) writer.verbatim('\n')
     line = ''
   }

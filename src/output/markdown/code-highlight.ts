@@ -2,11 +2,11 @@ import { StringStream } from '@codemirror/streamparser'
 import { loadParser, type Parser } from './code-language.ts'
 import { plainLook, type Look, type Run } from '../line-writer.ts'
 
-/** Colours the lines of one block of code, one after the other: comments and strings may go over several. */
-export interface CodeHighlighter {
-  /** The pieces of a line, which together are the line. */
-  line(text: string): Run[]
-}
+/**
+ * Colours the lines of one block of code, one after the other: comments and strings may go over several. The pieces of
+ * a line together are the line.
+ */
+export type CodeHighlighter = (line: string) => Run[]
 
 /** Loads a language; undefined for one that is not known, whose code is shown as it is. */
 export async function loadLanguage(name: string): Promise<(() => CodeHighlighter) | undefined> {
@@ -65,16 +65,14 @@ function createHighlighter(parser: Parser): CodeHighlighter {
     }
     return runs
   }
-  return {
-    line(text) {
-      const plain = [{ text, look: plainLook }]
-      if (isBroken || text.length > maxLine) return plain
-      try {
-        return runsOf(text)
-      } catch {
-        isBroken = true
-        return plain
-      }
-    },
+  return (text) => {
+    const plain = [{ text, look: plainLook }]
+    if (isBroken || text.length > maxLine) return plain
+    try {
+      return runsOf(text)
+    } catch {
+      isBroken = true
+      return plain
+    }
   }
 }

@@ -55,8 +55,7 @@ test.each(
   ]
   for (const line of lines)
     expect(
-      highlighter
-        .line(line)
+      highlighter(line)
         .map(({ text }) => text)
         .join(''),
     ).toBe(line)
