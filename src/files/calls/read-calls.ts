@@ -80,13 +80,15 @@ export class CallReader {
    */
   *callsSince(since: number): Generator<CountedCall, void, undefined> {
     const from = new Date(since).toISOString()
-    const open = new Map<string, Buffer>()
+    /** Where the calls began that have not ended. */
+    const open = new Map<string, Pick<Line, 'path' | 'start'>>()
     const first = monthFile(since)
     for (const name of this.#months().filter((other) => other >= first)) {
-      for (const { bytes } of linesFrom(join(this.#folder!, name))) {
+      for (const line of linesFrom(join(this.#folder!, name))) {
+        const { bytes } = line
         // Of a hundred thousand calls, only what is asked for is parsed.
         const type = bytes[typeAt]
-        if (type === beginByte) open.set(idOf(bytes), Buffer.from(bytes))
+        if (type === beginByte) open.set(idOf(bytes), { path: line.path, start: line.start })
         if (type === countByte && bytes.includes(givenBack, typeAt)) open.delete(idOf(bytes))
         if (type !== endByte) continue
         const rest = bytes.indexOf(restStart, typeAt)
@@ -99,8 +101,9 @@ export class CallReader {
         if (call.time >= from) yield call
       }
     }
-    for (const bytes of open.values()) {
-      const line = this.#parse(bytes)
+    for (const { path, start } of open.values()) {
+      const { value } = linesFrom(path, start).next()
+      const line = value && this.#parse(value.bytes)
       if (line?.type === 'begin' && line.at >= from) yield factsOf(line)
     }
   }
