@@ -30,14 +30,11 @@ export function createPreview(
     if (!isReported) notice(message)
     isReported = true
   }
-  const drawing = lazily(async () => {
-    const { createDrawing } = await import('./drawing.ts')
-    return createDrawing(context, mode, skip)
-  })
   return {
     async show({ bytes, caption }) {
       try {
-        const picture = await (await drawing()).draw(bytes)
+        const { drawPicture } = await import('./drawing.ts')
+        const picture = await drawPicture(context, mode, bytes, skip)
         if (picture === undefined) return
         const { sanitise } = await import('../gate.ts')
         const line = caption === undefined ? '' : `${sanitise(caption.replaceAll(/\s+/g, ' '))}\n`
@@ -48,9 +45,4 @@ export function createPreview(
       }
     },
   }
-}
-
-function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined
-  return () => (made ??= make())
 }

@@ -10,7 +10,7 @@ import type { Notices } from '../notices.ts'
 import type { Result } from '../output.ts'
 import { loadResultStyles, type LiveLine, type Screen } from '../screen.ts'
 import type { Annotate } from '../step-log.ts'
-import { drawRunBoard, RunTally } from './board.ts'
+import { RunBoard } from './board.ts'
 import { planTable } from './plan-table.ts'
 import { instanceLine, rateLine, summaryLines, type RunLine } from './run-lines.ts'
 
@@ -37,14 +37,11 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
   const { clock, stdout } = context
   const bounded = boundAnnotations(parts.annotate)
   const usual = parts.usual(bounded)
-  const tally = new RunTally()
+  const board = new RunBoard()
   let isMaking = false
   let isPart = false
 
-  const board: LiveLine = (width, styles, height) => {
-    const now = clock.monotonic()
-    return drawRunBoard(tally.view(now), now, { width, height }, styles)
-  }
+  const live: LiveLine = (width, styles, height) => board.draw(clock.monotonic(), { width, height }, styles)
   const line = ({ text, tone }: RunLine) => screen.line(text, tone, lineLimit)
   const end = (event: Extract<RunEvent, { type: 'instance-end' }>) => {
     const told = instanceLine(event)
@@ -61,7 +58,7 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
     event(event) {
       if (event.type === 'start') return
       if (!isRunEvent(event)) return usual.event(event)
-      tally.add(event, clock.monotonic())
+      board.add(event, clock.monotonic())
       if (event.type === 'instance-end') end(event)
       else if (event.type === 'circuit-change' && !quiet) line(rateLine(event))
       else if (event.type === 'lane-change' && !quiet && !warningsOnly && !screen.isLive)
@@ -72,7 +69,7 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
         isMaking = false
         isPart = event.part !== null
       } else isMaking = true
-      if (isMaking && screen.isLive) screen.wait(board)
+      if (isMaking && screen.isLive) screen.wait(live)
     },
     end(document) {
       screen.rest()
@@ -177,9 +174,9 @@ function createResultPictures(context: Context, screen: Screen): ResultPictures 
   if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined
   let drawing: Promise<void> | undefined
   const draw = async (path: string) => {
-    const { createDrawing } = await import('../preview/drawing.ts')
+    const { drawPicture } = await import('../preview/drawing.ts')
     // A picture that cannot be shown is told by its path alone.
-    const drawn = await createDrawing(context, 'auto', () => {}).draw(await readFile(resolve(cwd, path)))
+    const drawn = await drawPicture(context, 'auto', await readFile(resolve(cwd, path)), () => {})
     if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
   }
   return {
