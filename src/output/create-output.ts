@@ -118,7 +118,7 @@ function outputOn(context: Context, sink: Sink, options: OutputOptions): Output 
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, describe, resume, answer, jobs, markdown, extract, own }: OutputOptions,
+  { quiet, usage, result = 'text', describe, resume, answer, jobs, markdown, extract, own }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -140,29 +140,32 @@ function createRenderer(
   const showReport = (text: string) => showOwn(gate.report(text))
   const made = own?.({ screen, quiet, warningsOnly, annotate, usual, show: showReport, showStyled })
   const notices = made?.notices ?? usual(annotate)
-  const parts = { screen, notices, stdout, stderr, gate }
+  const showText = result === 'text' ? showOwn : (text: string) => showOwn(gate.text(text))
+  const show = result === 'job' ? showReport : showText
+  const parts = { screen, notices, stdout, stderr, gate, show }
   if (mode === 'json') return createJsonOutput(parts)
   if (mode === 'jsonl') return createJsonLinesOutput(parts)
   if (mode === 'raw') return createRawOutput(parts)
-  if (made !== undefined) return createResultOutput(screen, notices, made.result)
-  const show = result === 'job' ? showReport : (text: string) => showOwn(gate.text(text))
-  if (result === 'files') return createPathsOutput({ screen, notices, show })
+  if (made !== undefined) return createResultOutput(parts, made.result)
+  if (result === 'files') return createPathsOutput(parts)
   if (result === 'job' || result === 'job-id') {
-    const styles = loadResultStyles(context)
-    const described =
-      describe &&
-      ((document: OutputDocument, ready: Styles) =>
-        gate.report(describe(document, ready, stdout.isTerminal ? stdout.columns : undefined)))
-    const what = result === 'job' ? 'report' : 'id'
-    return createJobOutput({ screen, notices, show, clock, styles, what, describe: described })
+    const columns = () => (stdout.isTerminal ? stdout.columns : undefined)
+    return createJobOutput(parts, {
+      clock,
+      styles: loadResultStyles(context),
+      what: result === 'job' ? 'report' : 'id',
+      describe: describe && ((document, styles) => gate.report(describe(document, styles, columns()))),
+    })
   }
   const columns = () => columnsOf(context)
   const rendered = markdown?.(context, columns, (text) => screen.text(text))
   const isWrapped = mode === 'terminal' && rendered === undefined && extract === undefined
-  const wrap = isWrapped ? createWordWrap(columns) : undefined
-  // A CI runner interprets some lines as commands, and streamed text could form one.
-  const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
-  return createTextOutput({ screen, notices, show: showOwn, markdown: rendered, wrap, showReasoning })
+  return createTextOutput(parts, {
+    markdown: rendered,
+    wrap: isWrapped ? createWordWrap(columns) : undefined,
+    // A CI runner interprets some lines as commands, and streamed text could form one.
+    showReasoning: Boolean(stderr.isTerminal) && !quiet && !inCi(env),
+  })
 }
 
 /** The width of the terminal at present; 0 when it does not tell, or is not one that wraps. */

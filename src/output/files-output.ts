@@ -2,8 +2,8 @@ import type { OutputDocument } from '../events/documents.ts'
 import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
-import { createResultOutput, isTextDocument, type Output } from './output.ts'
-import { stateTone, type Screen, type StyleLoader, type Styles, type Tone } from './screen.ts'
+import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
+import { stateTone, type StyleLoader, type Styles, type Tone } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
@@ -11,17 +11,11 @@ import { imageLabel } from '../events/format-image.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from '../quantities.ts'
 
-interface PathsOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
-  /** Formats a path or a URL: unchanged, or sanitised for a terminal. */
-  readonly show: (text: string) => string
-}
-
 /** Commands that make files: the path of each file, or the URL of each result, one per line. */
-export function createPathsOutput({ screen, notices, show }: PathsOutputParts): Output {
+export function createPathsOutput(parts: RendererParts): Output {
+  const { screen, show } = parts
   const line = (text: string) => screen.text(`${show(text)}\n`)
-  return createResultOutput(screen, notices, {
+  return createResultOutput(parts, {
     event(event) {
       if (event.type === 'image-save' || event.type === 'video-save') line(event.file.path)
       else if (event.type === 'image-link') line(event.link.url)
@@ -32,11 +26,7 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
   })
 }
 
-interface JobOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
-  /** Formats text from the gateway: unchanged, or sanitised for a terminal. */
-  readonly show: (text: string) => string
+interface JobOutputOptions {
   readonly clock: Clock
   /** Print everything about the job, or only its id, for a script that will look it up. */
   readonly what: 'report' | 'id'
@@ -47,8 +37,10 @@ interface JobOutputParts {
 }
 
 /** Commands that do not wait for a job: its state when the command ends. */
-export function createJobOutput(parts: JobOutputParts): Output {
-  const { screen, notices, show, clock, what, styles, describe } = parts
+export function createJobOutput(
+  { screen, notices, show }: RendererParts,
+  { clock, what, styles, describe }: JobOutputOptions,
+): Output {
   const print = (text: string) => oneLine(show(text))
   const report = async (document: OutputDocument) => {
     await styles.ready
@@ -66,17 +58,20 @@ export function createJobOutput(parts: JobOutputParts): Output {
     end: (document) => (what === 'id' ? notices.end(document) : undefined),
     error: (error) => notices.error(error),
   }
-  return createResultOutput(screen, own, {
-    async end(document) {
-      if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
-      else await report(document)
+  return createResultOutput(
+    { screen, notices: own },
+    {
+      async end(document) {
+        if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
+        else await report(document)
+      },
+      async error(_, partial) {
+        // Looking up a failed job is a success, so its state is printed, if there is one.
+        const isKnown = partial !== undefined && (!isJob(partial) || partial.state !== null)
+        if (isKnown && what === 'report') await report(partial)
+      },
     },
-    async error(_, partial) {
-      // Looking up a failed job is a success, so its state is printed, if there is one.
-      const isKnown = partial !== undefined && (!isJob(partial) || partial.state !== null)
-      if (isKnown && what === 'report') await report(partial)
-    },
-  })
+  )
 }
 
 function isJob(document: OutputDocument): document is VideoDocument | TextDocument {

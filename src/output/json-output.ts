@@ -2,25 +2,16 @@ import type { Sink } from '../context.ts'
 import { billedOf, ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
 import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/documents.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
-import { type Gate, sanitiseJson } from './gate.ts'
-import type { Notices } from './notices.ts'
-import { createResultOutput, isTextDocument, type Output } from './output.ts'
-import type { Screen } from './screen.ts'
-
-interface JsonOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
-  readonly stdout: Sink
-  readonly stderr: Sink
-  readonly gate: Gate
-}
+import { sanitiseJson } from './gate.ts'
+import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
 
 /**
  * `--json`: one document when the command ends; a failure is one document on standard error, with everything that had
  * arrived.
  */
-export function createJsonOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
-  const output = createResultOutput(screen, notices, {
+export function createJsonOutput(parts: RendererParts): Output {
+  const { screen, stdout, stderr, gate } = parts
+  const output = createResultOutput(parts, {
     async end(document) {
       checkDepth(document)
       screen.text(`${gate.document(documentText(document, stdout))}\n`)
@@ -70,7 +61,8 @@ function hasContent(document: OutputDocument): boolean {
  * `--jsonl`: every event is a line; the first is `start`, and exactly one, `end` or `error`, is the last.
  * Pieces of text are written together, by `flush`; all else at once.
  */
-export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
+export function createJsonLinesOutput(parts: RendererParts): Output {
+  const { screen, stdout, stderr, gate } = parts
   let pending = ''
   const deltas = gate.documents()
   let isStarted = false
@@ -95,7 +87,7 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     isClosed = true
     write()
   }
-  const output = createResultOutput(screen, notices, {
+  const output = createResultOutput(parts, {
     event(event) {
       if (isClosed) return
       if (!isStarted && event.type !== 'start') return void beforeStart.push(event)

@@ -1,6 +1,8 @@
+import type { Sink } from '../context.ts'
 import { OutputClosed, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { TextDocument } from '../events/text.ts'
+import type { Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
 import type { Screen } from './screen.ts'
 
@@ -35,7 +37,21 @@ export interface Result {
   error?(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }
 
-export function createResultOutput(screen: Screen, notices: Notices, result: Result = {}): Output {
+/** What renderers are made of. */
+export interface RendererParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  readonly gate: Gate
+  readonly stdout: Sink
+  readonly stderr: Sink
+  /** Formats text of the result: redacted where it is not the model's own, and sanitised for a terminal. */
+  readonly show: (text: string) => string
+}
+
+export function createResultOutput(
+  { screen, notices }: Pick<RendererParts, 'screen' | 'notices'>,
+  result: Result = {},
+): Output {
   return {
     event(event) {
       result.before?.(event)

@@ -1,25 +1,18 @@
-import type { Context, Sink } from '../context.ts'
+import type { Context } from '../context.ts'
 import { sanitise, type Gate } from './gate.ts'
-import type { Notices } from './notices.ts'
-import { createResultOutput, type Output } from './output.ts'
+import { createResultOutput, type Output, type RendererParts } from './output.ts'
 import type { PieceStream } from '../redact/streams.ts'
 import { RescueSink, type RescuePlace } from './rescue-sink.ts'
-import type { Screen } from './screen.ts'
-
-export interface RawOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
-  readonly stdout: Sink
-}
 
 /** `--raw`: the gateway's own JSON, unchanged except for control characters on a terminal. */
-export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Output {
+export function createRawOutput(parts: RendererParts): Output {
+  const { screen, stdout } = parts
   let pending = ''
   const write = () => {
     screen.text(stdout.isTerminal ? sanitise(pending) : pending)
     pending = ''
   }
-  return createResultOutput(screen, notices, {
+  return createResultOutput(parts, {
     before: write,
     raw: (text) => void (pending += text),
     flush: async () => write(),

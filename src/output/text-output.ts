@@ -3,9 +3,7 @@ import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { TextFile } from '../files/text-file.ts'
 import type { MarkdownRenderer } from './markdown/renderer.ts'
-import type { Notices } from './notices.ts'
-import { createResultOutput, isRunning, isTextDocument, type Output } from './output.ts'
-import type { Screen } from './screen.ts'
+import { createResultOutput, isRunning, isTextDocument, type Output, type RendererParts } from './output.ts'
 import type { WordWrap } from './word-wrap.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 
@@ -15,11 +13,7 @@ export interface TextRenderer extends Output {
   text(part: string, isNext?: boolean): void
 }
 
-interface TextOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
-  /** Formats the text: unchanged, or sanitised for a terminal. */
-  readonly show: (text: string) => string
+interface TextOutputOptions {
   /** Shows the text as Markdown, in place of `show` and `wrap`. */
   readonly markdown?: MarkdownRenderer | undefined
   /** For a terminal: keeps words whole. */
@@ -29,8 +23,11 @@ interface TextOutputParts {
 }
 
 /** The model's text on standard output, plain or for a terminal. */
-export function createTextOutput(parts: TextOutputParts): TextRenderer {
-  const { screen, notices, show, markdown, wrap, showReasoning } = parts
+export function createTextOutput(
+  parts: RendererParts,
+  { markdown, wrap, showReasoning }: TextOutputOptions,
+): TextRenderer {
+  const { screen, show } = parts
   const reasoning = new CandidateTexts()
   let last = ''
 
@@ -51,7 +48,7 @@ export function createTextOutput(parts: TextOutputParts): TextRenderer {
     endText()
     if (endsLine && markdown === undefined && last !== '' && last !== '\n') screen.text('\n')
   }
-  const output = createResultOutput(screen, notices, {
+  const output = createResultOutput(parts, {
     before(event) {
       if (event.type === 'reasoning-delta') {
         if (showReasoning) reasoning.add(0, event.text)
