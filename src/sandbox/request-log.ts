@@ -1,23 +1,23 @@
 import type { EndpointName, FaultAction } from './faults/fault-rule.ts'
 
-/** A request the sandbox received. */
+/** What is kept of a request. */
 export interface RequestRecord {
-  readonly method: string
+  method: string
   /** Without the query, which may hold a key. */
-  readonly path: string
-  readonly endpoint: EndpointName | undefined
-  readonly model: string | undefined
-  readonly idempotencyKey: string | undefined
+  path: string
+  endpoint: EndpointName | undefined
+  model: string | undefined
+  idempotencyKey: string | undefined
   /** HTTP status of the reply; undefined until there is one, and if a fault dropped it. */
-  readonly status: number | undefined
-  readonly created: boolean
+  status: number | undefined
+  created: boolean
   /** Whether it was answered with the first answer to its `Idempotency-Key`. */
-  readonly repeats: boolean
+  repeats: boolean
   /** Id of the fault rule that fired. */
-  readonly fault: string | undefined
+  fault: string | undefined
   /** When it came, and when the last byte of its reply had been sent, on the monotonic clock. */
-  readonly cameAt: number
-  readonly repliedAt: number | undefined
+  cameAt: number
+  repliedAt: number | undefined
 }
 
 export interface FiredFault {
@@ -27,52 +27,77 @@ export interface FiredFault {
   readonly path: string
 }
 
+/** What was recorded of a gateway. */
+export interface RecordStats {
+  readonly mode: 'record'
+  readonly recorded: number
+  /** How many calls were passed on and could not be recorded. */
+  readonly refused: number
+  /** How many calls were not recorded because the caller had gone before the end. */
+  readonly abandoned: number
+  /** The first of the refused ones. */
+  readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
+}
+
+/** A request that no recording answers. */
+export interface Miss {
+  readonly method: string
+  readonly path: string
+  readonly nearest: string | undefined
+  readonly differs: readonly string[]
+}
+
+/** How recordings have been used. */
+export interface ReplayStats {
+  readonly mode: 'replay'
+  readonly recordings: number
+  readonly used: number
+  /** The names of those that have not answered anything. */
+  readonly unused: readonly string[]
+  /** When the oldest was recorded. */
+  readonly oldest: string
+  /** How many requests had no recording. */
+  readonly missed: number
+  /** The first of these. */
+  readonly misses: readonly Miss[]
+  /** Recordings, and bodies of them, that could not be used. */
+  readonly damaged: readonly string[]
+}
+
 /** Maximum number of requests kept; older ones are dropped. */
 const kept = 10_000
-
-/** The record of a request in progress. */
-export type OpenRecord = { -readonly [Name in keyof RequestRecord]: RequestRecord[Name] }
 
 export type RequestLog = ReturnType<typeof createRequestLog>
 
 /** The log of this sandbox, for tests and for `/sandbox/stats`. */
 export function createRequestLog() {
-  const requests: OpenRecord[] = []
+  const requests: RequestRecord[] = []
   const faults: FiredFault[] = []
   const creations = new Map<EndpointName, number>()
   let count = 0
   let repeats = 0
   const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
   return {
-    /** @returns the record, to be completed, and the number of requests so far */
-    open(method: string, path: string, cameAt: number) {
-      const record: OpenRecord = {
-        method,
-        path,
-        endpoint: undefined,
-        model: undefined,
-        idempotencyKey: undefined,
-        status: undefined,
-        created: false,
-        repeats: false,
-        fault: undefined,
-        cameAt,
-        repliedAt: undefined,
-      }
+    /** @returns the number of requests so far */
+    add(record: RequestRecord): number {
       requests.push(record)
       if (requests.length > kept) requests.shift()
-      return { record, number: ++count }
+      return ++count
     },
-    countCreation: (endpoint: EndpointName) =>
-      void creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1),
-    countRepeat: () => void repeats++,
-    addFault(fault: FiredFault) {
-      faults.push(fault)
+    /** Counts what has been decided about a request. */
+    count(
+      { created, repeats: isRepeat, endpoint, method, path }: RequestRecord,
+      fault?: Pick<FiredFault, 'id' | 'action'>,
+    ) {
+      if (isRepeat) repeats++
+      if (created && endpoint !== undefined) creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1)
+      if (fault === undefined) return
+      faults.push({ id: fault.id, action: fault.action, method, path })
       if (faults.length > kept) faults.shift()
     },
     /** Creations accepted so far, in total or for one endpoint. */
     created: (endpoint?: EndpointName) => (endpoint === undefined ? total() : (creations.get(endpoint) ?? 0)),
-    requests: (): readonly RequestRecord[] => requests.map((record) => ({ ...record })),
+    requests: (): readonly Readonly<RequestRecord>[] => requests.map((record) => ({ ...record })),
     firedFaults: (): readonly FiredFault[] => [...faults],
     stats: () => ({
       creations: { total: total(), ...Object.fromEntries(creations) },

@@ -3,9 +3,9 @@ import { families } from '../contract/families.ts'
 import type { Endpoint } from '../contract/field.ts'
 import { knownModels, standIns, type Model } from '../contract/known-models.ts'
 import { googleReply, jsonReply, type Reply } from './http/reply.ts'
-import { envelopeOf, invalidField, RequestProblem } from './http/request-problem.ts'
+import { invalidField, RequestProblem } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
-import type { SandboxRequest } from './request.ts'
+import type { Exchange } from './sandbox.ts'
 
 /** A text model of the sandbox. Unknown names behave like `sandbox-text`. */
 export interface SandboxModel {
@@ -65,8 +65,8 @@ const listed: readonly string[] = [
  * `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks. OpenAI's has one page.
  * @throws RequestProblem 400 for a page that cannot be
  */
-export function listModels(request: SandboxRequest): Reply {
-  if (isGoogle(request)) return googleReply(catalogPage(request))
+export function listModels(exchange: Exchange): Reply {
+  if (isGoogle(exchange)) return googleReply(catalogPage(exchange))
   return jsonReply({ object: 'list', data: listed.map(openaiModel) })
 }
 
@@ -74,20 +74,20 @@ export function listModels(request: SandboxRequest): Reply {
  * `GET /v1/models/{model}` and the same below `/v1beta`.
  * @throws RequestProblem 404
  */
-export function getModel(request: SandboxRequest): Reply {
-  const { model: id = '' } = request.params
-  const found = isGoogle(request)
+export function getModel(exchange: Exchange): Reply {
+  const { model: id = '' } = exchange.params
+  const found = isGoogle(exchange)
     ? catalog.find(({ name }) => name === `models/${id}`)
     : listed.includes(id) && openaiModel(id)
-  if (found) return (isGoogle(request) ? googleReply : jsonReply)(found)
+  if (found) return (isGoogle(exchange) ? googleReply : jsonReply)(found)
   throw new RequestProblem(404, `The model '${id.slice(0, maxShownId)}' does not exist.`, {
     param: 'model',
     code: 'model_not_found',
   })
 }
 
-function isGoogle({ params: { path = '' }, headers }: SandboxRequest): boolean {
-  return envelopeOf(path, headers) === 'google'
+function isGoogle({ envelope }: Exchange): boolean {
+  return envelope === 'google'
 }
 
 const maxShownId = 200
@@ -113,7 +113,7 @@ function googleModel(id: string, about: string, method: string) {
 const pageSize = { default: 50, max: 1000 }
 
 /** The token of a page is the number of its first model. */
-function catalogPage({ query }: SandboxRequest): JsonObject {
+function catalogPage({ query }: Exchange): JsonObject {
   const start = wholeNumber(query, 'pageToken', 0)
   const size = Math.min(wholeNumber(query, 'pageSize', 0) || pageSize.default, pageSize.max)
   const next = start + size

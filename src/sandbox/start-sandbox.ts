@@ -1,23 +1,29 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Clock } from '../context.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import { maxHeaderBytes } from '../limits.ts'
 import { UsageError } from '../errors.ts'
+import { createPromptCache } from './answer/prompt-cache.ts'
 import { createBoundedMap } from './bounded-map.ts'
-import type { EndpointName, FaultRule } from './faults/fault-rule.ts'
+import type { FaultRule } from './faults/fault-rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
-import { handleRequest, type Router, type ServerContext } from './http/handle-request.ts'
+import { handleRequest } from './http/handle-request.ts'
 import { createFirstAnswers } from './http/idempotency.ts'
-import { createLock } from './http/read-body.ts'
-import type { LatencyProfile } from './http/reply.ts'
+import { pacingOf, type LatencyProfile } from './http/reply.ts'
+import { createImageStore } from './images/image-store.ts'
 import type { CallMatcher } from './recording/call-handler.ts'
-import type { Recorder, RecordOptions, RecordStats } from './recording/record-calls.ts'
-import type { Replayer, ReplayOptions, ReplayStats } from './recording/replay-calls.ts'
+import type { Recorder, RecordOptions } from './recording/record-calls.ts'
+import type { Replayer, ReplayOptions } from './recording/replay-calls.ts'
 import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
-import { createRouter } from './routes.ts'
+import { createResponseStore } from './responses/response-store.ts'
+import { ownRouter } from './routes.ts'
+import type { Sandbox } from './sandbox.ts'
+import { createVideoCache } from './videos/film/draw-film.ts'
+import { createJobStore } from './videos/video-job-store.ts'
 
-export type { FaultRule, FiredFault, LatencyProfile, RequestRecord }
+export type { FaultRule, FiredFault, LatencyProfile, RequestRecord, Sandbox }
 
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
@@ -47,21 +53,6 @@ export interface SandboxOptions {
   readonly onRequest?: (line: string) => void
 }
 
-/** A running sandbox: the gateway's contract, made executable on loopback. */
-export interface Sandbox {
-  /** `http://127.0.0.1:PORT` */
-  readonly url: string
-  /** Creations accepted so far, in all or of one endpoint: what a real gateway would have billed. */
-  created(endpoint?: EndpointName): number
-  /** All requests, oldest first. */
-  requests(): readonly RequestRecord[]
-  firedFaults(): readonly FiredFault[]
-  /** How recordings have been made or used; undefined without. */
-  recordings(): RecordStats | ReplayStats | undefined
-  /** Aborts running requests and frees the port. */
-  close(): Promise<void>
-}
-
 /** How long the headers of a request may take to arrive, and all of it. */
 const [headersMs, requestMs] = [60_000, 300_000]
 
@@ -73,45 +64,40 @@ const keptRepetitions = 10_000
  * @throws UsageError if the port is not available, or recordings cannot be used; FileError if none can be made
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { seed = 1, clock, onRequest } = options
+  const { seed = 1, latency = 'none', clock, folder, onRequest } = options
+  const host = { clock, platform: options.platform ?? 'linux' }
   const log = createRequestLog()
   const closing = new AbortController()
-  let recorded: Recorder | Replayer | undefined
-  const context: ServerContext = {
+  const recorded = options.recordings && (await openRecordings(options.recordings))
+  const router = recorded === undefined ? ownRouter : { find: recorded.find, methods: () => [] }
+  // A fault that leaves a body unread may outlast the timeout of slow requests.
+  const leavesUnread = options.faults?.some(({ at }) => at === 'before-body') === true
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headersMs,
+    requestTimeout: leavesUnread ? 0 : requestMs,
+    noDelay: true,
+  })
+  await listen(server, options.port ?? 0)
+  const sandbox: Sandbox = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seed,
-    clock,
-    platform: options.platform ?? 'linux',
-    keepsAllResponses: options.keepsAllResponses ?? false,
     families: options.families ?? {},
-    latency: options.latency ?? 'none',
+    clock,
+    latency,
+    pacing: pacingOf(latency),
+    signal: closing.signal,
     faults: createFaultChooser(options.faults ?? [], seed),
     log,
     repetitions: createBoundedMap(keptRepetitions),
     firstAnswers: createFirstAnswers(options.keptAnswers),
-    largeBodies: createLock(),
-    signal: closing.signal,
+    largeBodies: Promise.resolve(),
+    promptCache: createPromptCache(),
+    responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
+    images: createImageStore(clock, seed),
+    videoJobs: createJobStore(host, folder),
+    videos: createVideoCache(),
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
-    recordings: () => recorded?.stats(),
-  }
-  const own = createRouter(context, options.folder)
-  recorded = options.recordings && (await openRecordings(options.recordings, own))
-  const router = recorded === undefined ? own : { find: recorded.find, methods: () => [] }
-  // A fault that leaves a body unread may outlast the timeout of slow requests.
-  const leavesUnread = options.faults?.some(({ at }) => at === 'before-body') === true
-  const requestTimeout = leavesUnread ? 0 : requestMs
-  const server = createServer({
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: headersMs,
-    requestTimeout,
-    noDelay: true,
-  })
-  server.on('request', (incoming, outgoing) => {
-    // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
-    handleRequest(incoming, outgoing, router, context).catch(() => outgoing.destroy())
-  })
-  await listen(server, options.port ?? 0)
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     created: log.created,
     requests: log.requests,
     firedFaults: log.firedFaults,
@@ -123,16 +109,20 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         server.closeAllConnections()
       }),
   }
+  server.on('request', (incoming, outgoing) => {
+    // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
+    handleRequest(incoming, outgoing, router, sandbox).catch(() => outgoing.destroy())
+  })
+  return sandbox
 }
 
 /** Answers take the place of the sandbox's own endpoints, whose names fault rules still use. */
 async function openRecordings(
   options: NonNullable<SandboxOptions['recordings']>,
-  own: Router,
 ): Promise<Recorder | Replayer> {
   const { resultEndpoint } = await import('./recording/result-urls.ts')
   const matchOf: CallMatcher = (method, path) => {
-    const found = own.find(method, path)
+    const found = ownRouter.find(method, path)
     const endpoint = resultEndpoint(path) ?? found?.handler.endpoint ?? 'other'
     return { endpoint, params: found?.params ?? {} }
   }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createLock, readJsonBody } from '../../src/sandbox/http/read-body.ts'
+import { readJsonBody } from '../../src/sandbox/http/read-body.ts'
+import type { Exchange } from '../../src/sandbox/sandbox.ts'
 import { respond, runningSandbox } from '../support/running-sandbox.ts'
 
 const MiB = 1024 * 1024
@@ -21,23 +22,27 @@ function body(mebibytes: number, goOn: Promise<void> = Promise.resolve()) {
   return { incoming: Object.assign(pieces(), { headers: {} }) as unknown as IncomingMessage, counted }
 }
 
-function read(incoming: IncomingMessage, lock: ReturnType<typeof createLock>) {
-  let leave = () => {}
-  return readJsonBody(incoming, { acquireLock: async () => void (leave = await lock()) }).finally(() =>
-    leave(),
-  )
+/** Reads a body as part of a request to a sandbox, until its answer. */
+async function read(incoming: IncomingMessage, sandbox: object) {
+  const exchange = { incoming, sandbox, record: {}, size: 0, release() {} } as unknown as Exchange
+  try {
+    await readJsonBody(exchange)
+    return exchange
+  } finally {
+    exchange.release()
+  }
 }
 
 test('large bodies are read one at a time, in the order in which they come; small ones pass', async () => {
-  const lock = createLock()
+  const sandbox = { largeBodies: Promise.resolve() }
   const { promise, resolve } = Promise.withResolvers<void>()
   const [first, second, third] = [body(20, promise), body(20), body(20)]
   const [small] = [body(2)]
   const order: string[] = []
   const reading = [first, second, third].map(({ incoming }, index) =>
-    read(incoming, lock).then(({ size }) => order.push(`${index} ${Math.floor(size / MiB)}`)),
+    read(incoming, sandbox).then(({ size }) => order.push(`${index} ${Math.floor(size / MiB)}`)),
   )
-  expect((await read(small.incoming, lock)).size).toBe(2 * MiB + 12)
+  expect((await read(small.incoming, sandbox)).size).toBe(2 * MiB + 12)
   for (let turns = 0; turns < 100; turns++) await turn()
   // All but the first one stop at 16 MiB.
   expect([first, second, third].map(({ counted }) => counted.mebibytes)).toEqual([20, 16, 16])
@@ -48,10 +53,10 @@ test('large bodies are read one at a time, in the order in which they come; smal
 })
 
 test('a large body that breaks off lets the next one in', async () => {
-  const lock = createLock()
+  const sandbox = { largeBodies: Promise.resolve() }
   const failing = body(20, Promise.reject(new Error('reset')))
   const next = body(20)
-  const [broken, whole] = [read(failing.incoming, lock), read(next.incoming, lock)]
+  const [broken, whole] = [read(failing.incoming, sandbox), read(next.incoming, sandbox)]
   await expect(broken).rejects.toThrow('reset')
   expect((await whole).size).toBe(20 * MiB + 12)
 })

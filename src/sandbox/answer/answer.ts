@@ -1,4 +1,4 @@
-import type { Budget } from '../budget.ts'
+import { limitExceeded } from '../http/request-problem.ts'
 import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 
 /** A tool that the answer calls. */
@@ -118,28 +118,33 @@ export function withoutScenarios(prompt: string): string {
   return prompt.replace(scenarioWord, '').trim()
 }
 
-/** How many characters of a prompt are searched at the cost of one. */
-const charactersPerUnit = 20
+/** Maximum number of characters at the beginning of a prompt in which tools are looked for. */
+const searchedCharacters = 200_000
 
 /**
  * Which tools the answer calls: any if one is required, otherwise those that the prompt names.
  * @param hasOutput whether the request ends with a tool's output, which the answer then quotes
- * @throws RequestProblem if the budget is spent: prompt and names may be long, and the tools many
  */
 export function chooseCalls<Tool extends { readonly name: string; readonly otherNames?: readonly string[] }>(
   mode: 'none' | 'auto' | 'required',
   declared: readonly Tool[],
-  { prompt, hasOutput, budget }: { prompt: string; hasOutput: boolean; budget: Budget },
+  { prompt, hasOutput }: { prompt: string; hasOutput: boolean },
 ): readonly Tool[] {
   if (mode === 'none') return []
+  const beginning = prompt.substring(0, searchedCharacters)
   const named = declared.filter(({ name: first, otherNames = [] }) =>
-    [first, ...otherNames].some((name) => {
-      budget.spend(1 + prompt.length / charactersPerUnit)
-      return name !== '' && prompt.includes(name)
-    }),
+    [first, ...otherNames].some((name) => name !== '' && beginning.includes(name)),
   )
   if (mode === 'required') return named.length > 0 ? named : declared.slice(0, 1)
   return hasOutput ? [] : named
+}
+
+/** Maximum number of tools in a request: the work grows with their number times the length of the prompt. */
+const maxTools = 1000
+
+/** @throws RequestProblem 400 for more tools than the sandbox looks at */
+export function assertToolCount(count: number): void {
+  if (count > maxTools) throw limitExceeded(`The sandbox takes at most ${maxTools} tools, not ${count}.`)
 }
 
 /** The texts of the parts of a message, a paragraph for each. */

@@ -1,5 +1,5 @@
-import type { Budget } from '../budget.ts'
 import { sampleOf } from '../schema/sample.ts'
+import { assertAnswerLimits, type Exchange } from '../sandbox.ts'
 import { type Random, seededRandom, pick } from '../seeded-random.ts'
 import {
   type Answer,
@@ -22,14 +22,14 @@ const shortLimit = 24
 /**
  * Composes an answer. The same request gets the same answer.
  * @param image goes with a text, in base64
- * @throws RequestProblem when the budget of the request is spent
+ * @throws RequestProblem when it is larger than the sandbox generates
  */
-export function composeAnswer(request: TextRequest, budget: Budget, image?: string): Answer {
+export function composeAnswer(request: TextRequest, exchange: Exchange, image?: string): Answer {
   const { scenario, maxTokens = Infinity, thinks, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
   const limit = scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
   const thoughts = thinks ? tokensOf(describeThoughts(calls)) : []
-  const visible = scenario === 'failure' ? [] : visibleParts(request, random, budget, image)
+  const visible = scenario === 'failure' ? [] : visibleParts(request, random, exchange, image)
   const shown = thoughts.slice(0, limit)
   const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
   return {
@@ -59,33 +59,37 @@ function describeThoughts(calls: TextRequest['calls']): string {
   return `[sandbox] The request was read to its end. The plan is to ${plan}.`
 }
 
-function visibleParts(request: TextRequest, random: Random, budget: Budget, image?: string): AnswerPart[] {
+function visibleParts(
+  request: TextRequest,
+  random: Random,
+  exchange: Exchange,
+  image?: string,
+): AnswerPart[] {
   const { scenario, calls } = request
   if (scenario === 'empty') return []
   if (scenario === 'refusal')
     return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
-  if (calls.length > 0) return calls.map((call) => callPart(call, random, budget))
+  if (calls.length > 0) return callParts(calls, random, exchange)
   if (request.waits) return []
-  const words = wordsOf(request, random, budget)
+  const words = wordsOf(request, random)
   const text = textPart('text', cutAtStop(words, request.stopSequences))
   return image === undefined ? [text] : [text, { kind: 'image', base64: image }]
 }
 
-function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
+function wordsOf(request: TextRequest, random: Random): string {
   const { prompt, schema, format, toolOutputs, recalled, scenario, findings = [] } = request
-  if (format === 'enum') return String(sampleOf(schema, random, budget))
+  if (format === 'enum') return String(sampleOf(schema, random))
   if (format === 'json') {
     return JSON.stringify(
       schema === undefined
         ? { sandbox: true, prompt: firstCharacters(prompt, 60), answer: pick(random, sentences) }
-        : sampleOf(schema, random, budget),
+        : sampleOf(schema, random),
     )
   }
   const words = scenario === 'long' ? longAnswerWords : requestedWords(prompt)
   const text = wantsMarkdown(prompt)
     ? writeMarkdown(prompt, random)
     : writeText(prompt, random, { words, isToolResult: toolOutputs.length > 0 })
-  budget.spend(text.length)
   if (recalled !== undefined) return [text, recallOf(recalled), ...findings].join(' ')
   if (toolOutputs.length === 0) return [text, ...findings].join(' ')
   const shown = toolOutputs.slice(0, maxOutputs).map((output) => firstCharacters(output, 200))
@@ -107,11 +111,20 @@ function textPart(kind: 'text' | 'refusal', text: string): AnswerPart {
   return { kind, text, tokens: tokensOf(text) }
 }
 
-function callPart(call: ToolCall, random: Random, budget: Budget): AnswerPart {
-  budget.spendOn(call.name)
+function callParts(calls: readonly ToolCall[], random: Random, exchange: Exchange): AnswerPart[] {
+  let characters = 0
+  return calls.map((call) => {
+    const part = callPart(call, random)
+    characters += call.name.length + part.arguments.length
+    assertAnswerLimits(exchange, characters)
+    return part
+  })
+}
+
+function callPart(call: ToolCall, random: Random): Extract<AnswerPart, { kind: 'call' }> {
   const value = call.custom
     ? '[sandbox] input of a custom tool'
-    : sampleOf(call.parameters ?? {}, random, budget, 'object')
+    : sampleOf(call.parameters ?? {}, random, 'object')
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return { kind: 'call', call, arguments: text, tokens: tokensOf(text), value, whole: true }
 }

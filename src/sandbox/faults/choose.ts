@@ -1,4 +1,5 @@
-import type { EndpointName, FaultRule } from './fault-rule.ts'
+import type { FaultRule } from './fault-rule.ts'
+import type { RequestRecord } from '../request-log.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { seededRandom } from '../seeded-random.ts'
 
@@ -6,11 +7,7 @@ import { seededRandom } from '../seeded-random.ts'
 const keptKeys = 10_000
 
 /** The properties of a request that a rule can match. */
-export interface FaultTarget {
-  readonly endpoint: EndpointName
-  readonly model: string | undefined
-  readonly idempotencyKey: string | undefined
-}
+type FaultTarget = Pick<RequestRecord, 'endpoint' | 'model' | 'idempotencyKey'>
 
 export type NamedRule = FaultRule & { readonly id: string }
 

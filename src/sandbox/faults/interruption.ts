@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import { sleep } from '../../context.ts'
-import { ended, type ClientConnection } from '../http/client-connection.ts'
+import { ended } from '../http/client-connection.ts'
 import { allFrames, frameBytes, type Frame, type Reply } from '../http/reply.ts'
 import { usualEvent } from './change-reply.ts'
+import type { Exchange } from '../sandbox.ts'
 import type { FaultPoint, FaultRule } from './fault-rule.ts'
 
 /** A fault at one point of the reply. */
@@ -30,7 +31,7 @@ const linger = 20
 
 /** Performs the fault. `over` if the connection has ended, `resumed` after a stall that ended. */
 export async function interrupt(
-  { outgoing, clock, signal }: ClientConnection,
+  { outgoing, sandbox: { clock }, signal }: Exchange,
   interruption: Interruption,
 ): Promise<'over' | 'resumed'> {
   const { action, ms } = interruption

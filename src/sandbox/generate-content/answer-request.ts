@@ -7,8 +7,6 @@ import {
   type ToolCall,
 } from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
-import type { PromptCache } from '../answer/prompt-cache.ts'
-import type { Budget } from '../budget.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/change-reply.ts'
@@ -17,7 +15,7 @@ import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from
 import { plainPicture } from '../images/plain-picture.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject, listOf, textsOf } from '../json-value.ts'
 import { textModel, type SandboxModel } from '../sandbox-models.ts'
-import { type SandboxRequest, type SandboxContext, scenarioHeader } from '../request.ts'
+import { assertAnswerLimits, scenarioHeader, type Exchange } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { useTools, type ToolUse } from './tool-use.ts'
 import { assertContents } from './check-contents.ts'
@@ -40,20 +38,27 @@ const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /**
- * Endpoint 1: `:streamGenerateContent` as events, or with `alt=json` as one JSON array sent piece by piece, and
- * `:generateContent` as one document.
- * @param cache of the beginnings of prompts
+ * Endpoint 1, `:streamGenerateContent`: events, or with `alt=json` one JSON array sent piece by piece.
  * @throws RequestProblem
  */
-export async function generateContent(
-  request: SandboxRequest,
-  streams: boolean,
-  { seed, cache }: SandboxContext & { readonly cache: PromptCache },
-): Promise<Reply> {
-  const { body, budget } = request
+export function streamContent(exchange: Exchange): Promise<Reply> {
+  return answerContent(exchange, !exchange.ignoresStream)
+}
+
+/**
+ * Endpoint 1, `:generateContent`: one document.
+ * @throws RequestProblem
+ */
+export function generateContent(exchange: Exchange): Promise<Reply> {
+  return answerContent(exchange, false)
+}
+
+async function answerContent(exchange: Exchange, isStream: boolean): Promise<Reply> {
+  const { body, sandbox } = exchange
+  const { seed, promptCache: cache } = sandbox
   assertValid(generateContentEndpoint, body)
   assertContents(body)
-  const model = textModel(request.params['model']!)
+  const model = textModel(exchange.params['model']!)
   const prompt = countPrompt(body)
   if (prompt.total > model.contextWindow) {
     throw new RequestProblem(
@@ -61,24 +66,23 @@ export async function generateContent(
       `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
     )
   }
-  const plan = readRequest(request, model, seed)
+  const plan = readRequest(exchange, model, seed)
   const group = JSON.stringify(['content', model.id])
   const facts: ReplyFacts = {
-    responseId: seededHex(22, seed, 'generate-content', request.number),
+    responseId: seededHex(22, seed, 'generate-content', exchange.number),
     modelVersion: model.id,
     spent: { prompt, cached: cache.countCached(group, prompt.texts), tools: plan.tools.tokens },
     streamsArguments: callConfig(body)['streamFunctionCallArguments'] === true,
   }
   cache.remember(group, prompt.texts)
   const { scenario } = plan.text
-  const isStream = streams && !request.ignoresStream
   if (scenario === 'block') {
     const blocked = blockedChunk(blockReasonOf(plan.wishes), facts)
-    return isStream ? streamOf(request, [blocked]) : documentOf(blocked.body)
+    return isStream ? streamOf(exchange, [blocked]) : documentOf(blocked.body)
   }
-  const candidates = await candidatesOf(body, plan, budget)
+  const candidates = await candidatesOf(exchange, plan)
   if (isStream) {
-    return streamOf(request, chunksOf(candidates, facts), scenario === 'error')
+    return streamOf(exchange, chunksOf(candidates, facts), scenario === 'error')
   }
   if (scenario === 'error') throw breakOffProblem
   return documentOf(replyDocument(candidates, facts))
@@ -88,8 +92,8 @@ function documentOf(body: JsonObject): Reply {
   return googleReply(body, { creates: true, pause: 'first' })
 }
 
-function streamOf(request: SandboxRequest, chunks: Parameters<typeof eventFrames>[0], breaks = false): Reply {
-  const asEvents = request.query.get('alt') !== 'json'
+function streamOf(exchange: Exchange, chunks: Parameters<typeof eventFrames>[0], breaks = false): Reply {
+  const asEvents = exchange.query.get('alt') !== 'json'
   const frames = asEvents ? eventFrames(chunks) : arrayFrames(chunks)
   const breakOff = () => breakOffFrames(asEvents)
   return streamReply(breaks ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames, {
@@ -114,13 +118,13 @@ interface Plan {
 }
 
 /** Parses a request (specification, endpoint 1; inner shapes from wire notes, section 1). */
-function readRequest(request: SandboxRequest, model: SandboxModel, seed: number): Plan {
-  const { body, budget } = request
+function readRequest(exchange: Exchange, model: SandboxModel, seed: number): Plan {
+  const { body } = exchange
   const config = objectOf(body['generationConfig'])
   const ownSeed = numberOf(config['seed'])
   const { parts } = objectOf(listOf(body['contents']).at(-1))
   const prompt = textOfParts(parts)
-  const wishes = readWishes(scenarioHeader(request), prompt)
+  const wishes = readWishes(scenarioHeader(exchange), prompt)
   const { scenario, finish } = endingOf(wishes, model.scenario)
   const mime = textOf(config['responseMimeType'])
   const schema = config['responseSchema'] ?? config['responseJsonSchema'] ?? config['_responseJsonSchema']
@@ -130,14 +134,14 @@ function readRequest(request: SandboxRequest, model: SandboxModel, seed: number)
     .filter((response) => response !== undefined)
   const hasOutput = toolOutputs.length > 0
   const mode = callModes[textOf(callConfig(body)['mode']).toUpperCase() as keyof typeof callModes] ?? 'auto'
-  const tools = useTools(body, { prompt, wishes, mode, hasOutput, budget })
+  const tools = useTools(body, { prompt, wishes, mode, hasOutput })
   const text: TextRequest = {
-    seed: ownSeed === undefined ? [...request.seed, model.id] : [seed, model.id, ownSeed],
+    seed: ownSeed === undefined ? [...exchange.seed, model.id] : [seed, model.id, ownSeed],
     prompt,
     scenario,
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
-    calls: [...callsOf(body, mode, { prompt, hasOutput, budget }), ...tools.calls],
+    calls: [...callsOf(body, mode, { prompt, hasOutput }), ...tools.calls],
     ...(wantsRecall(prompt) && { recalled: earlierPrompts(body) }),
     toolOutputs: toolOutputs.map((response) => JSON.stringify(objectOf(response)['response'] ?? null)),
     thinks: thinks(objectOf(config['thinkingConfig'])),
@@ -154,7 +158,8 @@ function earlierPrompts({ contents }: JsonObject): readonly string[] {
     .map(({ parts }) => textOfParts(parts))
 }
 
-async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promise<Candidate[]> {
+async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]> {
+  const { body } = exchange
   const config = objectOf(body['generationConfig'])
   const { wishes, finish } = plan
   const { ratings, isBlocked } = rateSafety(body, wishes, plan.text.scenario === 'refusal')
@@ -162,13 +167,12 @@ async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promi
   const logprobs = config['responseLogprobs'] === true ? (numberOf(config['logprobs']) ?? 0) : undefined
   const count = numberOf(config['candidateCount']) ?? 1
   const candidates: Candidate[] = []
+  let characters = 0
   for (let index = 0; index < count; index++) {
-    budget.spendOn(ratings)
     const text = { ...plan.text, seed: [...plan.text.seed, index] }
     const toolParts =
       isUnsafe || text.scenario === 'empty' ? [] : affordable(plan.tools.parts, text.maxTokens)
     const used = toolParts.reduce((sum, { tokens }) => sum + tokens, 0)
-    budget.spendOn(toolParts)
     const answer = shownOf(
       composeAnswer(
         {
@@ -176,14 +180,17 @@ async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promi
           ...(isUnsafe && { scenario: 'empty' }),
           maxTokens: text.maxTokens === undefined ? undefined : text.maxTokens - used,
         },
-        budget,
+        exchange,
         wantedKinds(config).has('IMAGE') ? await drawImage(text, config) : undefined,
       ),
       config,
     )
     const words = answer.parts.flatMap((part) => (part.kind === 'text' ? part.tokens : []))
-    if (logprobs !== undefined) budget.spend(words.length * (1 + logprobs) * charactersOfScore)
     const written = words.join('')
+    characters += written.length + JSON.stringify([toolParts, ratings]).length
+    for (const part of answer.parts) if (part.kind === 'call') characters += part.arguments.length
+    characters += logprobs === undefined ? 0 : words.length * (1 + logprobs) * charactersOfScore
+    assertAnswerLimits(exchange, characters)
     const ending = {
       ...finishOf(answer, isUnsafe),
       ...finish,
@@ -196,7 +203,8 @@ async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promi
   return candidates
 }
 
-const charactersOfScore = 8
+/** The least that a log probability adds to a reply. */
+const charactersOfScore = 20
 
 /** Parts that the token limit allows: all or none. */
 function affordable(parts: ToolUse['parts'], maxTokens = Infinity): ToolUse['parts'] {
@@ -265,7 +273,7 @@ function callConfig(body: JsonObject): JsonObject {
 function callsOf(
   body: JsonObject,
   mode: 'none' | 'auto' | 'required',
-  situation: { prompt: string; hasOutput: boolean; budget: Budget },
+  situation: { prompt: string; hasOutput: boolean },
 ): readonly ToolCall[] {
   const allowed = new Set(textsOf(callConfig(body)['allowedFunctionNames']))
   const declared = objectsOf(body['tools'])

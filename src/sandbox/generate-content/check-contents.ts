@@ -1,5 +1,6 @@
 import type { Field } from '../../contract/field.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
+import { assertToolCount } from '../answer/answer.ts'
 import { invalidField, RequestProblem } from '../http/request-problem.ts'
 import { isObject, objectOf, objectsOf, textOf, textsOf, listOf, type JsonObject } from '../json-value.ts'
 
@@ -111,6 +112,9 @@ function assertCalls(body: JsonObject): void {
   const tools = objectsOf(body['tools'])
   const declared = new Set(
     tools.flatMap((tool) => objectsOf(tool['functionDeclarations'])).map(({ name }) => name),
+  )
+  assertToolCount(
+    tools.flatMap((tool) => [...listOf(tool['functionDeclarations']), ...listOf(tool['mcpServers'])]).length,
   )
   const callsOwn = tools.some((tool) => ownFunctions.some((name) => tool[name] !== undefined))
   if (textOf(mode).toUpperCase() === 'ANY' && declared.size === 0 && !callsOwn) {

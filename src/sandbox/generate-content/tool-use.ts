@@ -1,5 +1,4 @@
 import { countJson, firstCharacters, withoutScenarios, type ToolCall } from '../answer/answer.ts'
-import type { Budget } from '../budget.ts'
 import { objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
 import { seededHex } from '../seeded-random.ts'
 import { groundingOf, type Source } from './grounding.ts'
@@ -30,7 +29,6 @@ interface Situation {
   readonly mode: 'none' | 'auto' | 'required'
   /** Whether the request ends with a function's output. */
   readonly hasOutput: boolean
-  readonly budget: Budget
 }
 
 interface Found {
@@ -58,7 +56,7 @@ const tools: Readonly<Record<string, BuiltInTool>> = {
  * address is read if the prompt has one. A computer is used until the caller has told what came of it.
  */
 export function useTools(body: JsonObject, situation: Situation): ToolUse {
-  const { prompt, wishes, mode, hasOutput, budget } = situation
+  const { prompt, wishes, mode, hasOutput } = situation
   const offered = new Map(objectsOf(body['tools']).flatMap((tool) => Object.entries(tool)))
   const named = [...offered.keys()].filter((name) => wishes.has(name))
   const used = [...offered].filter(([name]) => named.length === 0 || named.includes(name))
@@ -74,8 +72,7 @@ export function useTools(body: JsonObject, situation: Situation): ToolUse {
         : result,
     ]
   })
-  const remote =
-    mode === 'none' || hasOutput ? [] : remoteCalls(objectsOf(offered.get('mcpServers')), query, budget)
+  const remote = mode === 'none' || hasOutput ? [] : remoteCalls(objectsOf(offered.get('mcpServers')), query)
   const parts = [...found.flatMap((result) => result.parts ?? []), ...remote]
   const sources = found.flatMap((result) => result.sources ?? [])
   const grounding = Object.assign({}, ...found.map((result) => result.grounding ?? {})) as JsonObject
@@ -206,12 +203,9 @@ function invocationOf(name: string, query: string, { sources = [] }: Found): Jso
   ]
 }
 
-const costOfCall = 500
-
 /** One call of each remote server, and what it answered: the caller has nothing to do. */
-function remoteCalls(servers: readonly JsonObject[], query: string, budget: Budget): JsonObject[] {
+function remoteCalls(servers: readonly JsonObject[], query: string): JsonObject[] {
   return servers.flatMap((server, index) => {
-    budget.spend(costOfCall)
     const name = `${textOf(server['name']) || 'server'}_look_up`
     const id = `call_${seededHex(12, 'remote', name, index)}`
     const content = [{ type: 'text', text: '[sandbox] The remote server has nothing to add.' }]

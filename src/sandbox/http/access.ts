@@ -1,5 +1,6 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { RequestProblem, type Envelope } from './request-problem.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Exchange } from '../sandbox.ts'
+import { RequestProblem } from './request-problem.ts'
 
 /** The only key that is rejected, for testing rejections. */
 const refusedKey = 'invalid'
@@ -9,7 +10,7 @@ const refusedKey = 'invalid'
  * `x-goog-api-key` or `?key=` and are supported as well. Keys are never stored or echoed.
  * @throws RequestProblem 401
  */
-export function authenticate(headers: IncomingHttpHeaders, query: URLSearchParams, envelope: Envelope): void {
+export function authenticate({ headers, query, envelope }: Exchange): void {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
   const google = envelope === 'google' ? (headers['x-goog-api-key'] ?? query.get('key')) : undefined
   const key = bearer ?? (google || undefined)

@@ -1,32 +1,27 @@
-import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../context.ts'
-import type { Pace } from './reply.ts'
-
-export interface ClientConnection {
-  readonly outgoing: ServerResponse
-  readonly clock: Clock
-  readonly pace: Pace
-  /** Aborted when the client disconnects or the sandbox closes. */
-  readonly signal: AbortSignal
-}
+import type { Exchange } from '../sandbox.ts'
 
 /** Writes, and waits if the client reads more slowly than the sandbox writes. */
-export async function write({ outgoing, signal }: ClientConnection, bytes: Uint8Array): Promise<void> {
+export async function write({ outgoing, signal }: Exchange, bytes: Uint8Array): Promise<void> {
   if (bytes.length === 0 || signal.aborted || outgoing.write(bytes)) return
   await settled(signal, (done) => outgoing.once('drain', done))
 }
 
 /** Writes, and waits until the bytes have been flushed, so that they are sent separately. */
-export async function writeThrough({ outgoing, signal }: ClientConnection, bytes: Uint8Array): Promise<void> {
+export async function writeThrough({ outgoing, signal }: Exchange, bytes: Uint8Array): Promise<void> {
   if (bytes.length === 0 || signal.aborted) return
   await settled(signal, (done) => outgoing.write(bytes, done))
 }
 
 /** Waits until everything written so far has been flushed. */
-export async function flush({ outgoing, signal }: ClientConnection): Promise<void> {
+export async function flush({ outgoing, signal }: Exchange): Promise<void> {
   const { socket } = outgoing
   // An empty write completes after all earlier ones.
   if (socket !== null && !signal.aborted) await settled(signal, (done) => socket.write('', done))
+}
+
+/** Waits for the end of the connection. */
+export function ended(signal: AbortSignal): Promise<void> {
+  return settled(signal, () => {})
 }
 
 /** Waits for something on the connection, or for the end of the connection. */
@@ -39,9 +34,4 @@ function settled(signal: AbortSignal, start: (done: () => void) => void): Promis
     signal.addEventListener('abort', done, { once: true })
     start(done)
   })
-}
-
-/** Waits for the end of the connection. */
-export function ended(signal: AbortSignal): Promise<void> {
-  return settled(signal, () => {})
 }

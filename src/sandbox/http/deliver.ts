@@ -9,26 +9,27 @@ import {
   type Interruption,
 } from '../faults/interruption.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
-import { ended, flush, write, writeThrough, type ClientConnection } from './client-connection.ts'
+import type { Exchange } from '../sandbox.ts'
+import { ended, flush, write, writeThrough } from './client-connection.ts'
 import { allFrames, BrokenOff, frameBytes, type Frames, type Reply } from './reply.ts'
 
 /**
  * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
  * errors of the sandbox itself.
  */
-export async function deliver(connection: ClientConnection, reply: Reply, fault?: FaultRule): Promise<void> {
+export async function deliver(exchange: Exchange, reply: Reply, fault?: FaultRule): Promise<void> {
   try {
-    await play(connection, reply, fault)
+    await play(exchange, reply, fault)
   } catch (error) {
-    if (connection.signal.aborted) return
+    if (exchange.signal.aborted) return
     if (!(error instanceof BrokenOff)) throw error
-    await flush(connection)
-    connection.outgoing.socket?.destroySoon()
+    await flush(exchange)
+    exchange.outgoing.socket?.destroySoon()
   }
 }
 
-async function play(connection: ClientConnection, reply: Reply, fault: FaultRule | undefined): Promise<void> {
-  const { outgoing, signal } = connection
+async function play(exchange: Exchange, reply: Reply, fault: FaultRule | undefined): Promise<void> {
+  const { outgoing, signal } = exchange
   const raw = fault && (await rawReplyOf(fault, reply))
   if (raw !== undefined) {
     outgoing.socket?.end(raw)
@@ -36,7 +37,7 @@ async function play(connection: ClientConnection, reply: Reply, fault: FaultRule
   }
   let interruption = fault && interruptionOf(fault)
   if (interruption !== undefined && isBeforeHeaders(interruption)) {
-    if ((await interrupt(connection, interruption)) === 'over') return
+    if ((await interrupt(exchange, interruption)) === 'over') return
     interruption = undefined
   }
   const frames = fault === undefined ? reply.frames : changeFrames(reply, fault)
@@ -46,7 +47,7 @@ async function play(connection: ClientConnection, reply: Reply, fault: FaultRule
   const length = whole?.reduce((sum, frame) => sum + frameBytes(frame).length, 0)
   outgoing.writeHead(reply.status, headersOf(reply, fault, length))
   outgoing.flushHeaders()
-  if (await send(connection, whole ?? frames, pieceWriter(connection, fault), interruption)) return
+  if (await send(exchange, whole ?? frames, pieceWriter(exchange, fault), interruption)) return
   if (fault?.action === 'keep-open') await ended(signal)
   else outgoing.end()
 }
@@ -58,12 +59,13 @@ const framesPerTurn = 100
 
 /** Returns true when the fault has ended the connection. */
 async function send(
-  connection: ClientConnection,
+  exchange: Exchange,
   frames: Frames,
   writePiece: WritePiece,
   interruption: Interruption | undefined,
 ): Promise<boolean> {
-  const { pace, clock, signal } = connection
+  const { pace, signal } = exchange
+  const { clock } = exchange.sandbox
   const breaksAt = interruption && breakingPoint(interruption.at, interruption.event)
   let isDue = true
   let count = 0
@@ -80,9 +82,9 @@ async function send(
       continue
     }
     isDue = false
-    await write(connection, bytes.subarray(0, offset))
-    await flush(connection)
-    if ((await interrupt(connection, interruption)) === 'over') return true
+    await write(exchange, bytes.subarray(0, offset))
+    await flush(exchange)
+    if ((await interrupt(exchange, interruption)) === 'over') return true
     await writePiece(bytes.subarray(offset))
   }
   return signal.aborted
@@ -103,14 +105,14 @@ function headersOf(
 }
 
 /** Writes bytes at once, or in chunks that are flushed separately. */
-function pieceWriter(connection: ClientConnection, fault: FaultRule | undefined): WritePiece {
-  if (fault?.action !== 'split' && fault?.action !== 'drip') return (bytes) => write(connection, bytes)
+function pieceWriter(exchange: Exchange, fault: FaultRule | undefined): WritePiece {
+  if (fault?.action !== 'split' && fault?.action !== 'drip') return (bytes) => write(exchange, bytes)
   const usual = fault.action === 'drip' ? { size: 16, ms: 20 } : { size: 1, ms: 0 }
   const { size = usual.size, ms = usual.ms } = fault
   return async (bytes) => {
     for (let at = 0; at < bytes.length; at += size) {
-      if (ms > 0) await sleep(connection.clock, ms, connection.signal)
-      await writeThrough(connection, bytes.subarray(at, at + size))
+      if (ms > 0) await sleep(exchange.sandbox.clock, ms, exchange.signal)
+      await writeThrough(exchange, bytes.subarray(at, at + size))
     }
   }
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import type { Fields, Field } from '../../contract/field.ts'
 import { families } from '../../contract/families.ts'
 import { maskLimits } from '../../contract/images.ts'
@@ -7,7 +6,7 @@ import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { invalidField, RequestProblem } from './request-problem.ts'
 import { digestOf } from './request-digest.ts'
 import { closing } from './read-body.ts'
-import type { RequestContent, UploadedFile } from '../request.ts'
+import type { Exchange, UploadedFile } from '../sandbox.ts'
 import type { JsonObject } from '../json-value.ts'
 
 /** The largest form: 1 GiB, more than all the files that any model takes. */
@@ -35,7 +34,8 @@ function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
  * @param fields the endpoint's table, with the types of the values
  * @throws RequestProblem 400 for an invalid form, 413 for one that is too large
  */
-export async function readForm(incoming: IncomingMessage, fields: Fields): Promise<RequestContent> {
+export async function readForm(exchange: Exchange, fields: Fields): Promise<void> {
+  const { incoming } = exchange
   const contentType = incoming.headers['content-type']
   if (contentType === undefined || !formType.test(contentType) || !boundary.test(contentType)) {
     throw unreadable("Invalid 'Content-Type': must be multipart/form-data with a boundary.")
@@ -44,7 +44,7 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   const form = new Busboy({ headers: { ...incoming.headers, 'content-type': contentType }, limits })
   const texts = new Map<string, string>()
   const files: UploadedFile[] = []
-  const { promise, resolve, reject } = Promise.withResolvers<RequestContent>()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
   let problem: RequestProblem | undefined
   let length = 0
   form.on('field', (name, value, nameIsCut, valueIsCut) => {
@@ -78,7 +78,8 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
     if (problem !== undefined) return reject(problem)
     const body = formValues(texts, fields)
     const digest = digestOf([body, files.map((file) => [file.field, file.declaredType, file.digest])])
-    resolve({ body, files, size: length, digest })
+    Object.assign(exchange, { body, files, size: length, digest })
+    resolve()
   })
   form.on('error', (error) =>
     reject(unreadable(`The form could not be parsed: ${(error as Error).message}.`)),

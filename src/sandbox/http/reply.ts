@@ -12,6 +12,24 @@ export type Pause = 'none' | 'first' | 'token' | number
 /** Milliseconds to wait before a frame. */
 export type Pace = (pause: Pause) => number
 
+/** How long a video job or a background response is queued and runs, and when to poll it again; milliseconds. */
+export interface JobPacing {
+  readonly pendingMs: number
+  readonly runningMs: number
+  readonly pollMs: number
+}
+
+/** Number of steps of a job, for profiles with a duration per step. */
+const steps = 10
+
+/** Four seconds in total, or half a second with latency `none`, so that all states occur. */
+export function pacingOf(latency: LatencyProfile): JobPacing {
+  if (latency === 'natural') return { pendingMs: 700, runningMs: 3300, pollMs: 1000 }
+  if (latency === 'none') return { pendingMs: 100, runningMs: 400, pollMs: 100 }
+  const stepMs = Math.round(latency)
+  return { pendingMs: stepMs, runningMs: stepMs * steps, pollMs: Math.max(1, stepMs) }
+}
+
 export function paceOf(latency: LatencyProfile, random: Random): Pace {
   return (pause) => {
     if (typeof pause === 'number') return pause

@@ -7,7 +7,7 @@ import { decodeBase64 } from '../../files/decode-base64.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
 import { invalidField, RequestProblem } from '../http/request-problem.ts'
 import { isObject, textOf } from '../json-value.ts'
-import type { UploadedFile } from '../request.ts'
+import type { UploadedFile } from '../sandbox.ts'
 
 /** A validated image file. */
 export interface Source extends ImageInfo {

@@ -9,9 +9,9 @@ import { assertValid } from '../http/request-problem.ts'
 import type { Reply } from '../http/reply.ts'
 import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../sandbox-models.ts'
-import type { SandboxRequest, SandboxContext } from '../request.ts'
+import { serveBytes } from '../http/serve-bytes.ts'
+import type { Exchange } from '../sandbox.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
-import type { ImageStore } from './image-store.ts'
 import { readParameters, sizeOf, type ImageParameters } from './parameters.ts'
 import { cutOut, type Size, fit, hasTransparency, paintOpening, tint } from './pixels.ts'
 import { replyWithImages } from './image-reply.ts'
@@ -24,21 +24,17 @@ export const usualSize = { width: 1024, height: 1024 }
  * Endpoint 4: generate images.
  * @throws RequestProblem
  */
-export function createImages(
-  request: SandboxRequest,
-  store: ImageStore,
-  context: SandboxContext,
-): Promise<Reply> {
-  const { body } = request
+export function createImages(exchange: Exchange): Promise<Reply> {
+  const { body, sandbox } = exchange
   const named = textOf(body['model'])
-  const model = named === '' ? chooseModel(body) : modelCalled(named, context.families)
+  const model = named === '' ? chooseModel(body) : modelCalled(named, sandbox.families)
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, model)
-  const parameters = readParameters(request, model, imageCreateEndpoint)
+  const parameters = readParameters(exchange, model, imageCreateEndpoint)
   const size = parameters.size ?? usualSize
-  const draw = (index: number) => promptPicture(parameters, size, [...request.seed, 'image'], index)
+  const draw = (index: number) => promptPicture(parameters, size, [...exchange.seed, 'image'], index)
   const task = { eventPrefix: 'image_generation', parameters, size, draw, sources: [] } as const
-  return replyWithImages(task, request, store, context)
+  return replyWithImages(task, exchange)
 }
 
 /** Draws one picture of a prompt by its number, from 0. */
@@ -79,13 +75,9 @@ const tintShares = { usual: 0.6, faithful: 0.25 } as const
  * Endpoint 6: edit images. The first image is edited; the others only affect usage and the random seed.
  * @throws RequestProblem
  */
-export async function editImages(
-  request: SandboxRequest,
-  store: ImageStore,
-  context: SandboxContext,
-): Promise<Reply> {
-  const { body, files } = request
-  const model = modelCalled(textOf(body['model']) || defaultEditModel(body).model, context.families)
+export async function editImages(exchange: Exchange): Promise<Reply> {
+  const { body, files, sandbox } = exchange
+  const model = modelCalled(textOf(body['model']) || defaultEditModel(body).model, sandbox.families)
   const { family } = model
   assertServed(imageEditEndpoint, model)
   for (const name of ['image', 'mask']) {
@@ -93,7 +85,7 @@ export async function editImages(
   }
   assertValid(imageEditEndpoint, body, model)
   const { images, mask } = checkSources(files, family)
-  const parameters = readParameters(request, model, imageEditEndpoint)
+  const parameters = readParameters(exchange, model, imageEditEndpoint)
   const isSquare = family !== undefined && !sizeWords(family).includes('auto')
   const size = parameters.size ?? (isSquare ? usualSize : nearestShape(images[0]))
   const source = await pixelsOf(images[0], 'image')
@@ -101,7 +93,7 @@ export async function editImages(
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
   const isHighFidelity = body['input_fidelity'] === 'high'
   const fingerprint = files.reduce((sum, { head }) => crc32(head, sum), 0)
-  const seed = [...request.seed, 'edit', fingerprint]
+  const seed = [...exchange.seed, 'edit', fingerprint]
   let fitted: { readonly base: Pixels; readonly opening: Pixels | undefined } | undefined
   const draw = (index: number) => {
     fitted ??= { base: fit(source, size), opening: maskPixels && fit(maskPixels, size) }
@@ -114,7 +106,7 @@ export async function editImages(
     return parameters.background === 'transparent' && !hasTransparency(tinted) ? cutOut(tinted) : tinted
   }
   const task = { eventPrefix: 'image_edit', parameters, size, draw, sources: images, isHighFidelity } as const
-  return replyWithImages(task, request, store, context)
+  return replyWithImages(task, exchange)
 }
 
 /** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */
@@ -126,4 +118,12 @@ function nearestShape(source: Size): Size {
 
 function pixelsOf(source: Source, name: string): Promise<Pixels> {
   return decodeSource(source.file.head, source, (problem) => invalidFile(name, problem))
+}
+
+/**
+ * `GET /sandbox/images/{file}`: an image of a reply that has URLs.
+ * @throws RequestProblem 403 or 404 as the store does
+ */
+export function serveImage({ sandbox, params, query }: Exchange): Reply {
+  return serveBytes(sandbox.images.find(params['file']!, query))
 }

@@ -4,9 +4,9 @@ import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { SandboxContext, SandboxRequest } from '../request.ts'
-import type { EncodedPicture, ImageStore } from './image-store.ts'
-import { takes, usageOf, type ImageFormat, type ImageParameters, type ImageTask } from './parameters.ts'
+import type { Exchange } from '../sandbox.ts'
+import type { EncodedPicture, ImageFormat } from './image-store.ts'
+import { takes, usageOf, type ImageParameters, type ImageTask } from './parameters.ts'
 import { hasTransparency, onWhite, unfinished } from './pixels.ts'
 
 interface ImageJob extends ImageTask {
@@ -38,12 +38,9 @@ const errorEvent = namedEvent(
  * The reply to a valid request: base64, URLs, or events.
  * @throws RequestProblem in scenarios that reject the request
  */
-export async function replyWithImages(
-  task: ImageTask,
-  { number, signal, origin }: SandboxRequest,
-  store: ImageStore,
-  { seed, clock }: SandboxContext,
-): Promise<Reply> {
+export async function replyWithImages(task: ImageTask, exchange: Exchange): Promise<Reply> {
+  const { number, origin, sandbox } = exchange
+  const { seed, clock, images } = sandbox
   const { parameters, eventPrefix } = task
   const { scenario, streams } = parameters
   if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
@@ -56,8 +53,8 @@ export async function replyWithImages(
   const headers = { 'x-request-id': `req_${seededHex(32, job.id)}` }
   if (!streams) {
     const keep = (index: number, picture: EncodedPicture) =>
-      origin + store.keep(seededHex(32, job.id, index), picture)
-    return jsonReply(await imageList(job, signal, keep), { headers, creates: true, pause: 'first' })
+      origin + images.keep(seededHex(32, job.id, index), picture)
+    return jsonReply(await imageList(job, exchange, keep), { headers, creates: true, pause: 'first' })
   }
   const breakOff = () => [errorEvent]
   const frames = imageEvents(job)
@@ -75,7 +72,7 @@ function countOf({ scenario, count }: ImageParameters): number {
 
 async function imageList(
   job: ImageJob,
-  signal: AbortSignal,
+  exchange: Exchange,
   keep: (index: number, picture: EncodedPicture) => string,
 ): Promise<object> {
   const { parameters, createdAt, count } = job
@@ -86,6 +83,7 @@ async function imageList(
   const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
   let background = 'opaque'
+  const signal = exchange.outlivesClient ? exchange.sandbox.signal : exchange.signal
   // The client has disconnected, but the request was accepted.
   for (let index = 0; index < count && !signal.aborted; index++) {
     const encoded = await paint(job, index)

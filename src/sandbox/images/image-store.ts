@@ -2,11 +2,10 @@ import type { Clock } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import type { Reply } from '../http/reply.ts'
-import { serveBytes, servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
-import type { SandboxRequest } from '../request.ts'
+import { servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { ImageFormat } from './parameters.ts'
+
+export type ImageFormat = 'png' | 'jpeg' | 'webp'
 
 /** A picture in the requested format. */
 export interface EncodedPicture {
@@ -54,12 +53,4 @@ export function createImageStore(clock: Clock, seed: number): ImageStore {
       return image
     },
   }
-}
-
-/**
- * `GET /sandbox/images/{file}`: an image, or a range of it.
- * @throws RequestProblem 403 or 404 as the store does, 416
- */
-export function serveImage(request: SandboxRequest, store: ImageStore): Reply {
-  return serveBytes(store.find(request.params['file']!, request.query))
 }

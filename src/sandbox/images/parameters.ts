@@ -2,13 +2,13 @@ import type { Endpoint, Family } from '../../contract/field.ts'
 import type { Model } from '../../contract/known-models.ts'
 import type { Pixels } from '../../files/codecs.ts'
 import { numberOf, textOf } from '../json-value.ts'
-import { scenarioHeader, type SandboxRequest } from '../request.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
+import type { ImageFormat } from './image-store.ts'
 import type { Size } from './pixels.ts'
 
-const imageFormats = ['png', 'jpeg', 'webp'] as const
-export type ImageFormat = (typeof imageFormats)[number]
+const imageFormats: readonly ImageFormat[] = ['png', 'jpeg', 'webp']
 type Quality = 'low' | 'medium' | 'high'
 
 /** The parameters of a valid request to either image endpoint, with the defaults filled in. */
@@ -65,16 +65,16 @@ const levels: Readonly<Record<string, Quality>> = {
  * @throws RequestProblem 400 for that, and in the scenarios that reject the prompt
  */
 export function readParameters(
-  request: SandboxRequest,
+  exchange: Exchange,
   { id: model, family }: Model,
   { fields }: Endpoint,
 ): ImageParameters {
-  const { body } = request
+  const { body } = exchange
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
   const ofModel = scenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const scenario = askedFor(scenarios, scenarioHeader(request), prompt) ?? ofModel
+  const scenario = askedFor(scenarios, scenarioHeader(exchange), prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
   const quality = levels[textField('quality')] ?? 'medium'
   const background = textField('background')
@@ -89,7 +89,7 @@ export function readParameters(
     encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
     background: background === 'transparent' || background === 'opaque' ? background : 'auto',
     isUrl: !isLikeModelA(family) && textField('response_format') === 'url',
-    streams: body['stream'] === true && !request.ignoresStream,
+    streams: body['stream'] === true && !exchange.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
     isVivid: fields['style'] === undefined || textField('style') === 'vivid',
   }

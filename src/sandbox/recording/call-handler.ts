@@ -1,10 +1,9 @@
 import { isObject } from '../../json.ts'
 import type { EndpointName } from '../faults/fault-rule.ts'
-import type { Handler, Match } from '../http/handle-request.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import type { SandboxRequest } from '../request.ts'
+import type { Exchange, Handler, Match } from '../sandbox.ts'
 import { describeRequest, type RecordedRequest } from './recorded-request.ts'
 
 /** A request that is passed on or answered from a recording. */
@@ -14,7 +13,7 @@ export interface ArrivedCall {
   /** The body as it came. */
   readonly bytes: Buffer
   readonly request: RecordedRequest
-  readonly asked: SandboxRequest
+  readonly asked: Exchange
 }
 
 export type CallMatcher = (
@@ -38,13 +37,11 @@ export function callMatch(
     endpoint,
     needsNoKey: true,
     ignoresIdempotency: true,
-    async readBody(incoming, acquireLock) {
-      bytes = await readBytes(incoming, acquireLock)
-      const query = new URLSearchParams(incoming.url?.split('?')[1])
-      const { headers } = incoming
-      const origin = `http://${headers.host}`
+    async readBody(exchange) {
+      bytes = await readBytes(exchange)
+      const { query, headers, origin } = exchange
       request = await describeRequest({ method, path, query, headers, body: bytes, origin })
-      return { body: modelIn(request), files: [], size: bytes.length, digest: '' }
+      exchange.body = modelIn(request)
     },
     async answer(asked) {
       if (!isPassed(method) || !path.startsWith('/')) {

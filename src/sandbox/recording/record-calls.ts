@@ -5,7 +5,8 @@ import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { wholeReply, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import type { SandboxRequest } from '../request.ts'
+import type { RecordStats } from '../request-log.ts'
+import type { Exchange } from '../sandbox.ts'
 import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { createSecretSearch } from './find-secrets.ts'
 import { passBytes, passEvents, passRewritten, streamed, type UpstreamReply } from './pass-on.ts'
@@ -15,7 +16,7 @@ import { atOrigin, createResultUrls, givesResults, resultEndpoint } from './resu
 
 interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  readonly headers: SandboxRequest['headers']
+  readonly headers: Exchange['headers']
   readonly body?: Uint8Array | undefined
   readonly signal: AbortSignal
 }
@@ -37,17 +38,6 @@ export interface RecordOptions {
   readonly secrets: readonly string[]
   /** Called with one line for each call that could not be recorded. */
   readonly report: (line: string) => void
-}
-
-export interface RecordStats {
-  readonly mode: 'record'
-  readonly recorded: number
-  /** How many calls were passed on and could not be recorded. */
-  readonly refused: number
-  /** How many calls were not recorded because the caller had gone before the end. */
-  readonly abandoned: number
-  /** The first of the refused ones. */
-  readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
 }
 
 export type Recorder = Awaited<ReturnType<typeof createRecorder>>
@@ -171,7 +161,7 @@ export async function createRecorder(
     return { ...streamed, ...facts, headers, frames: passBytes(source, reply.body) }
   }
 
-  async function sent(method: string, path: string, bytes: Buffer, asked: SandboxRequest) {
+  async function sent(method: string, path: string, bytes: Buffer, asked: Exchange) {
     const { headers, query, signal } = asked
     const request = {
       method: method as UpstreamRequest['method'],
@@ -196,7 +186,7 @@ export async function createRecorder(
   }
 
   /** Addresses of results that a request names mean those at the gateway. */
-  function restored(bytes: Buffer, { headers, origin }: SandboxRequest): Buffer {
+  function restored(bytes: Buffer, { headers, origin }: Exchange): Buffer {
     if (!/json/i.test(headers['content-type'] ?? '') || !bytes.includes(origin)) return bytes
     return isUtf8(bytes) ? Buffer.from(urls.restore(bytes.toString('utf8'), origin)) : bytes
   }
@@ -220,7 +210,7 @@ async function nextNumber(folder: string): Promise<number> {
 }
 
 /** The keys that go to the gateway: the configured one in place of the caller's. */
-function keysSent({ headers, query }: SandboxRequest, configured: string | undefined): string[] {
+function keysSent({ headers, query }: Exchange, configured: string | undefined): string[] {
   if (configured !== undefined) return [configured]
   const google = headers['x-goog-api-key']
   const own = [headers.authorization?.replace(/^\S+\s+/, ''), typeof google === 'string' ? google : undefined]

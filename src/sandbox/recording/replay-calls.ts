@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { BrokenOff, wholeReply, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
+import type { Miss, ReplayStats } from '../request-log.ts'
 import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { writeJson } from './event-stream.ts'
 import { eventFrame, maxEventBytes, streamed } from './pass-on.ts'
@@ -22,29 +23,6 @@ export interface ReplayOptions {
   readonly pace: 'fast' | 'real'
   /** Called with one line for each request that has no recording, or a damaged one. */
   readonly report: (line: string) => void
-}
-
-interface Miss {
-  readonly method: string
-  readonly path: string
-  readonly nearest: string | undefined
-  readonly differs: readonly string[]
-}
-
-export interface ReplayStats {
-  readonly mode: 'replay'
-  readonly recordings: number
-  readonly used: number
-  /** The names of those that have not answered anything. */
-  readonly unused: readonly string[]
-  /** When the oldest was recorded. */
-  readonly oldest: string
-  /** How many requests had no recording. */
-  readonly missed: number
-  /** The first of these. */
-  readonly misses: readonly Miss[]
-  /** Recordings, and bodies of them, that could not be used. */
-  readonly damaged: readonly string[]
 }
 
 export type Replayer = Awaited<ReturnType<typeof createReplayer>>

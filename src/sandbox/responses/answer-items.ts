@@ -1,8 +1,8 @@
 import type { Answer, AnswerPart } from '../answer/answer.ts'
 import { type JsonObject, listOf, numberOf, objectOf } from '../json-value.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
-import { opaque, type OutputItem } from './output-item.ts'
-import type { Finding } from './tool-call.ts'
+import { limitExceeded } from '../http/request-problem.ts'
+import { opaque, type Finding, type OutputItem } from './output-item.ts'
 
 /** An answer with the items around its text and its calls of functions. */
 export interface ComposedResponse {
@@ -75,6 +75,8 @@ function messageItem(
   const tokens = part.kind === 'image' ? [] : part.tokens
   const text = tokens.join('')
   const isScored = part.kind === 'text' && wantsLogprobs(body)
+  if (isScored && tokens.length * (topLogprobs(body) + 1) > maxLogprobs)
+    throw limitExceeded(`The answer would have more than ${maxLogprobs} log probabilities.`)
   const logprobs = isScored ? tokens.map((token) => logprobOf(token, topLogprobs(body))) : []
   const content =
     part.kind === 'refusal'
@@ -82,6 +84,9 @@ function messageItem(
       : { type: 'output_text', annotations: annotationsOf(text, findings), logprobs, text }
   return { item: { id, type: 'message', status, role: 'assistant', content: [content] }, tokens, logprobs }
 }
+
+/** Maximum number of log probabilities in an answer. */
+const maxLogprobs = 100_000
 
 /** The sources that the text cites, where it has not been cut before them. */
 function annotationsOf(text: string, findings: readonly Finding[]): readonly JsonObject[] {

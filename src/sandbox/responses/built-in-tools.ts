@@ -2,8 +2,8 @@ import { tokensOf, withoutScenarios } from '../answer/answer.ts'
 import { type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../json-value.ts'
 import { generateImage } from './generated-image.ts'
 import { callRemoteTool } from './remote-tools.ts'
-import { output } from './output-item.ts'
-import { queryOf, type BuiltInCall, type CallSetting, type Finding, type MadeCall } from './tool-call.ts'
+import { output, type Finding } from './output-item.ts'
+import { queryOf, type BuiltInCall, type CallSetting, type MadeCall } from './tool-call.ts'
 
 interface BuiltInTool {
   /** The `type` of tools of this kind; their dated versions begin with it. */
@@ -32,8 +32,8 @@ export function kindOfTool(tool: JsonObject): BuiltInKind | undefined {
   return kinds.find((kind) => (builtInTools[kind].types as readonly string[]).includes(type))
 }
 
-function includes({ request }: CallSetting, extra: string): boolean {
-  return listOf(request.body['include']).includes(extra)
+function includes({ exchange }: CallSetting, extra: string): boolean {
+  return listOf(exchange.body['include']).includes(extra)
 }
 
 const failed = (what: string): Finding => ({ sentence: `[sandbox] The ${what} failed.` })

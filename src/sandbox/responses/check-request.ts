@@ -2,11 +2,12 @@ import { imageCreateEndpoint } from '../../contract/images.ts'
 import { modelCalled } from '../../contract/known-models.ts'
 import { responsesEndpoint } from '../../contract/responses.ts'
 import type { Field } from '../../contract/field.ts'
-import type { Budget } from '../budget.ts'
+import { assertToolCount } from '../answer/answer.ts'
 import { assertValid, invalidField, type RequestProblem } from '../http/request-problem.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json-value.ts'
+import { isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { kindOfTool } from './built-in-tools.ts'
 import { imageRequestOf } from './generated-image.ts'
+import { remoteToolNames } from './remote-tools.ts'
 import {
   choiceShapes,
   formatShapes,
@@ -17,23 +18,19 @@ import {
   toolShapes,
 } from './request-shapes.ts'
 
-/** The cost of checking one item, part or tool. */
-const costOfCheck = 10
-
 /**
  * Checks a body against the specification's table, and what is inside its objects against public practice.
  * @throws RequestProblem 400 that names the field, such as `input[0].content[1].image_url`
  */
-export function checkRequest(body: JsonObject, budget: Budget): void {
+export function checkRequest(body: JsonObject): void {
   assertValid(responsesEndpoint, body)
+  const tools = objectsOf(body['tools'])
+  const choices = listOf(objectOf(body['tool_choice'])['tools'])
+  assertToolCount(tools.length + choices.length + tools.flatMap(remoteToolNames).length)
   for (const [index, item] of listOf(body['input']).entries()) {
-    budget.spend(costOfCheck)
-    checkItem(item, `input.${index}`, budget)
+    checkItem(item, `input.${index}`)
   }
-  for (const [index, tool] of listOf(body['tools']).entries()) {
-    budget.spend(costOfCheck)
-    checkTool(objectOf(tool), `tools.${index}`)
-  }
+  for (const [index, tool] of tools.entries()) checkTool(tool, `tools.${index}`)
   checkChoice(body['tool_choice'])
   const { format } = objectOf(body['text'])
   if (isObject(format)) checkKind(format, 'text.format', formatShapes)
@@ -72,7 +69,7 @@ function checkKind(value: unknown, path: string, shapes: Shapes, kind?: unknown)
 type Shapes = Readonly<Record<string, Field>>
 const anyObject: Field = { type: 'object', about: '' }
 
-function checkItem(item: unknown, path: string, budget: Budget): void {
+function checkItem(item: unknown, path: string): void {
   const entry = objectOf(item)
   const { type, role, id, content } = entry
   // A message and a reference to an item may leave their type out.
@@ -88,7 +85,6 @@ function checkItem(item: unknown, path: string, budget: Budget): void {
     return
   const list = kind === 'message' ? 'content' : 'output'
   for (const [index, part] of parts.entries()) {
-    budget.spend(costOfCheck)
     checkPart(part, `${path}.${list}.${index}`, kinds)
   }
 }

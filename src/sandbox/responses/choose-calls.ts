@@ -1,6 +1,5 @@
 import { chooseCalls, withoutScenarios, type ScenarioWord, type ToolCall } from '../answer/answer.ts'
-import type { Budget } from '../budget.ts'
-import { RequestProblem } from '../http/request-problem.ts'
+import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
 import { isObject, type JsonObject, numberOf, objectsOf, textOf } from '../json-value.ts'
 import { builtInTools, kindOfTool, type BuiltInKind } from './built-in-tools.ts'
 import { remoteToolNames } from './remote-tools.ts'
@@ -27,13 +26,12 @@ interface Situation {
   readonly asked: readonly ScenarioWord[]
   /** Whether the request ends with the output of a call, which the answer then quotes. */
   readonly hasOutput: boolean
-  readonly budget: Budget
 }
 
 /**
  * The calls that `tool_choice`, the scenarios or the prompt ask for, within `max_tool_calls` and
  * `parallel_tool_calls`.
- * @throws RequestProblem 400 when the forced tool was not offered, or the budget is spent
+ * @throws RequestProblem 400 when the forced tool was not offered
  */
 export function chosenCalls(body: JsonObject, situation: Situation): ChosenCalls {
   const { max_tool_calls: max, parallel_tool_calls: parallel } = body
@@ -47,18 +45,25 @@ export function chosenCalls(body: JsonObject, situation: Situation): ChosenCalls
     return [{ kind, tool, number, fails }]
   })
   // Further attempts are ignored (specification, `max_tool_calls`).
-  return { calls, builtIn: builtIn.slice(0, numberOf(max) ?? Infinity) }
+  const made = builtIn.slice(0, numberOf(max) ?? Infinity)
+  if (made.length > maxBuiltInCalls)
+    throw limitExceeded(
+      `The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`,
+    )
+  return { calls, builtIn: made }
 }
 
+/** Maximum number of calls of built-in tools in one response. */
+const maxBuiltInCalls = 16
+
 function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly Candidate[] {
-  const { asked, hasOutput, budget } = situation
+  const { asked, hasOutput } = situation
   const offered = objectsOf(tools).flatMap(candidatesOf)
   const forced =
     isObject(choice) && choice['type'] !== 'allowed_tools' ? forcedBy(choice, offered) : undefined
   if (forced !== undefined) return [forced]
   const mode = isObject(choice) ? choice['mode'] : choice
-  const allowed = isObject(choice) ? allowedBy(objectsOf(choice['tools']), offered, budget) : offered
-  budget.spend(asked.length * allowed.length)
+  const allowed = isObject(choice) ? allowedBy(objectsOf(choice['tools']), offered) : offered
   const asWords = asked.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
   if (mode !== 'none' && !hasOutput && asWords.length > 0) return asWords
   if (mode === 'required' && offered.length === 0) {
@@ -68,7 +73,7 @@ function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation
   }
   const prompt = withoutScenarios(situation.prompt)
   const known = mode === 'none' || mode === 'required' ? mode : 'auto'
-  return chooseCalls(known, allowed, { prompt, hasOutput, budget })
+  return chooseCalls(known, allowed, { prompt, hasOutput })
 }
 
 function candidatesOf(tool: JsonObject): readonly Candidate[] {
@@ -98,12 +103,7 @@ function forcedBy(choice: JsonObject, offered: readonly Candidate[]): Candidate 
   return isRemote ? { ...found, tool: { ...found.tool, name: choice['name'] } } : found
 }
 
-function allowedBy(
-  choices: readonly JsonObject[],
-  offered: readonly Candidate[],
-  budget: Budget,
-): readonly Candidate[] {
-  budget.spend(choices.length * offered.length)
+function allowedBy(choices: readonly JsonObject[], offered: readonly Candidate[]): readonly Candidate[] {
   return offered.filter(({ tool }) => choices.some((choice) => isSameTool(choice, tool)))
 }
 

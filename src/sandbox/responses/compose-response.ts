@@ -2,7 +2,7 @@ import { scenarioWords } from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import { type JsonObject, objectsOf } from '../json-value.ts'
 import type { SandboxModel } from '../sandbox-models.ts'
-import { scenarioHeader, type SandboxRequest } from '../request.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { builtInTools } from './built-in-tools.ts'
 import { chosenCalls, type ChosenCalls, usualTools } from './choose-calls.ts'
@@ -12,9 +12,6 @@ import { lastOutputs, readRequest } from './read-request.ts'
 import { followApprovals, listRemoteTools } from './remote-tools.ts'
 import type { CallSetting, MadeCall } from './tool-call.ts'
 
-/** Characters of a call with its events. */
-const costOfCall = 2000
-
 /** Scenarios in which the model does not get as far as calling a tool. */
 const callless = new Set<string | undefined>(['refusal', 'block', 'failure', 'empty'])
 
@@ -23,33 +20,31 @@ const callless = new Set<string | undefined>(['refusal', 'block', 'failure', 'em
  * @throws RequestProblem
  */
 export async function composeResponse(
-  request: SandboxRequest,
+  exchange: Exchange,
   items: readonly JsonObject[],
   { model, id }: { model: SandboxModel; id: string },
 ): Promise<ComposedResponse> {
-  const { body, budget } = request
-  const read = readRequest(request, items, model)
-  const header = scenarioHeader(request)
+  const { body } = exchange
+  const read = readRequest(exchange, items, model)
+  const header = scenarioHeader(exchange)
   const asked = scenarioWords(header, read.prompt)
   const isAsked = (name: string) => asked.some((word) => word.name === name)
   let ids = 0
   const newId = (prefix: string) => `${prefix}_${seededHex(48, id, prefix, ids++)}`
-  const setting: CallSetting = { request, prompt: read.prompt, newId }
+  const setting: CallSetting = { exchange, prompt: read.prompt, newId }
   const outputs = lastOutputs(items)
   const approvals = outputs.filter(({ type }) => type === 'mcp_approval_response')
-  const situation = { prompt: read.prompt, asked, hasOutput: outputs.length > 0, budget }
+  const situation = { prompt: read.prompt, asked, hasOutput: outputs.length > 0 }
   const chosen = approvals.length > 0 || callless.has(read.scenario) ? noCalls : chosenCalls(body, situation)
   const isListFailing = asked.some(({ name, variant }) => name === 'mcp_list_tools' && variant === 'failed')
   const servers = [...objectsOf(body['tools']), ...chosen.builtIn.map(({ tool }) => tool)]
   if (isAsked('mcp_list_tools') && servers.every(({ type }) => type !== 'mcp'))
     servers.push(usualTools['mcp']!)
   const lists = callless.has(read.scenario) ? [] : listRemoteTools(servers, items, isListFailing, setting)
-  budget.spend(approvals.length * costOfCall)
   const made = [...followApprovals(approvals, items, setting)]
   for (const call of chosen.builtIn) {
     // A server that does not list its tools is not called.
     if (call.kind === 'mcp' && isListFailing) continue
-    budget.spend(costOfCall)
     made.push(await builtInTools[call.kind].make(call, setting))
   }
   const { kept, left } = withinLimit(made, read.maxTokens)
@@ -63,7 +58,7 @@ export async function composeResponse(
       thinks: read.thinks || isAsked('reasoning'),
       maxTokens: left,
     },
-    budget,
+    exchange,
   )
   const compaction = { type: 'compaction', encrypted_content: opaque(`compaction ${id}`) }
   return {

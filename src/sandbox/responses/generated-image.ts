@@ -22,25 +22,19 @@ export function imageRequestOf(tool: JsonObject): JsonObject {
   return Object.fromEntries(imageFields.flatMap((name) => (name in tool ? [[name, tool[name]]] : [])))
 }
 
-/** Characters of one large picture in base64, which the request pays for before it is drawn. */
-const costOfPicture = 400_000
-
 /**
  * The picture of an image generation call, and its previews if the request is streamed; base64.
- * @throws RequestProblem if the budget is spent
  */
-export async function generateImage({ tool, number, fails }: BuiltInCall, { prompt, request }: CallSetting) {
-  request.budget.spend(costOfPicture)
-  const body = { ...imageRequestOf(tool), prompt, stream: request.body['stream'] }
+export async function generateImage({ tool, number, fails }: BuiltInCall, { prompt, exchange }: CallSetting) {
+  const body = { ...imageRequestOf(tool), prompt, stream: exchange.body['stream'] }
   const model = modelCalled(textOf(tool['model']) || 'image-model-a')
-  const parameters = readParameters({ ...request, body }, model, imageCreateEndpoint)
+  const parameters = readParameters({ ...exchange, body }, model, imageCreateEndpoint)
   const size = parameters.size ?? usualSize
-  const seed = [...request.seed, 'image']
+  const seed = [...exchange.seed, 'image']
   const task = { parameters, draw: (index: number) => promptPicture(parameters, size, seed, index) }
   const partials: string[] = []
   const count = parameters.streams && !fails ? parameters.partials : 0
   for (let partial = 0; partial < count; partial++) {
-    request.budget.spend(costOfPicture / 4)
     partials.push(base64Of(await paint(task, number, partial)))
   }
   const picture = fails ? undefined : await paint(task, number)

@@ -1,4 +1,3 @@
-import type { Budget } from '../budget.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 import type { ResponseStore } from './response-store.ts'
@@ -10,9 +9,6 @@ export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[]
   return text === '' ? [] : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 }
 
-/** The cost of finding one item among those that are stored. */
-const costOfSearch = 1000
-
 /**
  * The input with every reference replaced by the item that it names: of the conversation so far, or of another stored
  * response.
@@ -21,9 +17,10 @@ const costOfSearch = 1000
 export function resolveReferences(
   input: readonly JsonObject[],
   earlier: readonly JsonObject[],
-  { store, budget }: { readonly store: ResponseStore; readonly budget: Budget },
+  store: ResponseStore,
 ): readonly JsonObject[] {
   const items: JsonObject[] = []
+  const known = new Map(earlier.map((item) => [item['id'], item]))
   for (const item of input) {
     const { id, type, role } = item
     const isReference = type === 'item_reference' || (type == null && role === undefined)
@@ -31,8 +28,7 @@ export function resolveReferences(
       items.push(item)
       continue
     }
-    budget.spend(costOfSearch)
-    const found = earlier.find((known) => known['id'] === id) ?? store.findItem(textOf(id))
+    const found = known.get(id) ?? store.findItem(textOf(id))
     if (found === undefined) {
       throw new RequestProblem(
         404,
@@ -41,7 +37,7 @@ export function resolveReferences(
       )
     }
     // An item that the conversation contains already is not repeated.
-    if (!earlier.includes(found)) items.push(found)
+    if (!known.has(id)) items.push(found)
   }
   return items
 }

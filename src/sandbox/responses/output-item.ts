@@ -10,6 +10,14 @@ export interface OutputItem {
   readonly partials?: readonly string[]
 }
 
+/** What the text says of a call: a sentence, and the source that a part of it cites. */
+export interface Finding {
+  readonly sentence: string
+  readonly cited?: string
+  /** The annotation without its place in the text. */
+  readonly source?: JsonObject
+}
+
 /** An item that is complete, with the pieces of it that are streamed. */
 export function output(
   item: JsonObject,

@@ -1,27 +1,27 @@
 import { askedFor, scenarios, textOfParts, wantsRecall, type TextRequest } from '../answer/answer.ts'
 import { type JsonObject, numberOf, objectOf, textOf, objectsOf } from '../json-value.ts'
 import type { SandboxModel } from '../sandbox-models.ts'
-import { scenarioHeader, type SandboxRequest } from '../request.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
 
 /**
  * Parses a request to create a response; all but the calls.
  * @param items the whole context: the conversation so far and the input
  */
 export function readRequest(
-  request: SandboxRequest,
+  exchange: Exchange,
   items: readonly JsonObject[],
   model: SandboxModel,
 ): Omit<TextRequest, 'calls'> {
-  const { body } = request
+  const { body } = exchange
   const { content } = items.findLast((item) => item['role'] === 'user') ?? {}
   const prompt = typeof content === 'string' ? content : textOfParts(content)
   const format = objectOf(objectOf(body['text'])['format'])
   const kind = textOf(format['type'])
   const { effort, summary } = objectOf(body['reasoning'])
   return {
-    seed: [...request.seed, model.id],
+    seed: [...exchange.seed, model.id],
     prompt,
-    scenario: askedFor(scenarios, scenarioHeader(request), prompt) ?? model.scenario,
+    scenario: askedFor(scenarios, scenarioHeader(exchange), prompt) ?? model.scenario,
     format: kind === 'json_schema' || kind === 'json_object' ? 'json' : 'text',
     schema: kind === 'json_schema' ? format['schema'] : undefined,
     ...(wantsRecall(prompt) && { recalled: earlierPrompts(items) }),

@@ -4,9 +4,6 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from 
 import { output, type OutputItem } from './output-item.ts'
 import { queryOf, type BuiltInCall, type CallSetting, type MadeCall } from './tool-call.ts'
 
-/** Characters of one tool in a list. */
-const costOfListed = 300
-
 /** The tools of a server that the request does not name any of. */
 const usualNames = ['search', 'fetch']
 
@@ -24,7 +21,7 @@ export function listRemoteTools(
   tools: readonly JsonObject[],
   context: readonly JsonObject[],
   failing: boolean,
-  { newId, request }: CallSetting,
+  { newId }: CallSetting,
 ): readonly OutputItem[] {
   const known = new Set(context.filter(({ type }) => type === 'mcp_list_tools').map(labelOf))
   const servers = new Map(tools.filter(({ type }) => type === 'mcp').map((tool) => [labelOf(tool), tool]))
@@ -32,7 +29,6 @@ export function listRemoteTools(
     .filter((tool) => !known.has(labelOf(tool)))
     .map((tool) => {
       const names = remoteToolNames(tool)
-      request.budget.spend(names.length * costOfListed)
       const list = names.map((name) => ({
         name,
         description: `The tool ${name} of a server that the sandbox makes up.`,

@@ -92,7 +92,7 @@ export type ResponseStore = ReturnType<typeof createResponseStore>
  * @param folder one file for each response that is kept there, created with the first one; undefined for memory
  * @param keepsAll whether the folder keeps all stored responses, or only those in the background
  */
-export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll: boolean) {
+export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll = false) {
   const { clock } = host
   const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
   /** By the ids of the responses. */

@@ -1,7 +1,7 @@
 import { firstCharacters, withoutScenarios } from '../answer/answer.ts'
 import type { JsonObject } from '../json-value.ts'
-import type { SandboxRequest } from '../request.ts'
-import type { OutputItem } from './output-item.ts'
+import type { Exchange } from '../sandbox.ts'
+import type { Finding, OutputItem } from './output-item.ts'
 
 /** A call of a built-in tool that the answer makes. */
 export interface BuiltInCall {
@@ -13,18 +13,10 @@ export interface BuiltInCall {
 }
 
 export interface CallSetting {
-  readonly request: SandboxRequest
+  readonly exchange: Exchange
   readonly prompt: string
   /** An id of that prefix, unique in the response. */
   newId(prefix: string): string
-}
-
-/** What the text says of a call: a sentence, and the source that a part of it cites. */
-export interface Finding {
-  readonly sentence: string
-  readonly cited?: string
-  /** The annotation without its place in the text. */
-  readonly source?: JsonObject
 }
 
 /** The items of a call. */

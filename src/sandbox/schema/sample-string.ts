@@ -1,4 +1,4 @@
-import type { Budget } from '../budget.ts'
+import type { Budget } from './budget.ts'
 import { type JsonObject, numberOf, textOf } from '../json-value.ts'
 import { type Random, pick } from '../seeded-random.ts'
 import { limitExceeded } from '../http/request-problem.ts'

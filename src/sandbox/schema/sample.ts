@@ -1,4 +1,4 @@
-import type { Budget } from '../budget.ts'
+import { createBudget, type Budget } from './budget.ts'
 import { type JsonObject, isObject, listOf, numberOf } from '../json-value.ts'
 import { type Random, pick } from '../seeded-random.ts'
 import { createStringSampler, type StringSampler } from './sample-string.ts'
@@ -22,11 +22,15 @@ interface Situation {
 /**
  * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`). Ignores `not`, `if`
  * and `dependentSchemas`.
- * @param budget of the request that the sample is for
  * @param fallback the type of a schema without one
  * @throws RequestProblem if the budget is spent: a short schema can require an enormous value
  */
-export function sampleOf(schema: unknown, random: Random, budget: Budget, fallback = 'string'): unknown {
+export function sampleOf(
+  schema: unknown,
+  random: Random,
+  fallback = 'string',
+  budget = createBudget(),
+): unknown {
   const sampleString = createStringSampler(random, budget)
   return sample(schema, { root: schema, random, depth: 0, name: '', budget, sampleString }, fallback)
 }

@@ -5,7 +5,7 @@ import { googleReply, type Reply } from '../http/reply.ts'
 import { serveBytes } from '../http/serve-bytes.ts'
 import { checkImageObject } from '../images/check-images.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
-import type { SandboxRequest } from '../request.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import {
   firstPrompt,
   maxFilmSeconds,
@@ -19,7 +19,7 @@ import {
   availableFilms,
   type VideoJob,
 } from './video-job.ts'
-import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
+import { lookUpFacts, newId, pollHint, startJob } from './service.ts'
 import { jobStateAt } from './job-state.ts'
 
 /** Default parameters. */
@@ -32,8 +32,8 @@ const maxFilms = 16
  * Endpoint 7: starts an operation; the reply contains only its name (wire notes, section 7).
  * @throws RequestProblem 400
  */
-export async function createOperation(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  const { body, params } = request
+export async function createOperation(exchange: Exchange): Promise<Reply> {
+  const { body, params, sandbox } = exchange
   const model = params['model']!
   assertValid(videoOperationEndpoint, body)
   const instances = objectsOf(body['instances'])
@@ -48,9 +48,9 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
     fingerprints.push(await checkInstance(instance, `instances[${index}]`))
   }
   const prompts = instances.map((instance) => textOf(instance['prompt']))
-  const id = newId(20, request, service)
+  const id = newId(20, exchange)
   const ownSeed = numberOf(parameters['seed'])
-  const seed = ownSeed === undefined ? request.seed : [service.seed, ownSeed]
+  const seed = ownSeed === undefined ? exchange.seed : [sandbox.seed, ownSeed]
   const job = await startJob(
     {
       id,
@@ -58,7 +58,7 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
       model,
       // The prompt may have any length; a look-up as a video truncates it to that of a video.
       prompt: prompts[0]!.slice(0, maxVideoPromptLength),
-      scenario: videoScenarioOf(request, prompts.join('\n'), model),
+      scenario: videoScenarioOf(scenarioHeader(exchange), prompts.join('\n'), model),
       films: prompts.flatMap((prompt, index) =>
         Array.from({ length: count }, (_, sample): Film => ({
           prompts: firstPrompt(prompt),
@@ -68,9 +68,9 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
       ),
       remixedFrom: null,
     },
-    service,
+    sandbox,
   )
-  const headers = pollHint(job, service)
+  const headers = pollHint(job, sandbox)
   return googleReply({ name: operationName(job) }, { headers, creates: true, pause: 'first' })
 }
 
@@ -131,19 +131,16 @@ const internalError = 13
  * there are none, or with an error (wire notes, section 7).
  * @throws RequestProblem 404
  */
-export async function lookUpOperation(
-  { params, origin }: SandboxRequest,
-  service: VideoService,
-): Promise<Reply> {
+export async function lookUpOperation({ params, origin, sandbox }: Exchange): Promise<Reply> {
   const { model, id } = params as { model: string; id: string }
-  const job = await service.jobs.find(id)
+  const job = await sandbox.videoJobs.find(id)
   if (job?.kind !== 'operation' || job.model !== model) {
     throw new RequestProblem(404, `The operation models/${model}/operations/${id} was not found.`)
   }
-  const state = jobStateAt(job, service.clock.now())
+  const state = jobStateAt(job, sandbox.clock.now())
   const outcome =
     state.state === 'failed' ? failed : state.state === 'completed' ? done(job, origin) : undefined
-  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, service))
+  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, sandbox))
 }
 
 const failed = {
@@ -180,11 +177,11 @@ function done(job: VideoJob, origin: string): object {
  * `GET /v1beta/files/{file}:download`: redirects to the same file below `/download` (wire notes, section 7).
  * @throws RequestProblem 404
  */
-export async function redirectToFile(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  await findFile(request, service)
-  const { version, file } = request.params
+export async function redirectToFile(exchange: Exchange): Promise<Reply> {
+  await findFile(exchange)
+  const { version, file } = exchange.params
   // Without the key: URLs end up in logs.
-  const query = new URLSearchParams(request.query)
+  const query = new URLSearchParams(exchange.query)
   query.delete('key')
   return googleReply(
     { error: { code: 302, message: 'Unknown Error.', status: 'UNKNOWN' } },
@@ -196,14 +193,15 @@ export async function redirectToFile(request: SandboxRequest, service: VideoServ
  * `GET /download/v1beta/files/{file}:download`: the video of a sample.
  * @throws RequestProblem 404 for what is not there, or not any more; 416
  */
-export async function serveFile(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  return serveBytes(await service.served(await findFile(request, service), 'video'))
+export async function serveFile(exchange: Exchange): Promise<Reply> {
+  return serveBytes(await exchange.sandbox.videos(await findFile(exchange), 'video'))
 }
 
-async function findFile({ params }: SandboxRequest, { jobs, clock }: VideoService): Promise<Film> {
+async function findFile({ params, sandbox }: Exchange): Promise<Film> {
+  const { videoJobs, clock } = sandbox
   const fileId = params['file']!
   const fileRef = parseFileId(fileId)
-  const job = fileRef && (await jobs.find(fileRef.id))
+  const job = fileRef && (await videoJobs.find(fileRef.id))
   if (fileRef !== undefined && job?.kind === 'operation') {
     const { state, expiresAt = Infinity } = jobStateAt(job, clock.now())
     const isThere = state === 'completed' && clock.now() < expiresAt && fileRef.index < availableFilms(job)

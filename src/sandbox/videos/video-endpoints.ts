@@ -4,7 +4,7 @@ import { assertValid, invalidField, RequestProblem } from '../http/request-probl
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { serveBytes } from '../http/serve-bytes.ts'
 import { textOf } from '../json-value.ts'
-import type { SandboxRequest } from '../request.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import {
   firstPrompt,
   maxFilmSeconds,
@@ -18,7 +18,7 @@ import {
 } from './video-job.ts'
 import { checkImage } from '../images/check-images.ts'
 import { videoObject, jobStateAt } from './job-state.ts'
-import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
+import { lookUpFacts, newId, pollHint, startJob } from './service.ts'
 import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** The defaults of the public service. */
@@ -28,44 +28,39 @@ const defaults = { seconds: '4', size: '720x1280' } as const
  * `POST /v1/videos`: a video from a prompt (wire notes, "Videos").
  * @throws RequestProblem 400
  */
-export async function createVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  const { body } = request
+export async function createVideo(exchange: Exchange): Promise<Reply> {
+  const { body } = exchange
   const model = textOf(body['model']) || videoModel.id
-  assertServed(videoCreateEndpoint, modelCalled(model, service.families))
+  assertServed(videoCreateEndpoint, modelCalled(model, exchange.sandbox.families))
   assertValid(videoCreateEndpoint, body)
   const seconds = readSeconds(body['seconds'])
   const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
-  const fingerprint = await checkReference(request)
+  const fingerprint = await checkReference(exchange)
   const prompt = textOf(body['prompt'])
-  const seed = JSON.stringify([...request.seed, fingerprint])
+  const seed = JSON.stringify([...exchange.seed, fingerprint])
   const film = { prompts: firstPrompt(prompt), seed, width, height, seconds }
-  return startVideo(
-    { id: newVideoId(request, service), model, prompt, film, remixedFrom: null },
-    request,
-    service,
-  )
+  return startVideo({ id: newVideoId(exchange), model, prompt, film, remixedFrom: null }, exchange)
 }
 
 interface NewVideo extends Pick<VideoJob, 'id' | 'model' | 'prompt' | 'remixedFrom'> {
   readonly film: Film
 }
 
-async function startVideo(
-  { film, ...video }: NewVideo,
-  request: SandboxRequest,
-  service: VideoService,
-): Promise<Reply> {
-  const scenario = videoScenarioOf(request, video.prompt, video.model)
-  const job = await startJob({ ...video, kind: 'video', scenario, films: [film] }, service)
-  const headers = pollHint(job, service)
+async function startVideo({ film, ...video }: NewVideo, exchange: Exchange): Promise<Reply> {
+  const scenario = videoScenarioOf(scenarioHeader(exchange), video.prompt, video.model)
+  const job = await startJob({ ...video, kind: 'video', scenario, films: [film] }, exchange.sandbox)
+  const headers = pollHint(job, exchange.sandbox)
   const isRemix = video.remixedFrom !== null
   // The reply of a remix has `error` (specification, endpoint 3).
-  const object = { ...videoObject(job, service.clock.now(), !isRemix), ...(isRemix ? { error: null } : {}) }
+  const object = {
+    ...videoObject(job, exchange.sandbox.clock.now(), !isRemix),
+    ...(isRemix ? { error: null } : {}),
+  }
   return jsonReply(object, { headers, creates: true, pause: 'first' })
 }
 
-function newVideoId(request: SandboxRequest, service: VideoService): string {
-  return `video_${newId(48, request, service)}`
+function newVideoId(exchange: Exchange): string {
+  return `video_${newId(48, exchange)}`
 }
 
 function readSeconds(value: unknown): number {
@@ -76,7 +71,7 @@ function readSeconds(value: unknown): number {
 }
 
 /** The image that the video starts from, as a file of the form. */
-async function checkReference({ files, body }: SandboxRequest): Promise<number> {
+async function checkReference({ files, body }: Exchange): Promise<number> {
   const foreign = files.find(({ field }) => field !== 'input_reference')
   if (foreign !== undefined) throw invalidField(foreign.field, 'is not a file of this request')
   if (files.length > 1) throw invalidField('input_reference', 'must be one file')
@@ -91,13 +86,13 @@ async function checkReference({ files, body }: SandboxRequest): Promise<number> 
  * Endpoint 3: a new video from a completed one, which an operation may have made. Same length, same size.
  * @throws RequestProblem 400 with the state of a source that is not completed, 404
  */
-export async function remixVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  const { body } = request
+export async function remixVideo(exchange: Exchange): Promise<Reply> {
+  const { body } = exchange
   const model = textOf(body['model'])
-  assertServed(videoRemixEndpoint, modelCalled(model, service.families))
+  assertServed(videoRemixEndpoint, modelCalled(model, exchange.sandbox.families))
   assertValid(videoRemixEndpoint, body)
-  const source = await findVideo(request, service)
-  const { state } = jobStateAt(source, service.clock.now())
+  const source = await findVideo(exchange)
+  const { state } = jobStateAt(source, exchange.sandbox.clock.now())
   if (state !== 'completed') {
     throw invalidVideo(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
   }
@@ -107,8 +102,8 @@ export async function remixVideo(request: SandboxRequest, service: VideoService)
   const [width, height] = sizeName(film).split('x').map(Number) as [number, number]
   const prompt = textOf(body['prompt'])
   const changed = { ...film, prompts: withChange(film.prompts, prompt), width, height }
-  const id = newVideoId(request, service)
-  return startVideo({ id, model, prompt, film: changed, remixedFrom: source.id }, request, service)
+  const id = newVideoId(exchange)
+  return startVideo({ id, model, prompt, film: changed, remixedFrom: source.id }, exchange)
 }
 
 /** An existing video in the wrong state for the request. */
@@ -120,9 +115,9 @@ function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
  * The job of a video's id, of an operation's, or of an operation's whole name.
  * @throws RequestProblem 404
  */
-async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Promise<VideoJob> {
+async function findVideo({ params, sandbox }: Exchange): Promise<VideoJob> {
   const id = params['id']!
-  const job = await jobs.find(id.split('/').at(-1)!)
+  const job = await sandbox.videoJobs.find(id.split('/').at(-1)!)
   if (job !== undefined) return job
   throw new RequestProblem(404, `Video with id '${id.slice(0, 200)}' not found.`, {
     param: 'video_id',
@@ -134,23 +129,23 @@ async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Pr
  * Endpoint 5. Also accepts operations, like gateways without an endpoint for them (quirk 26).
  * @throws RequestProblem 404
  */
-export async function getVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  const job = await findVideo(request, service)
-  const now = service.clock.now()
-  const isHelper = request.headers['x-stainless-poll-helper'] !== undefined
-  return jsonReply(videoObject(job, now, isHelper), lookUpFacts(job, jobStateAt(job, now), service))
+export async function getVideo(exchange: Exchange): Promise<Reply> {
+  const job = await findVideo(exchange)
+  const now = exchange.sandbox.clock.now()
+  const isHelper = exchange.headers['x-stainless-poll-helper'] !== undefined
+  return jsonReply(videoObject(job, now, isHelper), lookUpFacts(job, jobStateAt(job, now), exchange.sandbox))
 }
 
 /**
  * `DELETE /v1/videos/{id}`.
  * @throws RequestProblem 400 for the built-in video and for one that is still running, 404
  */
-export async function deleteVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  const job = await findVideo(request, service)
+export async function deleteVideo(exchange: Exchange): Promise<Reply> {
+  const job = await findVideo(exchange)
   if (job.id === sourceVideoId) throw invalidVideo('The built-in video of the sandbox cannot be deleted.')
-  const { state } = jobStateAt(job, service.clock.now())
+  const { state } = jobStateAt(job, exchange.sandbox.clock.now())
   if (state === 'pending' || state === 'in_progress') throw invalidVideo(`The video is still ${state}.`)
-  await service.jobs.remove(job.id)
+  await exchange.sandbox.videoJobs.remove(job.id)
   return jsonReply({ id: job.id, object: 'video.deleted', deleted: true })
 }
 
@@ -158,11 +153,11 @@ export async function deleteVideo(request: SandboxRequest, service: VideoService
  * `GET /v1/videos`: videos and remixes, newest first unless `order=asc`.
  * @throws RequestProblem 400
  */
-export async function listVideos({ query }: SandboxRequest, service: VideoService): Promise<Reply> {
+export async function listVideos({ query, sandbox }: Exchange): Promise<Reply> {
   const limit = readLimit(query.get('limit'))
   const order = query.get('order') ?? 'desc'
   if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc')
-  const oldestFirst = (await service.jobs.list()).filter(({ kind }) => kind === 'video')
+  const oldestFirst = (await sandbox.videoJobs.list()).filter(({ kind }) => kind === 'video')
   const jobs = order === 'asc' ? oldestFirst : oldestFirst.toReversed()
   const after = query.get('after')
   const start = after === null ? 0 : jobs.findIndex(({ id }) => id === after) + 1
@@ -170,7 +165,7 @@ export async function listVideos({ query }: SandboxRequest, service: VideoServic
   const page = jobs.slice(start, start + limit)
   return jsonReply({
     object: 'list',
-    data: page.map((job) => videoObject(job, service.clock.now())),
+    data: page.map((job) => videoObject(job, sandbox.clock.now())),
     first_id: page[0]?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
     has_more: start + page.length < jobs.length,
@@ -188,13 +183,13 @@ function readLimit(text: string | null): number {
  * `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`.
  * @throws RequestProblem 400 before completion, 404, 410 after expiry, 416
  */
-export async function serveContent(request: SandboxRequest, service: VideoService): Promise<Reply> {
-  const job = await findVideo(request, service)
-  const variant = request.query.get('variant') ?? 'video'
+export async function serveContent(exchange: Exchange): Promise<Reply> {
+  const job = await findVideo(exchange)
+  const variant = exchange.query.get('variant') ?? 'video'
   if (variant !== 'video' && variant !== 'thumbnail') {
     throw invalidField('variant', 'must be video or thumbnail in the sandbox')
   }
-  const now = service.clock.now()
+  const now = exchange.sandbox.clock.now()
   const { state, expiresAt = Infinity } = jobStateAt(job, now)
   if (state !== 'completed') {
     throw invalidVideo(`Video is not ready yet: it is ${state}.`, 'video_not_completed')
@@ -208,5 +203,5 @@ export async function serveContent(request: SandboxRequest, service: VideoServic
   }
   if (availableFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
   const film = job.films[0]!
-  return serveBytes(await service.served(film, variant))
+  return serveBytes(await exchange.sandbox.videos(film, variant))
 }

@@ -8,6 +8,8 @@ import { deletableAt } from './job-state.ts'
 /** Maximum number of jobs in memory. */
 const keptJobs = 1000
 
+export type VideoJobStore = ReturnType<typeof createJobStore>
+
 /**
  * The video jobs of this sandbox and, with a folder, of all sandboxes that share it. If the folder cannot be written, jobs live as long as this process.
  * @param folder one small JSON file per job, created with the first one; undefined for jobs in memory

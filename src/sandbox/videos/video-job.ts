@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { videoCreateEndpoint } from '../../contract/videos.ts'
 import { askedFor } from '../answer/answer.ts'
 import { moderationBlocked } from '../http/request-problem.ts'
-import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
 /** Scenarios of video jobs other than success: selected by header, by a word of the prompt, or by the model's name. */
 const videoScenarios = [
@@ -142,15 +141,16 @@ export const sourceVideo: VideoJob = {
 
 /**
  * The scenario that a request for a video selects.
+ * @param header of the request, which takes precedence
  * @throws RequestProblem 400 if it is a rejection
  */
 export function videoScenarioOf(
-  request: SandboxRequest,
+  header: string | undefined,
   prompt: string,
   model: string,
 ): VideoScenario | null {
   const ofModel = videoScenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const scenario = askedFor(videoScenarios, scenarioHeader(request), prompt) ?? ofModel ?? null
+  const scenario = askedFor(videoScenarios, header, prompt) ?? ofModel ?? null
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('video_generation_user_error')
   return scenario
 }

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import { createFaultChooser, type FaultTarget } from '../../../src/sandbox/faults/choose.ts'
+import { createFaultChooser } from '../../../src/sandbox/faults/choose.ts'
 import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
+import type { RequestRecord } from '../../../src/sandbox/request-log.ts'
 
-const target: FaultTarget = { endpoint: 'responses', model: 'm', idempotencyKey: undefined }
+type FaultTarget = Pick<RequestRecord, 'endpoint' | 'model' | 'idempotencyKey'>
+
+const target = { endpoint: 'responses', model: 'm', idempotencyKey: undefined } as FaultTarget
 
 /** Which of so many requests a rule affects, counted from 1. */
 function affectedBy(rule: Partial<FaultRule>, targets: readonly Partial<FaultTarget>[], seed = 1): number[] {

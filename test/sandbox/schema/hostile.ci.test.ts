@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createBudget } from '../../../src/sandbox/budget.ts'
+import { createBudget } from '../../../src/sandbox/schema/budget.ts'
 import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 import { runs } from '../../support/sample.ts'
@@ -67,7 +67,7 @@ test.for<readonly [string, object]>([
     { type: 'array', minItems: 9_000, items: { type: 'object', required: many(9_000, String) } },
   ],
 ])('a schema that asks for too much is refused: %s', ([, schema]) => {
-  expect(() => sampleOf(schema, seededRandom(1), createBudget())).toThrow(
+  expect(() => sampleOf(schema, seededRandom(1))).toThrow(
     expect.objectContaining({ status: 400, facts: { code: 'sandbox_limit_exceeded' } }),
   )
 })
@@ -88,7 +88,7 @@ test.for<readonly [string, object]>([
   ],
   ['a million characters', { type: 'string', minLength: 1_000_000 }],
 ])('a strange schema has a value: %s', ([, schema]) => {
-  expect(sampleOf(schema, seededRandom(1), createBudget())).toBeDefined()
+  expect(sampleOf(schema, seededRandom(1))).toBeDefined()
 })
 
 test('no JSON as a schema costs more than the budget', () => {
@@ -117,7 +117,7 @@ test('no JSON as a schema costs more than the budget', () => {
   })).schema
   const outcomeOf = (schema: unknown) => {
     try {
-      const text = JSON.stringify(sampleOf(schema, seededRandom(1), createBudget(20_000))) ?? ''
+      const text = JSON.stringify(sampleOf(schema, seededRandom(1), undefined, createBudget(20_000))) ?? ''
       // Every character may need an escape of six.
       return text.length < 150_000
     } catch (error) {

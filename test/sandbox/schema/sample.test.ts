@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createBudget } from '../../../src/sandbox/budget.ts'
+import { createBudget } from '../../../src/sandbox/schema/budget.ts'
 import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
 import { compilePattern } from '../../../src/sandbox/schema/sample-string.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
@@ -12,7 +12,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true
 /** What is wrong with the samples of ten seeds; empty when all satisfy the schema. */
 function faultsOf(schema: object): unknown[] {
   const validate = ajv.compile(schema)
-  return Array.from({ length: 10 }, (_, seed) => sampleOf(schema, seededRandom(seed), createBudget()))
+  return Array.from({ length: 10 }, (_, seed) => sampleOf(schema, seededRandom(seed)))
     .filter((value) => !validate(value))
     .map((value) => ({ value, errors: validate.errors }))
 }
@@ -98,7 +98,7 @@ test("Google's spelling: upper-case types, nullable, property order", () => {
     propertyOrdering: ['b', 'a'],
     required: ['a', 'b'],
   }
-  const value = sampleOf(schema, seededRandom(1), createBudget()) as Record<string, unknown>
+  const value = sampleOf(schema, seededRandom(1)) as Record<string, unknown>
   expect(Object.keys(value)).toEqual(['b', 'a'])
   expect(value['b']).toBeTypeOf('number')
   expect(value['a']).toEqual([expect.any(String)])
@@ -112,7 +112,7 @@ test.for([
   ['uri', /^https:\/\/example\.com\//],
   ['ipv4', /^192\.0\.2\.\d{1,2}$/],
 ] as const)('format %s', ([format, expected]) => {
-  expect(sampleOf({ type: 'string', format }, seededRandom(3), createBudget())).toMatch(expected)
+  expect(sampleOf({ type: 'string', format }, seededRandom(3))).toMatch(expected)
 })
 
 test('text of a pattern matches the pattern', () => {
@@ -131,9 +131,7 @@ test('text of a pattern matches the pattern', () => {
 
 test('a number with the bounds of its type is an ordinary one', () => {
   const schema = { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
-  const numbers = Array.from({ length: 10 }, (_, seed) =>
-    sampleOf(schema, seededRandom(seed), createBudget()),
-  )
+  const numbers = Array.from({ length: 10 }, (_, seed) => sampleOf(schema, seededRandom(seed)))
   for (const number of numbers) expect(number).toSatisfy((value: number) => value >= 1 && value <= 101)
 })
 
@@ -167,23 +165,23 @@ test.for<readonly [string, object]>([
 test('an open bound written as true, as OpenAPI 3.0 has it, is left out', () => {
   for (let seed = 0; seed < 10; seed++) {
     const above = { type: 'INTEGER', minimum: 6, exclusiveMinimum: true, maximum: 7 }
-    expect(sampleOf(above, seededRandom(seed), createBudget())).toBe(7)
+    expect(sampleOf(above, seededRandom(seed))).toBe(7)
     const below = { type: 'INTEGER', minimum: 6, exclusiveMaximum: true, maximum: 7 }
-    expect(sampleOf(below, seededRandom(seed), createBudget())).toBe(6)
+    expect(sampleOf(below, seededRandom(seed))).toBe(6)
   }
 })
 
 test('any JSON as a schema gives a value and pollutes no prototype', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (schema) => {
-      sampleOf(schema, seededRandom(1), createBudget())
+      sampleOf(schema, seededRandom(1))
       return ({} as Record<string, unknown>)['polluted'] === undefined
     }),
     runs(2000),
   )
   const names = ['__proto__', 'constructor', 'prototype']
   const properties = Object.fromEntries(names.map((name) => [name, { const: { polluted: true } }]))
-  const value = sampleOf({ type: 'object', properties, required: names }, seededRandom(1), createBudget())
+  const value = sampleOf({ type: 'object', properties, required: names }, seededRandom(1))
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   expect(Object.keys(value as object).sort()).toEqual(names.sort())
 })

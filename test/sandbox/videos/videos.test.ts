@@ -2,7 +2,7 @@ import { videoStateOf } from '../../../src/contract/video-state.ts'
 import { expect, test } from 'vitest'
 import { decodeImage } from '../../../src/files/codecs.ts'
 
-import { pacingOf } from '../../../src/sandbox/job-pacing.ts'
+import { pacingOf } from '../../../src/sandbox/http/reply.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { mp4Facts } from '../../support/mp4-boxes.ts'
 import { call, runningSandbox, type Json } from '../../support/running-sandbox.ts'

@@ -10,8 +10,10 @@ const framesPerSecond = 24
 
 type FilmVariant = 'video' | 'thumbnail'
 
+export type VideoCache = ReturnType<typeof createVideoCache>
+
 /** Draws videos and their stills, and keeps the most recently used ones for further range requests. */
-export function createFilmCache() {
+export function createVideoCache() {
   const kept = createBoundedMap<Promise<ServedBytes>>(4)
   return (film: Film, variant: FilmVariant) => {
     const name = `${variant} ${JSON.stringify(film)}`

@@ -1,6 +1,6 @@
-import { limitExceeded, type RequestProblem } from './http/request-problem.ts'
+import { limitExceeded, type RequestProblem } from '../http/request-problem.ts'
 
-/** Characters of answer, or steps of work, that one request may cost: some tenths of a second. */
+/** Characters of a sample, or steps of work, that one may cost: some tenths of a second. */
 const limit = 2_000_000
 
 /** The cost of a value in addition to its characters. */
@@ -9,7 +9,7 @@ const costOfValue = 8
 export type Budget = ReturnType<typeof createBudget>
 
 /**
- * The budget of a request, so that none can block the others or fill the memory.
+ * The budget of a sample, so that none can block the others or fill the memory.
  * @param left what remains of it
  */
 export function createBudget(left = limit) {

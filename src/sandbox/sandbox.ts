@@ -1,0 +1,163 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../context.ts'
+import type { ModelFamilies } from '../contract/known-models.ts'
+import type { PromptCache } from './answer/prompt-cache.ts'
+import type { BoundedMap } from './bounded-map.ts'
+import type { FaultChooser } from './faults/choose.ts'
+import type { EndpointName } from './faults/fault-rule.ts'
+import type { FirstAnswers } from './http/idempotency.ts'
+import type { JobPacing, LatencyProfile, Pace, Reply } from './http/reply.ts'
+import { limitExceeded, type Envelope } from './http/request-problem.ts'
+import type { ImageStore } from './images/image-store.ts'
+import type { JsonObject } from './json-value.ts'
+import type { FiredFault, RecordStats, ReplayStats, RequestLog, RequestRecord } from './request-log.ts'
+import type { ResponseStore } from './responses/response-store.ts'
+import type { VideoCache } from './videos/film/draw-film.ts'
+import type { VideoJobStore } from './videos/video-job-store.ts'
+
+/** A running sandbox: its settings, and the state that its endpoints share. */
+export interface Sandbox {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  readonly seed: number
+  /** The families that a configuration gives to models. */
+  readonly families: ModelFamilies
+  readonly clock: Clock
+  readonly latency: LatencyProfile
+  /** Of videos and background responses. */
+  readonly pacing: JobPacing
+  /** Aborted when the sandbox closes. */
+  readonly signal: AbortSignal
+  readonly faults: FaultChooser
+  readonly log: RequestLog
+  /** How often each request was answered, so that every answer to a repeated one can be another. */
+  readonly repetitions: BoundedMap<number>
+  readonly firstAnswers: FirstAnswers
+  /** Settled when the last request with a large body has been answered. */
+  largeBodies: Promise<void>
+  readonly promptCache: PromptCache
+  readonly responses: ResponseStore
+  readonly images: ImageStore
+  readonly videoJobs: VideoJobStore
+  readonly videos: VideoCache
+  readonly onRequest: ((record: RequestRecord) => void) | undefined
+  /** Creations accepted so far, in all or of one endpoint: what a real gateway would have billed. */
+  created(endpoint?: EndpointName): number
+  /** All requests, oldest first. */
+  requests(): readonly Readonly<RequestRecord>[]
+  firedFaults(): readonly FiredFault[]
+  /** How recordings have been made or used; undefined without. */
+  recordings(): RecordStats | ReplayStats | undefined
+  /** Aborts running requests and frees the port. */
+  close(): Promise<void>
+}
+
+/** One request, from its arrival to the last byte of its reply; it is filled in on the way. */
+export interface Exchange {
+  readonly sandbox: Sandbox
+  readonly incoming: IncomingMessage
+  readonly outgoing: ServerResponse
+  readonly method: string
+  /** Without escapes of characters that need none. */
+  readonly path: string
+  /** May contain a key, so it is neither stored nor logged. */
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  /** Of URLs on this sandbox, as the client addresses it. */
+  readonly origin: string
+  readonly envelope: Envelope
+  readonly record: RequestRecord
+  /** Aborted when the client disconnects or the sandbox closes. */
+  readonly signal: AbortSignal
+  /** Makes ids unique and repeatable. */
+  number: number
+  /** The path parameters of the route: `id`, `model`. */
+  params: Readonly<Record<string, string>>
+  /** A JSON object, or the fields of a form; empty without a body. */
+  body: JsonObject
+  /** Of a form. */
+  files: readonly UploadedFile[]
+  /** Bytes of the whole body. */
+  size: number
+  /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */
+  digest: string
+  /** Lets the next request with a large body in. */
+  release(): void
+  /**
+   * Seeds what is created: the sandbox's seed, and from the second identical request on how many came before. A request
+   * with a seed of its own takes the sandbox's seed and that one instead.
+   */
+  seed: readonly (string | number)[]
+  /** When its answer was begun, on the monotonic clock. */
+  startedAt: number
+  /** Whether a fault replaces the stream with one document. */
+  ignoresStream: boolean
+  /** Whether the answer is made to its end for others who may ask for it, though the client has gone. */
+  outlivesClient: boolean
+  pace: Pace
+}
+
+/** A file of a form, possibly truncated. */
+export interface UploadedFile {
+  /** Name of the form's field: `image`, `image[]`, `mask`. */
+  readonly field: string
+  /** The media type that the part declares. */
+  readonly declaredType: string
+  /** Number of bytes received. */
+  readonly size: number
+  /** SHA-256 of all its bytes. */
+  readonly digest: string
+  /** The first bytes, or all bytes of files whose pixels are needed and that are not too large. */
+  readonly head: Uint8Array
+}
+
+/** One endpoint. */
+export interface Handler {
+  readonly endpoint: EndpointName
+  /** Whether a request without a key is accepted. */
+  readonly needsNoKey?: boolean
+  /** Whether a request with a known `Idempotency-Key` is answered like any other. */
+  readonly ignoresIdempotency?: boolean
+  /** Reads a body that is not only JSON, such as a form. */
+  readBody?(exchange: Exchange): Promise<void>
+  answer(exchange: Exchange): Reply | Promise<Reply>
+}
+
+/** The endpoint of a path, and the parameters of its route. */
+export interface Match {
+  readonly handler: Handler
+  readonly params: Exchange['params']
+}
+
+/** The endpoints. Paths have no escapes of characters that need none. */
+export interface Router {
+  find(method: string, path: string): Match | undefined
+  /** The methods that a path takes, for `Allow`; none for an unknown path. */
+  methods(path: string): readonly string[]
+}
+
+/** The value of the header `x-sandbox-scenario`. */
+export function scenarioHeader({ headers }: Exchange): string | undefined {
+  const value = headers['x-sandbox-scenario']
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** Limits of one answer, so that no request holds up the others or fills the memory. */
+const maxAnswerCharacters = 2_000_000
+const maxAnswerMs = 5000
+
+/**
+ * To be called whenever an answer grows.
+ * @param characters of the answer so far
+ * @throws RequestProblem 400 when it is larger, or has taken longer, than the sandbox allows
+ */
+export function assertAnswerLimits({ sandbox, startedAt }: Exchange, characters: number): void {
+  if (characters > maxAnswerCharacters) {
+    throw limitExceeded(
+      `The answer to this request would be larger than the sandbox generates: ${maxAnswerCharacters} characters.`,
+    )
+  }
+  if (sandbox.clock.monotonic() - startedAt > maxAnswerMs) {
+    throw limitExceeded(`The answer to this request would take longer than ${maxAnswerMs / 1000} seconds.`)
+  }
+}
