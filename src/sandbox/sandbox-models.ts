@@ -1,4 +1,3 @@
-import type { Scenario } from './answer/answer.ts'
 import { families } from '../contract/families.ts'
 import type { Endpoint } from '../contract/field.ts'
 import { knownModels, standIns, type Model } from '../contract/known-models.ts'
@@ -7,31 +6,32 @@ import { invalidField, RequestProblem } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
 import type { Exchange } from './sandbox.ts'
 
-/** A text model of the sandbox. Unknown names behave like `sandbox-text`. */
+/**
+ * A text model of the sandbox. Unknown names behave like `sandbox-text`; those of scenarios answer accordingly.
+ */
 export interface SandboxModel {
   readonly id: string
   readonly about: string
   /** Tokens of input it reads; the sandbox counts one token for every four characters. */
   readonly contextWindow: number
-  readonly scenario: Scenario | undefined
 }
 
-function model(id: string, about: string, scenario?: Scenario, contextWindow = 131_072): SandboxModel {
-  return { id, about, scenario, contextWindow }
+function model(id: string, about: string, contextWindow = 131_072): SandboxModel {
+  return { id, about, contextWindow }
 }
 
 export const defaultTextModel = model('sandbox-text', 'answers every prompt')
 
 const textModels: readonly SandboxModel[] = [
   defaultTextModel,
-  model('sandbox-small', 'has a small context window', undefined, 1024),
-  model('sandbox-long', 'writes thousands of events', 'long'),
-  model('sandbox-refusal', 'refuses', 'refusal'),
-  model('sandbox-block', 'blocks the prompt', 'block'),
-  model('sandbox-length', 'hits the token limit', 'length'),
-  model('sandbox-empty', 'generates nothing', 'empty'),
-  model('sandbox-failure', 'fails to generate', 'failure'),
-  model('sandbox-error', 'breaks off with an error', 'error'),
+  model('sandbox-small', 'has a small context window', 1024),
+  model('sandbox-long', 'writes thousands of events'),
+  model('sandbox-refusal', 'refuses'),
+  model('sandbox-block', 'blocks the prompt'),
+  model('sandbox-length', 'hits the token limit'),
+  model('sandbox-empty', 'generates nothing'),
+  model('sandbox-failure', 'fails to generate'),
+  model('sandbox-error', 'breaks off with an error'),
 ]
 
 /** The model of that name, or one like the default for an unknown name. */

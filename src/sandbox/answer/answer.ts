@@ -1,68 +1,37 @@
 import { limitExceeded } from '../http/request-problem.ts'
-import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
+import { objectsOf, textOf } from '../json-value.ts'
+import { seededRandom } from '../seeded-random.ts'
 
-/** A tool that the answer calls. */
-export interface ToolCall {
+/** What a request asks of the sandbox: by the header `x-sandbox-scenario`, by words of its prompt, or by its model. */
+export interface Scenario {
+  /** `complete`, a scenario such as `refusal`, or a finish reason such as `RECITATION`. */
+  readonly ending: string
+  /** How much of an answer comes before it ends. */
+  readonly extent: 'whole' | 'part' | 'nothing' | 'long'
+  /** Everything that is named, in its order: `sandbox:web_search:failed`. */
+  readonly words: readonly ScenarioWord[]
+}
+
+interface ScenarioWord {
   readonly name: string
-  /** JSON Schema (or the OpenAPI subset) of the arguments; undefined for a custom tool, which takes text. */
-  readonly parameters: unknown
-  readonly custom?: true
+  /** What follows the name: `failed`. */
+  readonly variant: string | undefined
 }
 
-/** A request of either style, in a common form. */
-export interface TextRequest {
-  /** What determines the answer: seed, model, candidate, the caller's own seed. */
-  readonly seed: readonly (string | number)[]
-  readonly prompt: string
-  readonly scenario: Scenario | undefined
-  /** Whether JSON, one value of an enum, or plain text is requested. */
-  readonly format: 'text' | 'json' | 'enum'
-  /** The schema of the JSON or of the enum, if one was given. */
-  readonly schema?: unknown
-  readonly calls: readonly ToolCall[]
-  /** What the user said before, if the prompt asks for it (`sandbox:recall`). */
-  readonly recalled?: readonly string[]
-  /** Tool outputs in the request, to be acknowledged in the answer. */
-  readonly toolOutputs: readonly string[]
-  /** Sentences at the end of a text. */
-  readonly findings?: readonly string[]
-  /** Whether the answer has no text because a call waits for the caller. */
-  readonly waits?: boolean
-  readonly thinks: boolean
-  /** Upper bound of tokens, reasoning included. */
-  readonly maxTokens: number | undefined
-  readonly stopSequences: readonly string[]
+type Endings = Readonly<Record<string, Pick<Scenario, 'ending' | 'extent'>>>
+
+const textEndings: Endings = {
+  refusal: { ending: 'refusal', extent: 'whole' },
+  block: { ending: 'block', extent: 'whole' },
+  length: { ending: 'complete', extent: 'part' },
+  failure: { ending: 'failure', extent: 'nothing' },
+  error: { ending: 'error', extent: 'whole' },
+  empty: { ending: 'complete', extent: 'nothing' },
+  long: { ending: 'complete', extent: 'long' },
 }
 
-export type AnswerPart =
-  | { readonly kind: 'text' | 'refusal'; readonly text: string; readonly tokens: readonly string[] }
-  | {
-      readonly kind: 'call'
-      readonly call: ToolCall
-      /** JSON, or plain text for a custom tool; cut short by the token limit. */
-      readonly tokens: readonly string[]
-      readonly arguments: string
-      readonly value: unknown
-      readonly whole: boolean
-    }
-  | { readonly kind: 'image'; readonly base64: string }
-
-/** How the answer ends: normally, at the token limit, or as the scenario defines. */
-export type Ending = 'complete' | 'length' | 'refusal' | 'block' | 'failure' | 'error'
-
-/** An answer of the sandbox, before it is encoded in either style. */
-export interface Answer {
-  /** Summary of the thoughts; empty unless requested. */
-  readonly thoughts: readonly string[]
-  readonly parts: readonly AnswerPart[]
-  readonly ending: Ending
-  readonly thoughtTokens: number
-  /** Tokens of the visible parts. */
-  readonly visibleTokens: number
-}
-
-/** Scenarios of the sandbox other than a plain answer. */
-export const scenarios = [
+/** The scenarios of images: those of texts, one image fewer than requested, and the final one before its partial ones. */
+export const imageScenarios = [
   'refusal',
   'block',
   'length',
@@ -70,11 +39,29 @@ export const scenarios = [
   'error',
   'empty',
   'long',
-  // Images only: one image fewer than requested; the final image before its partial ones.
   'fewer',
   'early',
 ] as const
-export type Scenario = (typeof scenarios)[number]
+
+/**
+ * The scenario of a request for text.
+ * @param header `x-sandbox-scenario`, which takes precedence over the prompt
+ * @param more endings of the endpoint's own, which take precedence
+ */
+export function readScenario(
+  header: string | undefined,
+  prompt: string,
+  model: string,
+  more: Endings = {},
+): Scenario {
+  const words = scenarioWords(header, prompt)
+  const known: Endings = { ...more, ...textEndings }
+  const named = Object.keys(known).find((name) => words.some((word) => word.name === name))
+  const ofModel = /^sandbox-(\w+)$/.exec(model)?.[1] ?? ''
+  const ending =
+    known[named ?? ''] ?? (Object.hasOwn(textEndings, ofModel) ? textEndings[ofModel] : undefined)
+  return { ending: 'complete', extent: 'whole', ...ending, words }
+}
 
 /** `sandbox:refusal`, `sandbox:web_search:failed`, `sandbox:RECITATION` */
 const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
@@ -82,14 +69,7 @@ const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
 /** Maximum number of words of a prompt that ask for something. */
 const maxScenarioWords = 1000
 
-export interface ScenarioWord {
-  readonly name: string
-  /** What follows the name: `failed`. */
-  readonly variant: string | undefined
-}
-
-/** The scenarios that the header `x-sandbox-scenario` names, or otherwise a prompt, in their order. */
-export function scenarioWords(header: string | undefined, prompt: string): readonly ScenarioWord[] {
+function scenarioWords(header: string | undefined, prompt: string): readonly ScenarioWord[] {
   const words: ScenarioWord[] = []
   const text = header === undefined ? prompt : `sandbox:${header}`
   for (const [, name, variant] of text.matchAll(scenarioWord)) {
@@ -108,14 +88,14 @@ export function askedFor<Name extends string>(
   return names.find((name) => requested.has(name))
 }
 
-/** Whether a prompt asks for what was said before. */
-export function wantsRecall(prompt: string): boolean {
-  return /\bsandbox:recall\b/.test(prompt)
-}
-
 /** A prompt without the words that are meant for the sandbox. */
 export function withoutScenarios(prompt: string): string {
   return prompt.replace(scenarioWord, '').trim()
+}
+
+/** What is searched for: the beginning of the prompt. */
+export function queryOf(prompt: string): string {
+  return firstCharacters(withoutScenarios(prompt), 60).replace(/\s+/g, ' ').trim()
 }
 
 /** Maximum number of characters at the beginning of a prompt in which tools are looked for. */
@@ -139,7 +119,7 @@ export function chooseCalls<Tool extends { readonly name: string; readonly other
   return hasOutput ? [] : named
 }
 
-/** Maximum number of tools in a request: the work grows with their number times the length of the prompt. */
+/** Maximum number of tools in a request: each is looked for in the prompt. */
 const maxTools = 1000
 
 /** @throws RequestProblem 400 for more tools than the sandbox looks at */
@@ -150,7 +130,7 @@ export function assertToolCount(count: number): void {
 /** The texts of the parts of a message, a paragraph for each. */
 export function textOfParts(parts: unknown): string {
   return objectsOf(parts)
-    .map((part: JsonObject) => textOf(part['text']))
+    .map((part) => textOf(part['text']))
     .filter((text) => text !== '')
     .join('\n')
 }
@@ -176,18 +156,15 @@ function charactersOf(text: string): readonly string[] {
 export function tokensOf(text: string): string[] {
   return (text.match(/\s*\S+|\s+/gu) ?? []).flatMap((word) => {
     if (word.length <= tokenLength) return [word]
-    return joining.test(word) ? splitAtGraphemes(word) : (word.match(/\s*\S{1,10}|\s+/gu) ?? [])
+    if (!joining.test(word)) return word.match(/\s*\S{1,10}|\s+/gu) ?? []
+    const tokens: string[] = []
+    for (const character of charactersOf(word)) {
+      const last = tokens.at(-1)
+      if (last === undefined || (last + character).trimStart().length > tokenLength) tokens.push(character)
+      else tokens[tokens.length - 1] = last + character
+    }
+    return tokens
   })
-}
-
-function splitAtGraphemes(word: string): string[] {
-  const tokens: string[] = []
-  for (const character of charactersOf(word)) {
-    const last = tokens.at(-1)
-    if (last === undefined || (last + character).trimStart().length > tokenLength) tokens.push(character)
-    else tokens[tokens.length - 1] = last + character
-  }
-  return tokens
 }
 
 /** How much of a text is searched for the beginning of it, in UTF-16 units; emoji with joiners take ten and more. */
@@ -202,15 +179,18 @@ export function firstCharacters(text: string, count: number): string {
   return whole.slice(0, count).join('')
 }
 
-/** Tokens of an image, a sound or a file, whatever its size. */
-export const mediaTokens = 258
-
 /** A cheap estimate for input of any size: one token for every four characters, as in public practice. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
 }
 
-/** Tokens of a value that the model reads as JSON. */
-export function countJson(value: unknown): number {
-  return value === undefined ? 0 : countTokens(JSON.stringify(value))
+/** A token with its log probability, and as many less likely ones that there are `count` in all; at least itself. */
+export function likelyTokens(token: string, count: number): readonly { token: string; logprob: number }[] {
+  const random = seededRandom('logprob', token)
+  const rounded = (value: number) => Math.round(value * 1e6) / 1e6
+  return Array.from({ length: Math.max(1, count) }, (_, rank) =>
+    rank === 0
+      ? { token, logprob: rounded(-random() / 4) }
+      : { token: `${token.slice(0, 1)}${rank}`, logprob: rounded(-1 - rank - random()) },
+  )
 }

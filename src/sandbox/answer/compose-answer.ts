@@ -1,83 +1,124 @@
 import { sampleOf } from '../schema/sample.ts'
 import { assertAnswerLimits, type Exchange } from '../sandbox.ts'
 import { type Random, seededRandom, pick } from '../seeded-random.ts'
-import {
-  type Answer,
-  type AnswerPart,
-  type Ending,
-  type ToolCall,
-  type TextRequest,
-  firstCharacters,
-  withoutScenarios,
-  tokensOf,
-} from './answer.ts'
+import { firstCharacters, tokensOf, withoutScenarios, type Scenario } from './answer.ts'
 
-const imageTokens = 64
+/** A tool of the caller that the answer calls. */
+export interface ToolCall {
+  readonly name: string
+  /** JSON Schema (or the OpenAPI subset) of the arguments; undefined for a custom tool, which takes text. */
+  readonly parameters: unknown
+  readonly custom?: true
+}
+
+/** A request of either style, in a common form. */
+export interface TextRequest {
+  /** What determines the answer: seed, model, candidate, the caller's own seed. */
+  readonly seed: readonly (string | number)[]
+  readonly prompt: string
+  /** What the user said before, the latest last. */
+  readonly earlier: readonly string[]
+  readonly scenario: Scenario
+  /** Whether JSON, one value of an enum, or plain text is requested. */
+  readonly format: 'text' | 'json' | 'enum'
+  /** The schema of the JSON or of the enum, if one was given. */
+  readonly schema: unknown
+  readonly calls: readonly ToolCall[]
+  /** Tool outputs in the request, to be acknowledged in the answer. */
+  readonly toolOutputs: readonly string[]
+  /** Sentences at the end of a text. */
+  readonly findings: readonly string[]
+  /** Whether the answer has no text because a call waits for the caller. */
+  readonly waits: boolean
+  readonly thinks: boolean
+  /** Upper bound of tokens, reasoning included. */
+  readonly maxTokens: number | undefined
+  readonly stopSequences: readonly string[]
+}
+
+export interface AnswerPart {
+  readonly kind: 'text' | 'refusal' | 'call'
+  /** In the pieces in which it is streamed. */
+  readonly tokens: readonly string[]
+  /** Of a call: the tool, and its arguments, whose JSON the tokens are (or plain text, for a custom tool). */
+  readonly call?: ToolCall
+  readonly value?: unknown
+  /** Whether the token limit cut it short. */
+  readonly isCut?: true
+}
+
+/** An answer of the sandbox, before it is encoded in either style. */
+export interface Answer {
+  /** Summary of the thoughts; empty unless requested. */
+  readonly thoughts: readonly string[]
+  readonly parts: readonly AnswerPart[]
+  /** That of the scenario, `complete`, or `length` at the token limit. */
+  readonly ending: string
+  /** Tokens of the parts. */
+  readonly visibleTokens: number
+}
+
 const longAnswerWords = 6000
-/** Maximum number of tool outputs that an answer quotes. */
-const maxOutputs = 100
-/** The token limit of the scenario `length`, if the request sets none. */
+/** Maximum number of tool outputs and of earlier prompts that an answer quotes. */
+const maxQuotes = 100
+/** The token limit of an answer that is cut short, if the request sets none. */
 const shortLimit = 24
 
 /**
  * Composes an answer. The same request gets the same answer.
- * @param image goes with a text, in base64
  * @throws RequestProblem when it is larger than the sandbox generates
  */
-export function composeAnswer(request: TextRequest, exchange: Exchange, image?: string): Answer {
-  const { scenario, maxTokens = Infinity, thinks, calls } = request
+export function composeAnswer(request: TextRequest, exchange: Exchange): Answer {
+  const { scenario, maxTokens = Infinity, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
-  const limit = scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
-  const thoughts = thinks ? tokensOf(describeThoughts(calls)) : []
-  const visible = scenario === 'failure' ? [] : visibleParts(request, random, exchange, image)
-  const shown = thoughts.slice(0, limit)
-  const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
+  const limit = scenario.extent === 'part' ? Math.min(maxTokens, shortLimit) : maxTokens
+  const plan =
+    calls.length > 0 ? `call ${calls.map(({ name }) => name).join(', ')}` : 'answer in a few plain sentences'
+  const thoughts = request.thinks
+    ? tokensOf(`[sandbox] The request was read to its end. The plan is to ${plan}.`)
+    : []
+  const visible = visibleParts(request, random, exchange)
+  let left = limit - thoughts.length
+  const parts: AnswerPart[] = []
+  for (const part of visible) {
+    if (left > 0) {
+      const isCut = part.tokens.length > left
+      parts.push(isCut ? { ...part, tokens: part.tokens.slice(0, left), isCut } : part)
+    }
+    left -= part.tokens.length
+  }
   return {
-    thoughts: shown,
+    thoughts: thoughts.slice(0, limit),
     parts,
-    ending: endingOf(scenario, isCut || shown.length < thoughts.length),
-    thoughtTokens: shown.length,
-    visibleTokens: tokens,
+    ending: scenario.ending === 'complete' && left < 0 ? 'length' : scenario.ending,
+    visibleTokens: parts.reduce((sum, { tokens }) => sum + tokens.length, 0),
   }
 }
 
-function endingOf(scenario: TextRequest['scenario'], isCut: boolean): Ending {
-  switch (scenario) {
-    case 'refusal':
-    case 'block':
-    case 'failure':
-    case 'error':
-      return scenario
-    default:
-      return isCut ? 'length' : 'complete'
-  }
-}
-
-function describeThoughts(calls: TextRequest['calls']): string {
-  const names = calls.map(({ name }) => name).join(', ')
-  const plan = calls.length > 0 ? `call ${names}` : 'answer in a few plain sentences'
-  return `[sandbox] The request was read to its end. The plan is to ${plan}.`
-}
-
-function visibleParts(
-  request: TextRequest,
-  random: Random,
-  exchange: Exchange,
-  image?: string,
-): AnswerPart[] {
+function visibleParts(request: TextRequest, random: Random, exchange: Exchange): readonly AnswerPart[] {
   const { scenario, calls } = request
-  if (scenario === 'empty') return []
-  if (scenario === 'refusal')
-    return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
-  if (calls.length > 0) return callParts(calls, random, exchange)
+  if (scenario.extent === 'nothing') return []
+  if (scenario.ending === 'refusal')
+    return [{ kind: 'refusal', tokens: tokensOf('[sandbox] I’m sorry, but I cannot help with that.') }]
+  let characters = 0
+  const callPart = (call: ToolCall): AnswerPart => {
+    const value = call.custom
+      ? '[sandbox] input of a custom tool'
+      : sampleOf(call.parameters ?? {}, random, 'object')
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    characters += call.name.length + text.length
+    assertAnswerLimits(exchange, characters)
+    return { kind: 'call', tokens: tokensOf(text), call, value }
+  }
+  if (calls.length > 0) return calls.map(callPart)
   if (request.waits) return []
-  const words = wordsOf(request, random)
-  const text = textPart('text', cutAtStop(words, request.stopSequences))
-  return image === undefined ? [text] : [text, { kind: 'image', base64: image }]
+  const text = writeAnswer(request, random)
+  const stops = request.stopSequences.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
+  return [{ kind: 'text', tokens: tokensOf(text.slice(0, Math.min(text.length, ...stops))) }]
 }
 
-function wordsOf(request: TextRequest, random: Random): string {
-  const { prompt, schema, format, toolOutputs, recalled, scenario, findings = [] } = request
+function writeAnswer(request: TextRequest, random: Random): string {
+  const { prompt, schema, format, toolOutputs, earlier, scenario, findings } = request
   if (format === 'enum') return String(sampleOf(schema, random))
   if (format === 'json') {
     return JSON.stringify(
@@ -86,70 +127,23 @@ function wordsOf(request: TextRequest, random: Random): string {
         : sampleOf(schema, random),
     )
   }
-  const words = scenario === 'long' ? longAnswerWords : requestedWords(prompt)
-  const text = wantsMarkdown(prompt)
+  const isMarkdown = /\bmarkdown\b/i.test(prompt) && !/\bsandbox:/.test(prompt)
+  const text = isMarkdown
     ? writeMarkdown(prompt, random)
-    : writeText(prompt, random, { words, isToolResult: toolOutputs.length > 0 })
-  if (recalled !== undefined) return [text, recallOf(recalled), ...findings].join(' ')
-  if (toolOutputs.length === 0) return [text, ...findings].join(' ')
-  const shown = toolOutputs.slice(0, maxOutputs).map((output) => firstCharacters(output, 200))
-  return [text, `The tool answered: ${shown.join(' and ')}.`, ...findings].join(' ')
+    : writeText(introduction(prompt, toolOutputs.length > 0), random, wordsWanted(prompt, scenario))
+  const results = toolOutputs.slice(0, maxQuotes).map((output) => firstCharacters(output, 200))
+  const ends = /\bsandbox:recall\b/.test(prompt)
+    ? [recallOf(earlier)]
+    : results.length > 0
+      ? [`The tool answered: ${results.join(' and ')}.`]
+      : []
+  return [text, ...ends, ...findings].join(' ')
 }
 
 /** What the user said before, each as a quotation. */
-function recallOf(recalled: readonly string[]): string {
-  const quotes = recalled.slice(0, maxOutputs).map((prompt) => `“${quoteOf(withoutScenarios(prompt))}”`)
+function recallOf(earlier: readonly string[]): string {
+  const quotes = earlier.slice(0, maxQuotes).map((prompt) => `“${quoteOf(withoutScenarios(prompt))}”`)
   return quotes.length === 0 ? 'You said nothing before.' : `Before that you said ${quotes.join(', then ')}.`
-}
-
-function cutAtStop(text: string, stopSequences: readonly string[]): string {
-  const positions = stopSequences.map((stop) => text.indexOf(stop)).filter((position) => position !== -1)
-  return positions.length === 0 ? text : text.slice(0, Math.min(...positions))
-}
-
-function textPart(kind: 'text' | 'refusal', text: string): AnswerPart {
-  return { kind, text, tokens: tokensOf(text) }
-}
-
-function callParts(calls: readonly ToolCall[], random: Random, exchange: Exchange): AnswerPart[] {
-  let characters = 0
-  return calls.map((call) => {
-    const part = callPart(call, random)
-    characters += call.name.length + part.arguments.length
-    assertAnswerLimits(exchange, characters)
-    return part
-  })
-}
-
-function callPart(call: ToolCall, random: Random): Extract<AnswerPart, { kind: 'call' }> {
-  const value = call.custom
-    ? '[sandbox] input of a custom tool'
-    : sampleOf(call.parameters ?? {}, random, 'object')
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return { kind: 'call', call, arguments: text, tokens: tokensOf(text), value, whole: true }
-}
-
-function cutParts(parts: readonly AnswerPart[], limit: number) {
-  const kept: AnswerPart[] = []
-  let tokens = 0
-  for (const part of parts) {
-    const left = limit - tokens
-    const length = part.kind === 'image' ? imageTokens : part.tokens.length
-    if (length <= left) {
-      kept.push(part)
-      tokens += length
-      continue
-    }
-    if (part.kind === 'image' || left <= 0) return { parts: kept, tokens, isCut: true }
-    kept.push(shortened(part, part.tokens.slice(0, left)))
-    return { parts: kept, tokens: tokens + left, isCut: true }
-  }
-  return { parts: kept, tokens, isCut: false }
-}
-
-function shortened(part: Exclude<AnswerPart, { kind: 'image' }>, tokens: readonly string[]): AnswerPart {
-  const text = tokens.join('')
-  return part.kind === 'call' ? { ...part, tokens, arguments: text, whole: false } : { ...part, tokens, text }
 }
 
 const openings = [
@@ -184,15 +178,12 @@ const minWordsForParagraphs = 100
 const sentencesInParagraph = 6
 
 /**
- * A text that is clearly the sandbox's: marked `[sandbox]`, quoting the start of the prompt.
+ * A text that is clearly the sandbox's.
+ * @param start is marked `[sandbox]` and quotes the prompt
  * @param words minimum number of words
  */
-function writeText(
-  prompt: string,
-  random: Random,
-  { words, isToolResult }: { readonly words: number; readonly isToolResult: boolean },
-): string {
-  const parts = [introduction(prompt, isToolResult), pick(random, openings)]
+function writeText(start: string, random: Random, words: number): string {
+  const parts = [start, pick(random, openings)]
   let count = wordsIn(parts.join(' '))
   let left = [...sentences]
   while (count < words) {
@@ -212,11 +203,6 @@ function introduction(prompt: string, isToolResult = false): string {
   const quote = quoteOf(prompt)
   if (quote === '') return `[sandbox] You sent ${isToolResult ? 'the result of a tool' : 'no words'}.`
   return `[sandbox] You asked: “${quote}”${/[.!?…]$/.test(quote) ? '' : '.'}`
-}
-
-/** Whether a prompt asks for Markdown in words, and for no number of words. */
-function wantsMarkdown(prompt: string): boolean {
-  return /\bmarkdown\b/i.test(prompt) && !/\bsandbox:/.test(prompt)
 }
 
 /** A short text with what Markdown has: a heading, emphasis, lists, a table, code, a quotation and a link. */
@@ -245,8 +231,9 @@ modelgate image create -o boat.png "A paper boat"
 ${pick(random, closings)}`
 }
 
-/** How many words a prompt requests: `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
-function requestedWords(prompt: string): number {
+/** How many words are asked for: `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
+function wordsWanted(prompt: string, { extent }: Scenario): number {
+  if (extent === 'long') return longAnswerWords
   const requested = /\bsandbox:(\d{1,6})-words\b/.exec(prompt)?.[1]
   if (requested !== undefined) return Math.min(Number(requested), 100_000)
   return /\bsandbox:short\b/.test(prompt) ? 1 : 45

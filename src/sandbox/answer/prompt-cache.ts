@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { createBoundedMap } from '../bounded-map.ts'
-import { mediaTokens } from './answer.ts'
 
 /** Public practice: cached input is counted in steps of this many tokens. */
 const cacheStep = 128
@@ -50,6 +49,8 @@ function* beginningsOf(group: string, texts: readonly string[]): Generator<strin
   }
 }
 
+/** Tokens of an image, a sound or a file, whatever its size. */
+const mediaTokens = 258
 /** Characters at either end of a file that tell it from others. */
 const sampled = 2048
 

@@ -1,37 +1,31 @@
-import {
-  chooseCalls,
-  textOfParts,
-  wantsRecall,
-  type Answer,
-  type TextRequest,
-  type ToolCall,
-} from '../answer/answer.ts'
-import { composeAnswer } from '../answer/compose-answer.ts'
+import { chooseCalls, countTokens, textOfParts } from '../answer/answer.ts'
+import { composeAnswer, type TextRequest, type ToolCall } from '../answer/compose-answer.ts'
+import { mediaText } from '../answer/prompt-cache.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { plainPicture } from '../images/plain-picture.ts'
-import { numberOf, objectOf, objectsOf, textOf, type JsonObject, listOf, textsOf } from '../json-value.ts'
-import { textModel, type SandboxModel } from '../sandbox-models.ts'
+import { isObject, numberOf, objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
 import { assertAnswerLimits, scenarioHeader, type Exchange } from '../sandbox.ts'
+import { textModel } from '../sandbox-models.ts'
 import { seededHex } from '../seeded-random.ts'
-import { useTools, type ToolUse } from './tool-use.ts'
 import { assertContents } from './check-contents.ts'
-import { citationsOf } from './grounding.ts'
 import {
   arrayFrames,
   blockedChunk,
   chunksOf,
   eventFrames,
+  imageTokens,
+  piecesOf,
   replyDocument,
+  wordsIn,
   type Candidate,
   type ReplyFacts,
 } from './reply-chunks.ts'
-import { rateSafety } from './safety.ts'
-import { blockReasonOf, endingOf, readWishes, type Wishes } from './scenario.ts'
-import { countPrompt } from './token-usage.ts'
+import { blockReasonOf, contentScenario, finishOf, rateSafety } from './scenario.ts'
+import { citationsOf, useTools, type ToolUse } from './tools.ts'
 
 /** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
@@ -54,37 +48,36 @@ export function generateContent(exchange: Exchange): Promise<Reply> {
 }
 
 async function answerContent(exchange: Exchange, isStream: boolean): Promise<Reply> {
-  const { body, sandbox } = exchange
-  const { seed, promptCache: cache } = sandbox
+  const { body, sandbox, params } = exchange
+  const { seed, promptCache } = sandbox
   assertValid(generateContentEndpoint, body)
   assertContents(body)
-  const model = textModel(exchange.params['model']!)
-  const prompt = countPrompt(body)
+  const model = textModel(params['model']!)
+  const prompt = readPrompt(body)
   if (prompt.total > model.contextWindow) {
     throw new RequestProblem(
       400,
       `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
     )
   }
-  const plan = readRequest(exchange, model, seed)
+  const { text, asked, tools } = readRequest(exchange, model.id)
   const group = JSON.stringify(['content', model.id])
   const facts: ReplyFacts = {
     responseId: seededHex(22, seed, 'generate-content', exchange.number),
     modelVersion: model.id,
-    spent: { prompt, cached: cache.countCached(group, prompt.texts), tools: plan.tools.tokens },
-    streamsArguments: callConfig(body)['streamFunctionCallArguments'] === true,
+    promptTokens: prompt.tokens,
+    cached: promptCache.countCached(group, prompt.texts),
+    tools: tools.tokens,
   }
-  cache.remember(group, prompt.texts)
-  const { scenario } = plan.text
-  if (scenario === 'block') {
-    const blocked = blockedChunk(blockReasonOf(plan.wishes), facts)
+  promptCache.remember(group, prompt.texts)
+  const { ending } = text.scenario
+  if (ending === 'block') {
+    const blocked = blockedChunk(blockReasonOf(asked.get('block')), facts)
     return isStream ? streamOf(exchange, [blocked]) : documentOf(blocked.body)
   }
-  const candidates = await candidatesOf(exchange, plan)
-  if (isStream) {
-    return streamOf(exchange, chunksOf(candidates, facts), scenario === 'error')
-  }
-  if (scenario === 'error') throw breakOffProblem
+  const candidates = await candidatesOf(exchange, { text, asked, tools, isStream })
+  if (isStream) return streamOf(exchange, chunksOf(candidates, facts), ending === 'error')
+  if (ending === 'error') throw breakOffProblem
   return documentOf(replyDocument(candidates, facts))
 }
 
@@ -108,141 +101,166 @@ function breakOffFrames(asEvents: boolean): readonly Frame[] {
   return [{ text: asEvents ? `${error}\n` : `,\n${error}\n]`, pause: 'token', role: 'terminal' }]
 }
 
-/** A content-generation request, as the sandbox understands it. */
-interface Plan {
-  readonly text: TextRequest
-  readonly wishes: Wishes
-  readonly tools: ToolUse
-  /** Finish reason and message, where they are not those of the answer. */
-  readonly finish: JsonObject | undefined
+/** What the model reads: tools, system instruction, then the messages; with the tokens of each modality. */
+function readPrompt(body: JsonObject) {
+  const tokens = new Map([['TEXT', 0]])
+  const texts: string[] = []
+  const read = (modality: string, text: string) => {
+    texts.push(text)
+    tokens.set(modality, (tokens.get(modality) ?? 0) + countTokens(text))
+  }
+  if (body['tools'] !== undefined) read('TEXT', JSON.stringify(body['tools']))
+  const contents = [objectOf(body['systemInstruction']), ...objectsOf(body['contents'])]
+  for (const part of contents.flatMap(({ parts }) => objectsOf(parts))) {
+    const media = part['inlineData'] ?? part['fileData']
+    if (typeof part['text'] === 'string') read('TEXT', part['text'])
+    else if (!isObject(media)) read('TEXT', JSON.stringify(part))
+    else {
+      const kind = textOf(media['mimeType']).split('/')[0]!.toUpperCase()
+      const modality = ['IMAGE', 'AUDIO', 'VIDEO'].includes(kind) ? kind : 'DOCUMENT'
+      read(modality, mediaText(Object.values(media)))
+    }
+  }
+  return { texts, tokens, total: [...tokens.values()].reduce((sum, some) => sum + some, 0) }
 }
 
+const callModes: Readonly<Record<string, 'none' | 'required'>> = { NONE: 'none', ANY: 'required' }
+
 /** Parses a request (specification, endpoint 1; inner shapes from wire notes, section 1). */
-function readRequest(exchange: Exchange, model: SandboxModel, seed: number): Plan {
-  const { body } = exchange
+function readRequest(exchange: Exchange, model: string) {
+  const { body, sandbox } = exchange
   const config = objectOf(body['generationConfig'])
-  const ownSeed = numberOf(config['seed'])
-  const { parts } = objectOf(listOf(body['contents']).at(-1))
+  const contents = objectsOf(body['contents'])
+  const { parts } = objectOf(contents.at(-1))
   const prompt = textOfParts(parts)
-  const wishes = readWishes(scenarioHeader(exchange), prompt)
-  const { scenario, finish } = endingOf(wishes, model.scenario)
+  const scenario = contentScenario(scenarioHeader(exchange), prompt, model)
+  const asked = new Map(scenario.words.map(({ name, variant }) => [name, variant]))
   const mime = textOf(config['responseMimeType'])
   const schema = config['responseSchema'] ?? config['responseJsonSchema'] ?? config['_responseJsonSchema']
   const isJson = mime === 'application/json' || (mime === '' && schema !== undefined)
-  const toolOutputs = objectsOf(parts)
-    .map((part) => part['functionResponse'])
-    .filter((response) => response !== undefined)
+  const toolOutputs = objectsOf(parts).flatMap(({ functionResponse: output }) =>
+    output === undefined ? [] : [JSON.stringify(objectOf(output)['response'] ?? null)],
+  )
   const hasOutput = toolOutputs.length > 0
-  const mode = callModes[textOf(callConfig(body)['mode']).toUpperCase() as keyof typeof callModes] ?? 'auto'
-  const tools = useTools(body, { prompt, wishes, mode, hasOutput })
+  const calling = callConfigOf(body)
+  const mode = callModes[textOf(calling['mode']).toUpperCase()] ?? 'auto'
+  const tools = useTools(body, { prompt, asked, mode, hasOutput })
+  const allowed = textsOf(calling['allowedFunctionNames'])
+  const declared = objectsOf(body['tools'])
+    .flatMap((tool) => objectsOf(tool['functionDeclarations']))
+    .map(({ name, parameters, parametersJsonSchema }): ToolCall => ({
+      name: textOf(name),
+      parameters: parameters ?? parametersJsonSchema ?? { type: 'object' },
+    }))
+    .filter(({ name }) => name !== '' && (allowed.length === 0 || allowed.includes(name)))
+  const seed = numberOf(config['seed'])
   const text: TextRequest = {
-    seed: ownSeed === undefined ? [...exchange.seed, model.id] : [seed, model.id, ownSeed],
+    seed: seed === undefined ? [...exchange.seed, model] : [sandbox.seed, model, seed],
     prompt,
+    earlier: contents
+      .slice(0, -1)
+      .filter(({ role }) => role !== 'model')
+      .map((content) => textOfParts(content['parts'])),
     scenario,
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
-    calls: [...callsOf(body, mode, { prompt, hasOutput }), ...tools.calls],
-    ...(wantsRecall(prompt) && { recalled: earlierPrompts(body) }),
-    toolOutputs: toolOutputs.map((response) => JSON.stringify(objectOf(response)['response'] ?? null)),
+    calls: [...chooseCalls(mode, declared, { prompt, hasOutput }), ...tools.calls],
+    toolOutputs,
+    findings: [],
+    waits: false,
     thinks: thinks(objectOf(config['thinkingConfig'])),
     maxTokens: numberOf(config['maxOutputTokens']),
     stopSequences: textsOf(config['stopSequences']),
   }
-  return { text, wishes, tools, finish }
+  return { text, asked, tools }
 }
 
-function earlierPrompts({ contents }: JsonObject): readonly string[] {
-  return objectsOf(contents)
-    .slice(0, -1)
-    .filter(({ role }) => role !== 'model')
-    .map(({ parts }) => textOfParts(parts))
+function callConfigOf(body: JsonObject): JsonObject {
+  return objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
 }
 
-async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]> {
-  const { body } = exchange
-  const config = objectOf(body['generationConfig'])
-  const { wishes, finish } = plan
-  const { ratings, isBlocked } = rateSafety(body, wishes, plan.text.scenario === 'refusal')
-  const isUnsafe = isBlocked && plan.text.scenario !== 'refusal'
-  const logprobs = config['responseLogprobs'] === true ? (numberOf(config['logprobs']) ?? 0) : undefined
-  const count = numberOf(config['candidateCount']) ?? 1
-  const candidates: Candidate[] = []
-  let characters = 0
-  for (let index = 0; index < count; index++) {
-    const text = { ...plan.text, seed: [...plan.text.seed, index] }
-    const toolParts =
-      isUnsafe || text.scenario === 'empty' ? [] : affordable(plan.tools.parts, text.maxTokens)
-    const used = toolParts.reduce((sum, { tokens }) => sum + tokens, 0)
-    const answer = shownOf(
-      composeAnswer(
-        {
-          ...text,
-          ...(isUnsafe && { scenario: 'empty' }),
-          maxTokens: text.maxTokens === undefined ? undefined : text.maxTokens - used,
-        },
-        exchange,
-        wantedKinds(config).has('IMAGE') ? await drawImage(text, config) : undefined,
-      ),
-      config,
-    )
-    const words = answer.parts.flatMap((part) => (part.kind === 'text' ? part.tokens : []))
-    const written = words.join('')
-    characters += written.length + JSON.stringify([toolParts, ratings]).length
-    for (const part of answer.parts) if (part.kind === 'call') characters += part.arguments.length
-    characters += logprobs === undefined ? 0 : words.length * (1 + logprobs) * charactersOfScore
-    assertAnswerLimits(exchange, characters)
-    const ending = {
-      ...finishOf(answer, isUnsafe),
-      ...finish,
-      ...(ratings.length > 0 && { safetyRatings: ratings }),
-      ...(wishes.has('citations') && citationsOf(written)),
-      ...(plan.text.format === 'text' && written !== '' && plan.tools.metadata(written, toolParts.length)),
-    }
-    candidates.push({ answer, toolParts, ending, logprobs })
-  }
-  return candidates
+function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject): boolean {
+  if (thinkingBudget === 0) return false
+  return includeThoughts === true || thinkingBudget !== undefined || thinkingLevel !== undefined
 }
 
 /** The least that a log probability adds to a reply. */
 const charactersOfScore = 20
 
-/** Parts that the token limit allows: all or none. */
-function affordable(parts: ToolUse['parts'], maxTokens = Infinity): ToolUse['parts'] {
-  return parts.reduce((sum, { tokens }) => sum + tokens, 0) < maxTokens ? parts : []
+interface Plan {
+  readonly text: TextRequest
+  readonly asked: ReadonlyMap<string, string | undefined>
+  readonly tools: ToolUse
+  readonly isStream: boolean
 }
 
-const finishReasons = {
-  complete: 'STOP',
-  length: 'MAX_TOKENS',
-  refusal: 'SAFETY',
-  block: 'SAFETY',
-  failure: 'OTHER',
-  error: 'OTHER',
-} as const
-
-function finishOf({ ending }: Answer, isUnsafe: boolean): JsonObject {
-  if (isUnsafe) return { finishReason: 'SAFETY' }
-  const message = ending === 'failure' ? { finishMessage: '[sandbox] Nothing could be generated.' } : {}
-  return { finishReason: finishReasons[ending], ...message }
-}
-
-/** Thoughts are counted even if they are not shown; text is left out where only an image is wanted. */
-function shownOf(answer: Answer, config: JsonObject): Answer {
+/** @throws RequestProblem when they are larger than the sandbox generates */
+async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]> {
+  const { body, params } = exchange
+  const { text, asked, tools } = plan
+  const { scenario, maxTokens = Infinity } = text
+  const config = objectOf(body['generationConfig'])
+  const refuses = scenario.ending === 'refusal'
+  const { ratings, isBlocked } = rateSafety(body, asked, refuses)
+  const isUnsafe = isBlocked && !refuses
+  const isEmpty = isUnsafe || scenario.extent === 'nothing'
+  const logprobs = config['responseLogprobs'] === true ? (numberOf(config['logprobs']) ?? 0) : undefined
+  const toolPieces = tools.parts.map((part) => {
+    return { kind: 'other', part, tokens: countTokens(JSON.stringify(part)) } as const
+  })
+  const toolTokens = toolPieces.reduce((sum, { tokens }) => sum + tokens, 0)
+  // The token limit allows all of them or none.
+  const used = isEmpty || toolTokens >= maxTokens ? [] : toolPieces
+  const left = used.length === 0 ? maxTokens : maxTokens - toolTokens
+  const kinds = new Set(textsOf(config['responseModalities']).map((kind) => kind.toUpperCase()))
   const showsThoughts = objectOf(config['thinkingConfig'])['includeThoughts'] === true
-  const kinds = wantedKinds(config)
-  const isImage = answer.parts.some(({ kind }) => kind === 'image') && !kinds.has('TEXT')
-  const parts = isImage ? answer.parts.filter(({ kind }) => kind === 'image') : answer.parts
-  const text = isImage ? answer.parts.flatMap((part) => (part.kind === 'image' ? [] : part.tokens)) : []
-  return {
-    ...answer,
-    parts,
-    visibleTokens: answer.visibleTokens - text.length,
-    ...(!showsThoughts && { thoughts: [] }),
+  const candidates: Candidate[] = []
+  let characters = 0
+  for (let index = 0; index < (numberOf(config['candidateCount']) ?? 1); index++) {
+    const request = { ...text, seed: [...text.seed, index], maxTokens: left }
+    const answer = composeAnswer(
+      isUnsafe ? { ...request, scenario: { ...scenario, extent: 'nothing' } } : request,
+      exchange,
+    )
+    const { thoughts, parts, visibleTokens } = answer
+    const withImage = kinds.has('IMAGE') && parts[0]?.kind === 'text'
+    const hasRoom = left - thoughts.length - visibleTokens >= imageTokens
+    const isShown = !withImage || !hasRoom || kinds.has('TEXT')
+    // From the third generation on calls are signed, whether thoughts are shown or not.
+    const isSigned =
+      (showsThoughts && thoughts.length > 0) || /^gemini-(?:[3-9]|\d{2})/.test(params['model']!)
+    const streamed = callConfigOf(body)['streamFunctionCallArguments'] === true
+    const shown = {
+      thoughts: showsThoughts,
+      signatures: isSigned,
+      argumentPieces: plan.isStream && streamed,
+    }
+    const own = piecesOf({ thoughts, parts: isShown ? parts : [] }, shown)
+    const thoughtsShown = showsThoughts ? thoughts.length : 0
+    const pieces = [...own.slice(0, thoughtsShown), ...used, ...own.slice(thoughtsShown)]
+    if (withImage && hasRoom) {
+      const inlineData = { mimeType: 'image/png', data: await drawImage(request, config) }
+      pieces.push({ kind: 'image', part: { inlineData }, tokens: imageTokens })
+    }
+    const words = wordsIn(pieces)
+    const written = words.join('')
+    characters += JSON.stringify([pieces.length, used, ratings, parts.map(({ value }) => value)]).length
+    characters += written.length
+    characters += logprobs === undefined ? 0 : words.length * (1 + logprobs) * charactersOfScore
+    assertAnswerLimits(exchange, characters)
+    candidates.push({
+      pieces: pieces.length === 0 ? [{ kind: 'other', tokens: 0 }] : pieces,
+      hiddenThoughts: thoughts.length - thoughtsShown,
+      ending: {
+        ...finishOf(isUnsafe ? 'block' : withImage && !hasRoom ? 'length' : answer.ending),
+        ...(ratings.length > 0 && { safetyRatings: ratings }),
+        ...(asked.has('citations') && citationsOf(written)),
+        ...(text.format === 'text' && written !== '' && tools.metadata(written, used.length)),
+      },
+      logprobs,
+    })
   }
-}
-
-function wantedKinds(config: JsonObject): ReadonlySet<string> {
-  return new Set(textsOf(config['responseModalities']).map((kind) => kind.toUpperCase()))
+  return candidates
 }
 
 /** Pixels of the shorter edge of an image in an answer. */
@@ -257,31 +275,4 @@ async function drawImage({ seed, prompt }: TextRequest, config: JsonObject): Pro
   const height = Math.round(imageEdge * Math.max(1, 1 / shape))
   const picture = plainPicture({ seed, text: prompt, caption: `${width}x${height}`, width, height })
   return Buffer.from(await encodePng(picture)).toString('base64')
-}
-
-function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject): boolean {
-  if (thinkingBudget === 0) return false
-  return includeThoughts === true || thinkingBudget !== undefined || thinkingLevel !== undefined
-}
-
-const callModes = { NONE: 'none', ANY: 'required' } as const
-
-function callConfig(body: JsonObject): JsonObject {
-  return objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
-}
-
-function callsOf(
-  body: JsonObject,
-  mode: 'none' | 'auto' | 'required',
-  situation: { prompt: string; hasOutput: boolean },
-): readonly ToolCall[] {
-  const allowed = new Set(textsOf(callConfig(body)['allowedFunctionNames']))
-  const declared = objectsOf(body['tools'])
-    .flatMap((tool) => objectsOf(tool['functionDeclarations']))
-    .map((declaration) => ({
-      name: textOf(declaration['name']),
-      parameters: declaration['parameters'] ?? declaration['parametersJsonSchema'] ?? { type: 'object' },
-    }))
-    .filter(({ name }) => name !== '' && (allowed.size === 0 || allowed.has(name)))
-  return chooseCalls(mode, declared, situation)
 }

@@ -1,30 +1,26 @@
-import { tokensOf, type Answer, type AnswerPart } from '../answer/answer.ts'
-import { isObject, type JsonObject } from '../json-value.ts'
+import { likelyTokens, tokensOf } from '../answer/answer.ts'
+import type { Answer, AnswerPart } from '../answer/compose-answer.ts'
 import type { Pause, Frame } from '../http/reply.ts'
-import { seededHex } from '../seeded-random.ts'
-import type { ToolPart } from './tool-use.ts'
-import { scoresOf, totalScore } from './log-probabilities.ts'
-import { usageOf, type Spent } from './token-usage.ts'
+import { isObject, type JsonObject } from '../json-value.ts'
+import { seededHex, seededRandom } from '../seeded-random.ts'
 
-/** An answer as a candidate. */
+/** What one chunk has of a candidate. */
+interface Piece {
+  readonly kind: 'thought' | 'text' | 'image' | 'other'
+  /** Undefined for what only counts: a call that the token limit cut is left out. */
+  readonly part?: JsonObject
+  readonly tokens: number
+}
+
 export interface Candidate {
-  readonly answer: Answer
-  /** Parts before the text: code that ran, calls of tools that the sandbox answered. */
-  readonly toolParts: readonly ToolPart[]
+  /** At least one. */
+  readonly pieces: readonly Piece[]
+  /** Tokens of thoughts that are not shown. */
+  readonly hiddenThoughts: number
   /** The fields of its last chunk: finish reason, ratings, grounding, citations. */
   readonly ending: JsonObject
   /** How many likely tokens are listed beside each; undefined without log probabilities. */
   readonly logprobs: number | undefined
-}
-
-/** One candidate's part of a chunk. */
-interface Delta {
-  readonly parts: readonly JsonObject[]
-  readonly tokens: number
-  readonly isThought?: boolean
-  readonly isImage?: boolean
-  /** The tokens of a text. */
-  readonly words?: readonly string[]
 }
 
 interface Chunk {
@@ -36,9 +32,79 @@ interface Chunk {
 export interface ReplyFacts {
   readonly responseId: string
   readonly modelVersion: string
-  readonly spent: Pick<Spent, 'prompt' | 'cached' | 'tools'>
+  /** Tokens of the prompt by modality: `TEXT`, `IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`. */
+  readonly promptTokens: ReadonlyMap<string, number>
+  /** Tokens of the prompt that were read from the cache. */
+  readonly cached: number
+  /** Tokens of what built-in tools found. */
+  readonly tools: number
+}
+
+export const imageTokens = 64
+
+interface Shown {
+  readonly thoughts: boolean
+  /** Whether calls are signed. */
+  readonly signatures: boolean
   /** Whether the arguments of function calls come in pieces. */
-  readonly streamsArguments: boolean
+  readonly argumentPieces: boolean
+}
+
+/** The parts of an answer, each as it is streamed. */
+export function piecesOf({ thoughts, parts }: Pick<Answer, 'thoughts' | 'parts'>, shown: Shown): Piece[] {
+  const thought = (text: string): Piece => ({ kind: 'thought', part: { text, thought: true }, tokens: 1 })
+  return [
+    ...(shown.thoughts ? thoughts.map(thought) : []),
+    ...parts.flatMap((part) =>
+      part.call === undefined
+        ? part.tokens.map((text): Piece => ({ kind: 'text', part: { text }, tokens: 1 }))
+        : callPieces(part, part.call.name, shown),
+    ),
+  ]
+}
+
+/**
+ * A function call, or its arguments in pieces (wire notes, section 1, "Part kinds"): the name, then each value at its
+ * JSON path, a string piece by piece, then an empty call. The last piece counts the whole call.
+ */
+function callPieces({ tokens, value, isCut }: AnswerPart, name: string, shown: Shown): Piece[] {
+  if (isCut) return [{ kind: 'other', tokens: tokens.length }]
+  const call = { id: `call_${seededHex(12, name, tokens.join(''))}`, name }
+  const signature = shown.signatures && {
+    thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64'),
+  }
+  const calls = shown.argumentPieces
+    ? [
+        { ...call, willContinue: true },
+        ...argumentPieces(value, '$').map((piece) => ({ partialArgs: [piece], willContinue: true })),
+        {},
+      ]
+    : [{ ...call, args: value }]
+  return calls.map((functionCall, index) => ({
+    kind: 'other',
+    part: { functionCall, ...(index === 0 && signature) },
+    tokens: index === calls.length - 1 ? tokens.length : 0,
+  }))
+}
+
+function argumentPieces(value: unknown, jsonPath: string): JsonObject[] {
+  if (Array.isArray(value))
+    return value.flatMap((entry, index) => argumentPieces(entry, `${jsonPath}[${index}]`))
+  if (isObject(value)) {
+    return Object.entries(value).flatMap(([name, inner]) =>
+      argumentPieces(inner, jsonPath + (/^\w+$/.test(name) ? `.${name}` : `['${name}']`)),
+    )
+  }
+  if (typeof value === 'string') {
+    const texts = value === '' ? [''] : tokensOf(value)
+    return texts.map((stringValue, index) => ({
+      jsonPath,
+      stringValue,
+      ...(index < texts.length - 1 && { willContinue: true }),
+    }))
+  }
+  if (typeof value === 'number') return [{ jsonPath, numberValue: value }]
+  return [typeof value === 'boolean' ? { jsonPath, boolValue: value } : { jsonPath, nullValue: 'NULL_VALUE' }]
 }
 
 /**
@@ -46,19 +112,17 @@ export interface ReplyFacts {
  * piece of a candidate has its finish reason (wire notes, section 1, "Chunk shape").
  */
 export function* chunksOf(candidates: readonly Candidate[], facts: ReplyFacts): Generator<Chunk> {
-  const deltas = candidates.map((candidate) => deltasOf(candidate, facts))
-  const length = Math.max(...deltas.map((list) => list.length))
-  const spent = { ...facts.spent, visible: 0, images: 0, thoughts: hiddenThoughts(candidates) }
+  const length = Math.max(...candidates.map(({ pieces }) => pieces.length))
+  const spent = nothingSpent(candidates)
   for (let step = 0; step < length; step++) {
-    const pieces: JsonObject[] = []
-    for (const [index, list] of deltas.entries()) {
-      const next = list[step]
-      if (next === undefined) continue
-      count(spent, next)
-      pieces.push(pieceOf(next, index, candidates[index]!, step === list.length - 1))
-    }
+    const contents = candidates.flatMap((candidate, index) => {
+      const piece = candidate.pieces[step]
+      if (piece === undefined) return []
+      count(spent, piece)
+      return [contentOf([piece], index, candidate, step === candidate.pieces.length - 1)]
+    })
     yield {
-      body: bodyOf({ candidates: pieces }, spent, facts),
+      body: bodyOf({ candidates: contents }, spent, facts),
       pause: step === 0 ? 'first' : 'token',
       isLast: step === length - 1,
     }
@@ -67,15 +131,10 @@ export function* chunksOf(candidates: readonly Candidate[], facts: ReplyFacts): 
 
 /** The reply as the one document that `:generateContent` answers with: every text of a candidate in one part. */
 export function replyDocument(candidates: readonly Candidate[], facts: ReplyFacts): JsonObject {
-  const spent = { ...facts.spent, visible: 0, images: 0, thoughts: hiddenThoughts(candidates) }
-  const pieces = candidates.map((candidate, index) => {
-    const deltas = deltasOf(candidate, { ...facts, streamsArguments: false })
-    for (const delta of deltas) count(spent, delta)
-    const words = deltas.flatMap((delta) => delta.words ?? [])
-    const whole = { parts: joinedParts(deltas), tokens: 0, words }
-    return pieceOf(whole, index, candidate, true)
-  })
-  return bodyOf({ candidates: pieces }, spent, facts)
+  const contents = candidates.map((candidate, index) => contentOf(candidate.pieces, index, candidate, true))
+  const spent = nothingSpent(candidates)
+  for (const { pieces } of candidates) for (const piece of pieces) count(spent, piece)
+  return bodyOf({ candidates: contents }, spent, facts)
 }
 
 /** The reply to a blocked prompt: no candidates, only the reason. */
@@ -85,69 +144,81 @@ export function blockedChunk(blockReason: string, facts: ReplyFacts): Chunk {
     blockReasonMessage: '[sandbox] The prompt was blocked.',
     safetyRatings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true }],
   }
-  const spent = { ...facts.spent, visible: 0, images: 0, thoughts: 0 }
-  return { body: bodyOf({ promptFeedback }, spent, facts), pause: 'first', isLast: true }
+  return { body: bodyOf({ promptFeedback }, nothingSpent([]), facts), pause: 'first', isLast: true }
 }
 
-function bodyOf(fields: JsonObject, spent: Spent, { modelVersion, responseId }: ReplyFacts): JsonObject {
-  return { ...fields, usageMetadata: usageOf(spent), modelVersion, responseId }
+/** Tokens of a reply so far; those of images are among the visible ones. */
+interface Spent {
+  thoughts: number
+  visible: number
+  images: number
 }
 
 /** Hidden thoughts are counted from the start. */
-function hiddenThoughts(candidates: readonly Candidate[]): number {
-  return candidates.reduce((sum, { answer }) => sum + answer.thoughtTokens - answer.thoughts.length, 0)
+function nothingSpent(candidates: readonly Candidate[]): Spent {
+  const thoughts = candidates.reduce((sum, { hiddenThoughts }) => sum + hiddenThoughts, 0)
+  return { thoughts, visible: 0, images: 0 }
 }
 
-function count(
-  spent: { visible: number; images: number; thoughts: number },
-  { tokens, isThought, isImage }: Delta,
-): void {
-  if (isThought) spent.thoughts += tokens
+function count(spent: Spent, { kind, tokens }: Piece): void {
+  if (kind === 'thought') spent.thoughts += tokens
   else spent.visible += tokens
-  if (isImage) spent.images += tokens
+  if (kind === 'image') spent.images += tokens
 }
 
-function deltasOf({ answer, toolParts }: Candidate, { modelVersion, streamsArguments }: ReplyFacts): Delta[] {
-  const { thoughts, parts } = answer
-  // From the third generation on calls are signed, whether thoughts are shown or not.
-  const isSigned = thoughts.length > 0 || /^gemini-(?:[3-9]|\d{2})/.test(modelVersion)
-  const deltas: Delta[] = [
-    ...thoughts.map((text) => ({ parts: [{ text, thought: true }], tokens: 1, isThought: true })),
-    ...toolParts.map(({ part, tokens }) => ({ parts: [part], tokens })),
-    ...parts.flatMap((part) => partDeltas(part, isSigned, streamsArguments)),
-  ]
-  return deltas.length > 0 ? deltas : [{ parts: [], tokens: 0 }]
+function bodyOf(fields: JsonObject, spent: Spent, facts: ReplyFacts): JsonObject {
+  const { modelVersion, responseId } = facts
+  return { ...fields, usageMetadata: usageOf(spent, facts), modelVersion, responseId }
 }
 
-function partDeltas(part: AnswerPart, isSigned: boolean, streamsArguments: boolean): Delta[] {
-  if (part.kind === 'image') {
-    const inlineData = { mimeType: 'image/png', data: part.base64 }
-    return [{ parts: [{ inlineData }], tokens: 64, isImage: true }]
+/** Token counts that add up: prompt, tools, visible and thought tokens are the total (wire notes, section 1). */
+function usageOf({ visible, images, thoughts }: Spent, facts: ReplyFacts): JsonObject {
+  const { promptTokens, cached, tools } = facts
+  const prompt = [...promptTokens.values()].reduce((sum, tokens) => sum + tokens, 0)
+  const text = (tokenCount: number) => [{ modality: 'TEXT', tokenCount }]
+  return {
+    promptTokenCount: prompt,
+    cachedContentTokenCount: cached,
+    candidatesTokenCount: visible,
+    totalTokenCount: prompt + tools + visible + thoughts,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    promptTokensDetails: Array.from(promptTokens, ([modality, tokenCount]) => ({ modality, tokenCount })),
+    ...(cached > 0 && { cacheTokensDetails: text(cached) }),
+    ...(images > 0 && {
+      candidatesTokensDetails: [...text(visible - images), { modality: 'IMAGE', tokenCount: images }],
+    }),
+    ...(tools > 0 && { toolUsePromptTokenCount: tools, toolUsePromptTokensDetails: text(tools) }),
   }
-  if (part.kind !== 'call') {
-    return part.tokens.map((text) => ({ parts: [{ text }], tokens: 1, words: [text] }))
-  }
-  const tokens = part.tokens.length
-  // A call that the token limit cuts is left out.
-  if (!part.whole) return [{ parts: [], tokens }]
-  const { name } = part.call
-  const id = `call_${seededHex(12, name, part.arguments)}`
-  const signature = isSigned && { thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64') }
-  if (!streamsArguments) {
-    return [{ parts: [{ functionCall: { id, name, args: part.value }, ...signature }], tokens }]
-  }
-  const pieces = callPieces({ id, name }, part.value)
-  return pieces.map((functionCall, index) => ({
-    parts: [{ functionCall, ...(index === 0 && signature) }],
-    // The last piece counts the whole call.
-    tokens: index === pieces.length - 1 ? tokens : 0,
-  }))
+}
+
+/** Some pieces of a candidate as its part of a chunk. */
+function contentOf(
+  pieces: readonly Piece[],
+  index: number,
+  { pieces: all, ending, logprobs }: Candidate,
+  isLast: boolean,
+): JsonObject {
+  const parts = joinedParts(pieces.flatMap(({ part }) => (part === undefined ? [] : [part])))
+  const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
+  const words = wordsIn(pieces)
+  const scores = logprobs !== undefined && words.length > 0 && { logprobsResult: scoresOf(words, logprobs) }
+  if (!isLast) return { content, index, ...scores }
+  const tokenCount = all.reduce((sum, { kind, tokens }) => sum + (kind === 'thought' ? 0 : tokens), 0)
+  const written = wordsIn(all)
+  const average = logprobs !== undefined &&
+    written.length > 0 && { avgLogprobs: totalScore(written) / written.length }
+  return { content, index, ...ending, tokenCount, ...average, ...scores }
+}
+
+/** The tokens of the text. */
+export function wordsIn(pieces: readonly Piece[]): readonly string[] {
+  return pieces.flatMap(({ kind, part }) => (kind === 'text' ? String(part?.['text']) : []))
 }
 
 /** Texts of one kind that follow each other as one part. */
-function joinedParts(deltas: readonly Delta[]): JsonObject[] {
+function joinedParts(parts: readonly JsonObject[]): JsonObject[] {
   const joined: { part: JsonObject; texts: string[] }[] = []
-  for (const part of deltas.flatMap((delta) => delta.parts)) {
+  for (const part of parts) {
     const last = joined.at(-1)
     const { text } = part
     const follows = last !== undefined && last.texts.length > 0 && last.part['thought'] === part['thought']
@@ -158,20 +229,24 @@ function joinedParts(deltas: readonly Delta[]): JsonObject[] {
   return joined.map(({ part, texts }) => (texts.length === 0 ? part : { ...part, text: texts.join('') }))
 }
 
-function pieceOf(
-  { parts, words = [] }: Delta,
-  index: number,
-  candidate: Candidate,
-  isLast: boolean,
-): JsonObject {
-  const { answer, toolParts, ending, logprobs } = candidate
-  const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
-  const scores = logprobs !== undefined && words.length > 0 && { logprobsResult: scoresOf(words, logprobs) }
-  if (!isLast) return { content, index, ...scores }
-  const tokenCount = toolParts.reduce((sum, part) => sum + part.tokens, answer.visibleTokens)
-  const all = answer.parts.flatMap((part) => (part.kind === 'text' ? part.tokens : []))
-  const average = logprobs !== undefined && all.length > 0 && { avgLogprobs: totalScore(all) / all.length }
-  return { content, index, ...ending, tokenCount, ...average, ...scores }
+/** `logprobsResult`: the chosen tokens, and for each as many likely ones as asked, itself first. */
+function scoresOf(tokens: readonly string[], top: number): JsonObject {
+  const rated = tokens.map((token) =>
+    likelyTokens(token, top).map(({ token: text, logprob }) => {
+      const tokenId = Math.floor(seededRandom('token', text)() * 200_000)
+      return { token: text, tokenId, logProbability: logprob }
+    }),
+  )
+  return {
+    chosenCandidates: rated.map(([chosen]) => chosen),
+    ...(top > 0 && { topCandidates: rated.map((candidates) => ({ candidates })) }),
+    logProbabilitySum: Math.round(totalScore(tokens) * 1e6) / 1e6,
+  }
+}
+
+/** The sum of the log probabilities of tokens. */
+function totalScore(tokens: readonly string[]): number {
+  return tokens.reduce((sum, token) => sum + likelyTokens(token, 1)[0]!.logprob, 0)
 }
 
 /** `data:` lines that end in CRLF, without event names and without `[DONE]` (wire notes, section 1, "Framing"). */
@@ -189,34 +264,4 @@ export function* arrayFrames(chunks: Iterable<Chunk>): Generator<Frame> {
     lead = ',\n'
   }
   yield { text: ']', pause: 'none', role: 'closing' }
-}
-
-/**
- * A function call whose arguments come in pieces (wire notes, section 1, "Part kinds"): the name, then each value at its
- * JSON path, a string piece by piece, then an empty call.
- */
-function callPieces(call: { readonly id: string; readonly name: string }, value: unknown): JsonObject[] {
-  const pieces = piecesOf(value, '$').map((piece) => ({ partialArgs: [piece], willContinue: true }))
-  return [{ ...call, willContinue: true }, ...pieces, {}]
-}
-
-function piecesOf(value: unknown, jsonPath: string): JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap((entry, index) => piecesOf(entry, `${jsonPath}[${index}]`))
-  if (isObject(value)) {
-    return Object.entries(value).flatMap(([name, inner]) => piecesOf(inner, `${jsonPath}${stepOf(name)}`))
-  }
-  if (typeof value === 'string') {
-    const texts = value === '' ? [''] : tokensOf(value)
-    return texts.map((stringValue, index) => ({
-      jsonPath,
-      stringValue,
-      ...(index < texts.length - 1 && { willContinue: true }),
-    }))
-  }
-  if (typeof value === 'number') return [{ jsonPath, numberValue: value }]
-  return [typeof value === 'boolean' ? { jsonPath, boolValue: value } : { jsonPath, nullValue: 'NULL_VALUE' }]
-}
-
-function stepOf(name: string): string {
-  return /^\w+$/.test(name) ? `.${name}` : `['${name}']`
 }

@@ -1,15 +1,10 @@
-import { scenarios, scenarioWords, type Scenario } from '../answer/answer.ts'
-import type { JsonObject } from '../json-value.ts'
+import { readScenario } from '../answer/answer.ts'
+import { objectsOf, textOf, type JsonObject } from '../json-value.ts'
 
-/** What a request asks of the sandbox: the names, each with its variant, if it has one. */
-export type Wishes = ReadonlyMap<string, string | undefined>
-
-export function readWishes(header: string | undefined, prompt: string): Wishes {
-  return new Map(scenarioWords(header, prompt).map(({ name, variant }) => [name, variant]))
-}
+type Extent = 'whole' | 'part' | 'nothing'
 
 /** How much of an answer comes before its finish reason. */
-const finishReasons: Readonly<Record<string, 'whole' | 'part' | 'nothing'>> = {
+const finishReasons: Readonly<Record<string, Extent>> = {
   STOP: 'whole',
   FINISH_REASON_UNSPECIFIED: 'whole',
   CONTINUATION: 'whole',
@@ -33,36 +28,75 @@ const finishReasons: Readonly<Record<string, 'whole' | 'part' | 'nothing'>> = {
   IMAGE_OTHER: 'nothing',
 }
 
-const extents = { whole: undefined, part: 'length', nothing: 'empty' } as const
+const endings = Object.fromEntries(
+  Object.entries(finishReasons).map(([ending, extent]) => [ending, { ending, extent }]),
+)
 
-/**
- * The scenario of a request: one of both styles, or a finish reason (`sandbox:RECITATION`), which comes with its message.
- */
-export function endingOf(
-  wishes: Wishes,
-  usual: Scenario | undefined,
-): { readonly scenario: Scenario | undefined; readonly finish?: JsonObject } {
-  const reason = Object.keys(finishReasons).find((name) => wishes.has(name))
-  if (reason === undefined) return { scenario: scenarios.find((name) => wishes.has(name)) ?? usual }
-  const scenario = extents[finishReasons[reason]!]
-  const message = reason === 'STOP' ? {} : { finishMessage: `[sandbox] The answer ended with ${reason}.` }
-  return { scenario, finish: { finishReason: reason, ...message } }
+/** The scenario of a request: one of both styles, or a finish reason (`sandbox:RECITATION`). */
+export function contentScenario(header: string | undefined, prompt: string, model: string) {
+  return readScenario(header, prompt, model, endings)
 }
 
-/** `sandbox:block:JAILBREAK`; any other reason is the usual one. */
+/** The finish reason of an ending, and its message. */
+export function finishOf(ending: string): JsonObject {
+  if (Object.hasOwn(finishReasons, ending)) {
+    const finishMessage = `[sandbox] The answer ended with ${ending}.`
+    return { finishReason: ending, ...(ending !== 'STOP' && { finishMessage }) }
+  }
+  if (ending === 'failure')
+    return { finishReason: 'OTHER', finishMessage: '[sandbox] Nothing could be generated.' }
+  const reasons: Readonly<Record<string, string>> = { complete: 'STOP', length: 'MAX_TOKENS', error: 'OTHER' }
+  return { finishReason: reasons[ending] ?? 'SAFETY' }
+}
+
 const blockReasons = new Set([
   'SAFETY',
   'OTHER',
   'BLOCKLIST',
-  'PROHIBITED_CONTENT',
   'IMAGE_SAFETY',
   'MODEL_ARMOR',
   'JAILBREAK',
   'BLOCK_REASON_UNSPECIFIED',
 ])
 
-/** The reason for which a prompt is blocked: that of `sandbox:block:REASON`, or the usual one. */
-export function blockReasonOf(wishes: Wishes): string {
-  const reason = wishes.get('block') ?? ''
-  return blockReasons.has(reason) ? reason : 'PROHIBITED_CONTENT'
+/** The reason for which a prompt is blocked: that of `sandbox:block:JAILBREAK`, or the usual one. */
+export function blockReasonOf(wanted = ''): string {
+  return blockReasons.has(wanted) ? wanted : 'PROHIBITED_CONTENT'
+}
+
+const probabilities = ['NEGLIGIBLE', 'LOW', 'MEDIUM', 'HIGH']
+
+/** The least probability that a threshold blocks, as an index of `probabilities`; from `MEDIUM` on by default. */
+const thresholds: Readonly<Record<string, number>> = {
+  BLOCK_LOW_AND_ABOVE: 1,
+  BLOCK_ONLY_HIGH: 3,
+  BLOCK_NONE: Infinity,
+  OFF: Infinity,
+}
+
+/** The category of everything that the sandbox calls unsafe. */
+const unsafeCategory = 'HARM_CATEGORY_DANGEROUS_CONTENT'
+
+/**
+ * The ratings of an answer: one for every category that the request sets a threshold for, and with `sandbox:unsafe:low`,
+ * `:medium` or `:high` (without a word: high) one that blocks the answer where its threshold says so.
+ * @param refuses whether the model refuses, which blocks as well
+ */
+export function rateSafety(
+  body: JsonObject,
+  asked: ReadonlyMap<string, string | undefined>,
+  refuses: boolean,
+) {
+  const settings = objectsOf(body['safetySettings'])
+  const limits = new Map(settings.map(({ category, threshold }) => [textOf(category), textOf(threshold)]))
+  const isUnsafe = asked.has('unsafe')
+  const wanted = probabilities.indexOf((asked.get('unsafe') ?? 'high').toUpperCase())
+  const level = isUnsafe ? Math.max(0, wanted) : refuses ? 3 : 0
+  const isBlocked = refuses || (isUnsafe && level >= (thresholds[limits.get(unsafeCategory) ?? ''] ?? 2))
+  if (isUnsafe || refuses) limits.set(unsafeCategory, '')
+  const ratings = Array.from(limits.keys(), (category) => {
+    const isRated = category === unsafeCategory
+    return { category, probability: probabilities[isRated ? level : 0], blocked: isRated && isBlocked }
+  })
+  return { ratings, isBlocked }
 }

@@ -3,7 +3,7 @@ import type { Model } from '../../contract/known-models.ts'
 import type { Pixels } from '../../files/codecs.ts'
 import { numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
-import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
+import { askedFor, countTokens, imageScenarios } from '../answer/answer.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
 import type { ImageFormat } from './image-store.ts'
 import type { Size } from './pixels.ts'
@@ -15,7 +15,7 @@ type Quality = 'low' | 'medium' | 'high'
 export interface ImageParameters {
   readonly family: Family | undefined
   readonly prompt: string
-  readonly scenario: Scenario | undefined
+  readonly scenario: (typeof imageScenarios)[number] | undefined
   /** Number of images. */
   readonly count: number
   /** Undefined for `auto`. */
@@ -73,8 +73,8 @@ export function readParameters(
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
-  const ofModel = scenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const scenario = askedFor(scenarios, scenarioHeader(exchange), prompt) ?? ofModel
+  const ofModel = imageScenarios.find((scenario) => model === `sandbox-${scenario}`)
+  const scenario = askedFor(imageScenarios, scenarioHeader(exchange), prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
   const quality = levels[textField('quality')] ?? 'medium'
   const background = textField('background')

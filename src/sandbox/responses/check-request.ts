@@ -1,13 +1,9 @@
 import { imageCreateEndpoint } from '../../contract/images.ts'
-import { modelCalled } from '../../contract/known-models.ts'
 import { responsesEndpoint } from '../../contract/responses.ts'
 import type { Field } from '../../contract/field.ts'
 import { assertToolCount } from '../answer/answer.ts'
 import { assertValid, invalidField, type RequestProblem } from '../http/request-problem.ts'
 import { isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../json-value.ts'
-import { kindOfTool } from './built-in-tools.ts'
-import { imageRequestOf } from './generated-image.ts'
-import { remoteToolNames } from './remote-tools.ts'
 import {
   choiceShapes,
   formatShapes,
@@ -17,6 +13,7 @@ import {
   partSources,
   toolShapes,
 } from './request-shapes.ts'
+import { imageModelOf, imageRequestOf, kindOfTool, remoteToolNames } from './tools.ts'
 
 /**
  * Checks a body against the specification's table, and what is inside its objects against public practice.
@@ -127,8 +124,7 @@ function checkTool(tool: JsonObject, path: string): void {
   // Without a stream there are no previews, which is no mistake here.
   const streams = tool['partial_images'] === undefined ? {} : { stream: true }
   const request = { ...imageRequestOf(tool), ...streams, prompt: 'a picture' }
-  const model = modelCalled(textOf(tool['model']) || 'image-model-a')
-  assertValid(imageCreateEndpoint, request, model, `${path}.`)
+  assertValid(imageCreateEndpoint, request, imageModelOf(tool), `${path}.`)
 }
 
 function checkChoice(choice: unknown): void {

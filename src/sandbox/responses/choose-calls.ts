@@ -1,9 +1,8 @@
-import { chooseCalls, withoutScenarios, type ScenarioWord, type ToolCall } from '../answer/answer.ts'
+import { chooseCalls, type Scenario } from '../answer/answer.ts'
+import type { ToolCall } from '../answer/compose-answer.ts'
 import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
 import { isObject, type JsonObject, numberOf, objectsOf, textOf } from '../json-value.ts'
-import { builtInTools, kindOfTool, type BuiltInKind } from './built-in-tools.ts'
-import { remoteToolNames } from './remote-tools.ts'
-import type { BuiltInCall } from './tool-call.ts'
+import { builtInTools, kindOfTool, remoteToolNames, type BuiltInCall, type BuiltInKind } from './tools.ts'
 
 /** A tool that the answer may call, or calls. */
 interface Candidate {
@@ -14,38 +13,33 @@ interface Candidate {
   readonly fails?: boolean
 }
 
-export interface ChosenCalls {
-  /** Of functions and custom tools. */
-  readonly calls: readonly ToolCall[]
-  readonly builtIn: readonly (BuiltInCall & { readonly kind: BuiltInKind })[]
-}
-
 interface Situation {
+  /** Without the words for the sandbox. */
   readonly prompt: string
-  /** The scenarios that the header or the prompt name. */
-  readonly asked: readonly ScenarioWord[]
+  readonly words: Scenario['words']
   /** Whether the request ends with the output of a call, which the answer then quotes. */
   readonly hasOutput: boolean
 }
 
+/** Maximum number of calls of built-in tools in one response. */
+const maxBuiltInCalls = 16
+
 /**
  * The calls that `tool_choice`, the scenarios or the prompt ask for, within `max_tool_calls` and
  * `parallel_tool_calls`.
- * @throws RequestProblem 400 when the forced tool was not offered
+ * @throws RequestProblem 400 when the forced tool was not offered, or the calls are too many
  */
-export function chosenCalls(body: JsonObject, situation: Situation): ChosenCalls {
-  const { max_tool_calls: max, parallel_tool_calls: parallel } = body
-  const chosen = parallel === false ? choose(body, situation).slice(0, 1) : choose(body, situation)
-  const calls = chosen.flatMap(({ use }) => (typeof use === 'string' ? [] : [use]))
-  const counts = new Map<BuiltInKind, number>()
-  const builtIn = chosen.flatMap(({ use: kind, tool, fails = false }) => {
-    if (typeof kind !== 'string') return []
-    const number = counts.get(kind) ?? 0
-    counts.set(kind, number + 1)
-    return [{ kind, tool, number, fails }]
-  })
+export function chosenCalls(body: JsonObject, situation: Situation) {
+  const all = choose(body, situation)
+  const chosen = body['parallel_tool_calls'] === false ? all.slice(0, 1) : all
+  const calls: ToolCall[] = []
+  const builtIn: BuiltInCall[] = []
+  for (const { use, tool, fails = false } of chosen) {
+    if (typeof use !== 'string') calls.push(use)
+    else builtIn.push({ kind: use, tool, number: builtIn.filter(({ kind }) => kind === use).length, fails })
+  }
   // Further attempts are ignored (specification, `max_tool_calls`).
-  const made = builtIn.slice(0, numberOf(max) ?? Infinity)
+  const made = builtIn.slice(0, numberOf(body['max_tool_calls']) ?? Infinity)
   if (made.length > maxBuiltInCalls)
     throw limitExceeded(
       `The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`,
@@ -53,27 +47,25 @@ export function chosenCalls(body: JsonObject, situation: Situation): ChosenCalls
   return { calls, builtIn: made }
 }
 
-/** Maximum number of calls of built-in tools in one response. */
-const maxBuiltInCalls = 16
-
 function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly Candidate[] {
-  const { asked, hasOutput } = situation
+  const { words, hasOutput } = situation
   const offered = objectsOf(tools).flatMap(candidatesOf)
-  const forced =
-    isObject(choice) && choice['type'] !== 'allowed_tools' ? forcedBy(choice, offered) : undefined
-  if (forced !== undefined) return [forced]
-  const mode = isObject(choice) ? choice['mode'] : choice
-  const allowed = isObject(choice) ? allowedBy(objectsOf(choice['tools']), offered) : offered
-  const asWords = asked.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
-  if (mode !== 'none' && !hasOutput && asWords.length > 0) return asWords
+  const isRule = isObject(choice) && choice['type'] === 'allowed_tools'
+  if (isObject(choice) && !isRule) return [forcedBy(choice, offered)]
+  const mode = isRule ? choice['mode'] : choice
+  const choices = isRule ? objectsOf(choice['tools']) : undefined
+  const allowed =
+    choices === undefined
+      ? offered
+      : offered.filter(({ tool }) => choices.some((named) => isSameTool(named, tool)))
+  const asked = words.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
+  if (mode !== 'none' && !hasOutput && asked.length > 0) return asked
   if (mode === 'required' && offered.length === 0) {
     throw new RequestProblem(400, "Tool choice 'required' must be specified with 'tools' parameter.", {
       param: 'tool_choice',
     })
   }
-  const prompt = withoutScenarios(situation.prompt)
-  const known = mode === 'none' || mode === 'required' ? mode : 'auto'
-  return chooseCalls(known, allowed, { prompt, hasOutput })
+  return chooseCalls(mode === 'none' || mode === 'required' ? mode : 'auto', allowed, situation)
 }
 
 function candidatesOf(tool: JsonObject): readonly Candidate[] {
@@ -103,10 +95,6 @@ function forcedBy(choice: JsonObject, offered: readonly Candidate[]): Candidate 
   return isRemote ? { ...found, tool: { ...found.tool, name: choice['name'] } } : found
 }
 
-function allowedBy(choices: readonly JsonObject[], offered: readonly Candidate[]): readonly Candidate[] {
-  return offered.filter(({ tool }) => choices.some((choice) => isSameTool(choice, tool)))
-}
-
 function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
   const kind = kindOfTool(choice)
   if (kind === undefined) return choice['type'] === tool['type'] && choice['name'] === tool['name']
@@ -114,9 +102,16 @@ function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
   return kind === kindOfTool(tool) && (label === undefined || label === tool['server_label'])
 }
 
+const citySchema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+}
+
 /** Tools that a scenario may ask for without an offer in the request. */
 export const usualTools: Readonly<Record<string, JsonObject>> = {
-  function: { type: 'function', name: 'get_weather', parameters: citySchema() },
+  function: { type: 'function', name: 'get_weather', parameters: citySchema },
   custom: { type: 'custom', name: 'take_note' },
   image_generation: { type: 'image_generation', partial_images: 1 },
   mcp: { type: 'mcp', server_label: 'sandbox', require_approval: 'never' },
@@ -130,26 +125,17 @@ export const usualTools: Readonly<Record<string, JsonObject>> = {
   shell: { type: 'shell', environment: { type: 'container_auto' } },
 }
 
-function citySchema(): JsonObject {
-  return {
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  }
-}
-
 /** The tool that the word of a scenario means: an offered one of its kind, or else the usual one. */
 function askedTool(name: string, fails: boolean, offered: readonly Candidate[]): readonly Candidate[] {
-  const isKnown = name in builtInTools || name in usualTools
-  if (!isKnown) return []
+  if (!Object.hasOwn(builtInTools, name) && !Object.hasOwn(usualTools, name)) return []
   const usual = usualTools[name] ?? { type: name }
   const found = offered.find(({ tool, use }) => {
     return typeof use === 'string' ? use === kindOfTool(usual) : tool['type'] === usual['type']
   })
-  const isApproval = name === 'approval'
-  const [candidate] = found === undefined ? candidatesOf(usual) : [found]
-  if (candidate === undefined) return []
-  const tool = isApproval ? { ...candidate.tool, require_approval: 'always' } : candidate.tool
-  return [{ ...candidate, tool, fails }]
+  const candidates = found === undefined ? candidatesOf(usual) : [found]
+  return candidates.map((candidate) => ({
+    ...candidate,
+    tool: name === 'approval' ? { ...candidate.tool, require_approval: 'always' } : candidate.tool,
+    fails,
+  }))
 }

@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { createJsonFolder } from '../json-folder.ts'
-import type { JsonObject } from '../json-value.ts'
-import { conversationId, type ResponsePlan } from './plan-response.ts'
+import { objectOf, textOf, type JsonObject } from '../json-value.ts'
+import type { OutputItem } from './output-items.ts'
 
 /** Maximum number of responses, of those in conversations, and of bytes in their requests; older ones are dropped. */
 const kept = 1000
@@ -15,6 +15,8 @@ const bytesOfItem = 100
 const maxBytesOnDisk = 8 * 1024 * 1024
 /** How long a response is kept on disk, in milliseconds. */
 const lifetimeMs = 24 * 3_600_000
+/** Reading all files takes time, so only some responses look for old ones. */
+const shareThatRemovesOld = 0.05
 
 /** When a background response is accepted and how long it takes; milliseconds of the wall clock, so that all processes agree. */
 export interface Timing {
@@ -24,42 +26,33 @@ export interface Timing {
   readonly cancelledAt: number | null
 }
 
+/** Plain data, which can be kept on disk. */
 export interface StoredResponse {
-  readonly plan: ResponsePlan
+  readonly id: string
+  /** The response object at its end. */
+  readonly response: JsonObject
+  readonly items: readonly OutputItem[]
+  /** Whether generation ends with an error in mid-stream. */
+  readonly breaksOff: boolean
+  /** Whether the deltas of its stream are padded. */
+  readonly pads: boolean
   /** Everything the model read: the conversation before, and the input. */
   readonly context: readonly JsonObject[]
-  /** Bytes of the request. */
+  /** Bytes of the request and of the pictures. */
   readonly size: number
   /** Null unless it runs in the background. */
   readonly timing: Timing | null
 }
 
-/** The status of a response at a time in milliseconds since 1970: background responses move on with the clock. */
-function statusAt({ plan, timing }: StoredResponse, now: number): string {
-  if (timing?.cancelledAt != null) return 'cancelled'
-  const elapsed = timing === null ? Infinity : now - timing.acceptedAt
-  if (timing === null || elapsed >= timing.pendingMs + timing.runningMs) return String(plan.final['status'])
-  return elapsed < timing.pendingMs ? 'queued' : 'in_progress'
-}
-
-/** The response object at a time in milliseconds since 1970. */
-export function responseAt(stored: StoredResponse, now: number): JsonObject {
-  const status = statusAt(stored, now)
-  const hasRun = status !== 'queued' && status !== 'in_progress' && status !== 'cancelled'
-  return hasRun ? stored.plan.final : { ...stored.plan.begun, status }
-}
-
 const milliseconds = v.pipe(v.number(), v.safeInteger())
 const json = v.record(v.string(), v.unknown())
-const entrySchema = v.object({
+const texts = v.array(v.string())
+const storedSchema = v.object({
   id: v.string(),
-  plan: v.object({
-    body: json,
-    begun: json,
-    final: json,
-    items: v.array(v.looseObject({ item: json, tokens: v.array(v.string()), logprobs: v.array(json) })),
-    breaksOff: v.boolean(),
-  }),
+  response: v.looseObject({ created_at: v.number() }),
+  items: v.array(v.object({ item: json, tokens: texts, logprobs: v.array(json), partials: texts })),
+  breaksOff: v.boolean(),
+  pads: v.boolean(),
   context: v.array(json),
   size: v.number(),
   timing: v.nullable(
@@ -70,18 +63,26 @@ const entrySchema = v.object({
       cancelledAt: v.nullable(milliseconds),
     }),
   ),
-  keptAt: milliseconds,
 })
-type Entry = v.InferOutput<typeof entrySchema>
 
-/** Reading all files takes time, so only some responses look for old ones. */
-const shareThatRemovesOld = 0.05
+/** The response object before its end, but for its status. */
+export function begunOf(response: JsonObject): JsonObject {
+  const notYet = { usage: undefined, completed_at: undefined }
+  return { ...response, error: null, incomplete_details: null, output: [], ...notYet }
+}
 
-interface Addition {
-  readonly conversation: string
-  readonly items: readonly JsonObject[]
-  /** When the response is complete, in milliseconds since 1970. */
-  readonly endsAt: number
+/** When a response ends, in milliseconds since 1970; those that do not run in the background end at once. */
+function endOf({ timing }: StoredResponse): number {
+  return timing === null ? -Infinity : timing.acceptedAt + timing.pendingMs + timing.runningMs
+}
+
+/** The response object at a time in milliseconds since 1970: background responses move on with the clock. */
+export function responseAt(stored: StoredResponse, now: number): JsonObject {
+  const { response, timing } = stored
+  const isCancelled = timing !== null && timing.cancelledAt !== null
+  if (!isCancelled && now >= endOf(stored)) return response
+  const isQueued = timing !== null && now - timing.acceptedAt < timing.pendingMs
+  return { ...begunOf(response), status: isCancelled ? 'cancelled' : isQueued ? 'queued' : 'in_progress' }
 }
 
 export type ResponseStore = ReturnType<typeof createResponseStore>
@@ -95,29 +96,28 @@ export type ResponseStore = ReturnType<typeof createResponseStore>
 export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll = false) {
   const { clock } = host
   const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
-  /** By the ids of the responses. */
-  const additions = createBoundedMap<Addition>(keptInConversations, keptBytes)
+  /** What complete responses add to a conversation, by the ids of the responses. */
+  const additions = createBoundedMap<{
+    readonly conversation: string
+    readonly items: readonly JsonObject[]
+    readonly endsAt: number
+  }>(keptInConversations, keptBytes)
   const onDisk =
-    folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value), host)
+    folder === undefined
+      ? undefined
+      : createJsonFolder(folder, (value): StoredResponse => v.parse(storedSchema, value), host)
 
   const isShared = (isBackground: boolean) => onDisk !== undefined && (isBackground || keepsAll)
-  const keepInMemory = (stored: StoredResponse) => {
-    inMemory.set(stored.plan.id, stored, stored.size + stored.context.length * bytesOfItem)
-  }
   const write = async (stored: StoredResponse) => {
-    const { plan, context, size, timing } = stored
-    if (onDisk === undefined || !isShared(timing !== null) || size > maxBytesOnDisk)
-      return keepInMemory(stored)
-    const { id, ...others } = plan
-    // The context has the input.
-    const body = { ...plan.body, input: undefined }
-    const entry = { id, plan: { ...others, body }, context, size, timing, keptAt: clock.now() }
-    await onDisk.write(entry as unknown as Entry).catch(() => keepInMemory(stored))
+    const { id, size, context, timing } = stored
+    const keepInMemory = () => inMemory.set(id, stored, size + context.length * bytesOfItem)
+    if (!isShared(timing !== null) || size > maxBytesOnDisk) return keepInMemory()
+    await onDisk?.write(stored).catch(keepInMemory)
   }
   const removeOld = async () => {
     await onDisk?.removeHalfWritten(clock.now())
-    for (const { id, keptAt } of (await onDisk?.list()) ?? []) {
-      if (clock.now() - keptAt > lifetimeMs) await onDisk?.remove(id)
+    for (const { id, response } of (await onDisk?.list()) ?? []) {
+      if (clock.now() - Number(response['created_at']) * 1000 > lifetimeMs) await onDisk?.remove(id)
     }
   }
 
@@ -129,28 +129,24 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
      * (specification, "States and transitions").
      */
     async keep(stored: StoredResponse, input: readonly JsonObject[]) {
-      const { plan, size, timing } = stored
+      const { id, response, items, size, timing } = stored
       // A background response can only be looked up, so it is always stored.
-      if (plan.body['store'] !== false || timing !== null) {
+      if (response['store'] !== false || timing !== null) {
         await write(stored)
         if (timing !== null || clock.random() < shareThatRemovesOld) await removeOld()
       }
-      const conversation = conversationId(plan.body)
-      if (conversation === undefined || plan.final['status'] !== 'completed') return
-      const items = [...input, ...plan.items.map(({ item }) => item)]
-      const { acceptedAt = clock.now(), pendingMs = 0, runningMs = 0 } = timing ?? {}
-      const addition = { conversation, items, endsAt: acceptedAt + pendingMs + runningMs }
-      additions.set(plan.id, addition, size + items.length * bytesOfItem)
+      const conversation = textOf(objectOf(response['conversation'])['id'])
+      if (conversation === '' || response['status'] !== 'completed') return
+      const added = [...input, ...items.map(({ item }) => item)]
+      const endsAt = timing === null ? clock.now() : endOf(stored)
+      additions.set(id, { conversation, items: added, endsAt }, size + added.length * bytesOfItem)
     },
-    async find(id: string): Promise<StoredResponse | undefined> {
-      const known = inMemory.get(id)
-      const entry = known === undefined ? await onDisk?.read(id) : undefined
-      return entry === undefined ? known : { ...entry, plan: { id, ...entry.plan } }
-    },
+    find: async (id: string): Promise<StoredResponse | undefined> =>
+      inMemory.get(id) ?? (await onDisk?.read(id)),
     /** An output item of any response in memory. */
     findItem(id: string): JsonObject | undefined {
-      for (const { plan } of inMemory.values()) {
-        const found = plan.items.find(({ item }) => item['id'] === id)
+      for (const { items } of inMemory.values()) {
+        const found = items.find(({ item }) => item['id'] === id)
         if (found !== undefined) return found.item
       }
       return undefined
@@ -164,10 +160,10 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
     },
     /** Stops a background response that has not ended yet. */
     async cancel(stored: StoredResponse): Promise<StoredResponse> {
-      const { plan, timing } = stored
-      if (timing === null || !['queued', 'in_progress'].includes(statusAt(stored, clock.now()))) return stored
+      const { id, timing } = stored
+      if (timing === null || timing.cancelledAt !== null || clock.now() >= endOf(stored)) return stored
       const cancelled = { ...stored, timing: { ...timing, cancelledAt: clock.now() } }
-      additions.delete(plan.id)
+      additions.delete(id)
       await write(cancelled)
       return cancelled
     },

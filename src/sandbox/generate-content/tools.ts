@@ -1,39 +1,23 @@
-import { countJson, firstCharacters, withoutScenarios, type ToolCall } from '../answer/answer.ts'
+import { countTokens, queryOf } from '../answer/answer.ts'
+import type { ToolCall } from '../answer/compose-answer.ts'
 import { objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
 import { seededHex } from '../seeded-random.ts'
-import { groundingOf, type Source } from './grounding.ts'
-import type { Wishes } from './scenario.ts'
-
-/** A part of an answer before its text, and its tokens. */
-export interface ToolPart {
-  readonly part: JsonObject
-  readonly tokens: number
-}
-
-export interface ToolUse {
-  readonly parts: readonly ToolPart[]
-  /** Functions of a computer, which the caller carries out. */
-  readonly calls: readonly ToolCall[]
-  /** Tokens of what the tools found, which the model reads. */
-  readonly tokens: number
-  /**
-   * The fields of a candidate that tell what the tools found.
-   * @param partIndex of the text among the parts
-   */
-  metadata(text: string, partIndex: number): JsonObject
-}
 
 interface Situation {
   readonly prompt: string
-  readonly wishes: Wishes
+  /** What the request names, each with its variant: `sandbox:googleSearch:failed`. */
+  readonly asked: ReadonlyMap<string, string | undefined>
   readonly mode: 'none' | 'auto' | 'required'
   /** Whether the request ends with a function's output. */
   readonly hasOutput: boolean
 }
 
+/** What a tool found, in the fields of a candidate. */
 interface Found {
+  /** Parts before the text. */
   readonly parts?: readonly JsonObject[]
-  readonly sources?: readonly Source[]
+  /** Entries of `groundingChunks`. */
+  readonly sources?: readonly JsonObject[]
   /** Of `groundingMetadata`. */
   readonly grounding?: JsonObject
   readonly metadata?: JsonObject
@@ -55,53 +39,92 @@ const tools: Readonly<Record<string, BuiltInTool>> = {
  * A built-in tool that is offered is used; where the prompt names some of them (`sandbox:codeExecution`), only those. An
  * address is read if the prompt has one. A computer is used until the caller has told what came of it.
  */
-export function useTools(body: JsonObject, situation: Situation): ToolUse {
-  const { prompt, wishes, mode, hasOutput } = situation
-  const offered = new Map(objectsOf(body['tools']).flatMap((tool) => Object.entries(tool)))
-  const named = [...offered.keys()].filter((name) => wishes.has(name))
-  const used = [...offered].filter(([name]) => named.length === 0 || named.includes(name))
-  const query = firstCharacters(withoutScenarios(prompt), 60).replace(/\s+/g, ' ')
-  const found = used.flatMap(([name, options]) => {
-    const tool = Object.hasOwn(tools, name) ? tools[name]! : undefined
-    if (tool === undefined) return []
-    const result = tool(objectOf(options), name === 'urlContext' ? prompt : query, wishes.get(name))
-    const isShown = objectOf(body['toolConfig'])['includeServerSideToolInvocations'] === true
-    return [
-      isShown
-        ? { ...result, parts: [...invocationOf(name, query, result), ...(result.parts ?? [])] }
-        : result,
-    ]
+export function useTools(body: JsonObject, { prompt, asked, mode, hasOutput }: Situation) {
+  const offered = objectsOf(body['tools']).flatMap((tool) => Object.entries(tool))
+  const named = offered.filter(([name]) => asked.has(name))
+  const used = new Map(named.length === 0 ? offered : named)
+  const query = queryOf(prompt)
+  const isShown = objectOf(body['toolConfig'])['includeServerSideToolInvocations'] === true
+  const found = Array.from(used, ([name, options]): Found => {
+    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
+    const result = tool?.(objectOf(options), name === 'urlContext' ? prompt : query, asked.get(name)) ?? {}
+    return isShown
+      ? { ...result, parts: [...invocationOf(name, query, result), ...(result.parts ?? [])] }
+      : result
   })
-  const remote = mode === 'none' || hasOutput ? [] : remoteCalls(objectsOf(offered.get('mcpServers')), query)
-  const parts = [...found.flatMap((result) => result.parts ?? []), ...remote]
+  const isTurnOfModel = mode !== 'none' && !hasOutput
+  const servers = isTurnOfModel ? objectsOf(new Map(offered).get('mcpServers')) : []
   const sources = found.flatMap((result) => result.sources ?? [])
-  const grounding = Object.assign({}, ...found.map((result) => result.grounding ?? {})) as JsonObject
+  const grounding = Object.assign({}, ...found.map((result) => result.grounding)) as JsonObject
   const isGrounded = found.some((result) => result.grounding !== undefined || result.sources !== undefined)
   return {
-    parts: parts.map((part) => ({ part, tokens: countJson(part) })),
-    calls: mode === 'none' || hasOutput ? [] : computerCalls(used, prompt),
-    tokens: countJson(sources.length === 0 ? undefined : sources.map(({ chunk }) => chunk)),
-    metadata: (text, partIndex) => ({
+    /** Parts before the text: code that ran, calls of tools that the sandbox answered. */
+    parts: [...found.flatMap((result) => result.parts ?? []), ...remoteCalls(servers, query)],
+    /** Functions of a computer, which the caller carries out. */
+    calls:
+      isTurnOfModel && used.has('computerUse')
+        ? computerCalls(objectOf(used.get('computerUse')), prompt)
+        : [],
+    /** Tokens of what the tools found, which the model reads. */
+    tokens: sources.length === 0 ? 0 : countTokens(JSON.stringify(sources)),
+    /** The fields of a candidate that tell what the tools found; `partIndex` is that of the text among the parts. */
+    metadata: (text: string, partIndex: number): JsonObject => ({
       ...(isGrounded && { groundingMetadata: { ...groundingOf(text, sources, partIndex), ...grounding } }),
-      ...Object.assign({}, ...found.map((result) => result.metadata ?? {})),
+      ...Object.assign({}, ...found.map((result) => result.metadata)),
     }),
   }
 }
 
-/** Two pages that the documentation domains have for everything; none after a failed search. */
-function pagesOf(variant: string | undefined): Source[] {
-  if (variant === 'failed') return []
-  return ['com', 'org'].map((domain, index) => ({
-    chunk: { web: { uri: `https://www.example.${domain}/sandbox/${index + 1}`, title: `example.${domain}` } },
-  }))
+export type ToolUse = ReturnType<typeof useTools>
+
+/** Maximum number of sentences that are said to come from somewhere, and of characters that are searched for them. */
+const maxSegments = 4
+const searchedCharacters = 4000
+
+/** The sentences behind the quoted prompt, which no source stands for; the indices are bytes of UTF-8 (public practice). */
+function segmentsOf(text: string) {
+  const found = [...text.slice(0, searchedCharacters).matchAll(/[^\s.!?][^.!?]*[.!?]+/g)]
+  return (found.length > 1 ? found.slice(1) : found).slice(0, maxSegments).map((match) => {
+    const [sentence] = match
+    const startIndex = Buffer.byteLength(text.slice(0, match.index))
+    return { startIndex, endIndex: startIndex + Buffer.byteLength(sentence), text: sentence }
+  })
 }
 
+/** What grounds a text: the sources, and the sentences that each supports. */
+function groundingOf(text: string, sources: readonly JsonObject[], partIndex: number): JsonObject {
+  if (sources.length === 0) return {}
+  const groundingSupports = segmentsOf(text).map((segment, index) => ({
+    segment: { ...(partIndex > 0 && { partIndex }), ...segment },
+    groundingChunkIndices: [index % sources.length],
+    confidenceScores: [0.9],
+  }))
+  return { groundingChunks: sources, groundingSupports }
+}
+
+const licences = ['mit', 'apache-2.0', 'cc-by-4.0']
+
+/** The sentences of a text as quotations, each with its address and licence (specification, content-generation chunk). */
+export function citationsOf(text: string): JsonObject {
+  const citationSources = segmentsOf(text).map(({ startIndex, endIndex }, index) => ({
+    startIndex,
+    endIndex,
+    uri: `https://www.example.com/source/${index + 1}`,
+    license: licences[index % licences.length],
+  }))
+  return { citationMetadata: { citationSources } }
+}
+
+/** Two pages that the documentation domains have for everything. */
+const pages = ['com', 'org'].map((domain, index) => ({
+  web: { uri: `https://www.example.${domain}/sandbox/${index + 1}`, title: `example.${domain}` },
+}))
+
 function searchWeb(_: JsonObject, query: string, variant: string | undefined): Found {
-  const sources = pagesOf(variant)
-  if (sources.length === 0) return { grounding: { webSearchQueries: [query] } }
+  if (variant === 'failed') return { grounding: { webSearchQueries: [query] } }
   const chip = `<a class="chip" href="https://www.example.com/search?q=${encodeURIComponent(query)}">`
   const renderedContent = `<div class="container">${chip}${escapeHtml(query)}</a></div>`
-  return { sources, grounding: { webSearchQueries: [query], searchEntryPoint: { renderedContent } } }
+  return { sources: pages, grounding: { webSearchQueries: [query], searchEntryPoint: { renderedContent } } }
 }
 
 function escapeHtml(text: string): string {
@@ -123,14 +146,12 @@ function retrieve(options: JsonObject, query: string, variant: string | undefine
 function searchMaps({ enableWidget }: JsonObject, _: string, variant: string | undefined): Found {
   const widget = enableWidget === true ? { googleMapsWidgetContextToken: 'widgetcontent/sandbox' } : {}
   if (variant === 'failed') return { grounding: widget }
-  const places = ['Sandbox Café', 'Sandbox Station'].map((title, index): Source => ({
-    chunk: {
-      maps: {
-        uri: `https://maps.example.com/?cid=${index + 1}`,
-        title,
-        placeId: `places/sandbox-${index + 1}`,
-        text: `${title} is open every day.`,
-      },
+  const places = ['Sandbox Café', 'Sandbox Station'].map((title, index) => ({
+    maps: {
+      uri: `https://maps.example.com/?cid=${index + 1}`,
+      title,
+      placeId: `places/sandbox-${index + 1}`,
+      text: `${title} is open every day.`,
     },
   }))
   return { sources: places, grounding: widget }
@@ -140,7 +161,7 @@ function searchFiles(options: JsonObject, query: string, variant: string | undef
   const [fileSearchStore = 'fileSearchStores/sandbox'] = textsOf(options['fileSearchStoreNames'])
   if (variant === 'failed') return { grounding: { retrievalQueries: [query] } }
   const text = 'The sandbox keeps this passage for every store.'
-  const sources = [{ chunk: { retrievedContext: { title: 'notes.txt', text, fileSearchStore } } }]
+  const sources = [{ retrievedContext: { title: 'notes.txt', text, fileSearchStore } }]
   return { sources, grounding: { retrievalQueries: [query] } }
 }
 
@@ -165,7 +186,7 @@ function readUrls(_: JsonObject, prompt: string, variant = ''): Found {
     urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${status}`,
   }))
   const hostOf = (url: string) => URL.parse(url)?.hostname ?? url
-  const sources = read.map((uri) => ({ chunk: { web: { uri, title: hostOf(uri) } } }))
+  const sources = read.map((uri) => ({ web: { uri, title: hostOf(uri) } }))
   return {
     ...(status === 'SUCCESS' ? { sources } : { grounding: {} }),
     metadata: { urlContextMetadata: { urlMetadata } },
@@ -199,7 +220,7 @@ function invocationOf(name: string, query: string, { sources = [] }: Found): Jso
   const id = `tool_${seededHex(12, name, query)}`
   return [
     { toolCall: { id, toolType, args: { queries: [query] } } },
-    { toolResponse: { id, toolType, response: { sources: sources.map(({ chunk }) => chunk) } } },
+    { toolResponse: { id, toolType, response: { sources } } },
   ]
 }
 
@@ -231,12 +252,10 @@ const computerFunctions: readonly (readonly [name: string, properties: JsonObjec
 ]
 
 /** The functions that the prompt names, or the first that is not excluded. */
-function computerCalls(used: readonly (readonly [string, unknown])[], prompt: string): ToolCall[] {
-  const options = used.find(([name]) => name === 'computerUse')?.[1]
-  if (options === undefined) return []
-  const excluded = new Set(textsOf(objectOf(options)['excludedPredefinedFunctions']))
+function computerCalls({ excludedPredefinedFunctions }: JsonObject, prompt: string): ToolCall[] {
+  const excluded = textsOf(excludedPredefinedFunctions)
   const available = computerFunctions
-    .filter(([name]) => !excluded.has(name))
+    .filter(([name]) => !excluded.includes(name))
     .map(([name, properties]) => ({
       name,
       parameters: { type: 'object', properties, required: Object.keys(properties) },

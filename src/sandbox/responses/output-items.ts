@@ -1,6 +1,28 @@
 import { tokensOf } from '../answer/answer.ts'
 import { type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
-import type { OutputItem } from './output-item.ts'
+
+/** A complete output item, and the pieces in which it is streamed; plain data, since it may be kept on disk. */
+export interface OutputItem {
+  readonly item: JsonObject
+  readonly tokens: readonly string[]
+  /** One entry per token, if log probabilities were requested. */
+  readonly logprobs: readonly JsonObject[]
+  /** Previews of an image, in base64. */
+  readonly partials: readonly string[]
+}
+
+/**
+ * An item that is complete.
+ * @param streamed the pieces of it, or the text to cut into pieces
+ */
+export function output(
+  item: JsonObject,
+  streamed: string | readonly string[] = [],
+  more: Partial<OutputItem> = {},
+): OutputItem {
+  const tokens = typeof streamed === 'string' ? tokensOf(streamed) : streamed
+  return { item, tokens, logprobs: [], partials: [], ...more }
+}
 
 /** Events between the announcement of an item and its end; the place of the item is added to each. */
 type Step = (output: OutputItem) => Iterable<JsonObject>
@@ -94,7 +116,7 @@ function pieces(field: string, event: string, repeated: readonly string[] = []):
   }
 }
 
-function* partialImages({ item, partials = [] }: OutputItem): Iterable<JsonObject> {
+function* partialImages({ item, partials }: OutputItem): Iterable<JsonObject> {
   const { size, quality, background, output_format } = item
   for (const [number, image] of partials.entries()) {
     yield {

@@ -1,0 +1,160 @@
+import { countTokens, textOfParts } from '../answer/answer.ts'
+import { mediaText } from '../answer/prompt-cache.ts'
+import { RequestProblem } from '../http/request-problem.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
+
+/** `input` (and `prompt`, where there is no input) as a list of items. */
+export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[] {
+  if (Array.isArray(input)) return objectsOf(input)
+  const text = typeof input === 'string' ? input : textOf(prompt)
+  return text === '' ? [] : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
+}
+
+/**
+ * The input with every reference replaced by the item that it names: of the conversation so far, or of another stored
+ * response.
+ * @param findStored finds an output item of a stored response
+ * @throws RequestProblem 404 for an item that is not known
+ */
+export function resolveReferences(
+  input: readonly JsonObject[],
+  earlier: readonly JsonObject[],
+  findStored: (id: string) => JsonObject | undefined,
+): readonly JsonObject[] {
+  const known = new Map(earlier.map((item) => [item['id'], item]))
+  return input.flatMap((item) => {
+    const { id, type, role } = item
+    if (type !== 'item_reference' && (type != null || role !== undefined)) return [item]
+    // An item that the conversation contains already is not repeated.
+    if (known.has(id)) return []
+    const found = findStored(textOf(id))
+    if (found !== undefined) return [found]
+    throw new RequestProblem(
+      404,
+      `Item with id '${textOf(id).slice(0, 100)}' not found. Items are not persisted when \`store\` is set to false.`,
+      { param: 'input' },
+    )
+  })
+}
+
+/** The kinds of calls that the caller answers, and the kind of item that answers them. */
+const answeredCalls: Readonly<Record<string, string>> = {
+  function_call: 'function_call_output',
+  custom_tool_call: 'custom_tool_call_output',
+  computer_call: 'computer_call_output',
+  local_shell_call: 'local_shell_call_output',
+  shell_call: 'shell_call_output',
+}
+const answers = new Set(Object.values(answeredCalls))
+
+/**
+ * Every call of the caller's own tools has its output, and every output its call, as in public practice.
+ * @throws RequestProblem 400
+ */
+export function checkCalls(items: readonly JsonObject[]): void {
+  const unanswered = (message: string) => new RequestProblem(400, message, { param: 'input' })
+  const open = new Map<string, string>()
+  const known = new Map<string, string>()
+  for (const item of items) {
+    const type = textOf(item['type'])
+    const callId = textOf(item['call_id'])
+    const output = answeredCalls[type]
+    if (output !== undefined) {
+      open.set(`${output} ${callId}`, callId)
+      known.set(`${output} ${callId}`, callId)
+      // The output of a local shell may name its call by the id of the item.
+      if (type === 'local_shell_call') known.set(`${output} ${textOf(item['id'])}`, callId)
+    }
+    if (!answers.has(type)) continue
+    const name = callId || textOf(item['id'])
+    const call = known.get(`${type} ${name}`)
+    if (call === undefined) {
+      const what = type.replaceAll('_', ' ')
+      throw unanswered(`No tool call found for ${what} with call_id ${name.slice(0, 100)}.`)
+    }
+    open.delete(`${type} ${call}`)
+  }
+  for (const callId of open.values()) {
+    throw unanswered(`No tool output found for the call ${callId.slice(0, 100)}.`)
+  }
+}
+
+/** What the user has said, the latest last. */
+export function promptsOf(items: readonly JsonObject[]): readonly string[] {
+  return items
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => (typeof content === 'string' ? content : textOfParts(content)))
+}
+
+/** What the caller answers to calls at the end of the context. */
+export function lastOutputs(items: readonly JsonObject[]): readonly JsonObject[] {
+  const answerTypes = /^(\w+_call_output|mcp_approval_response)$/
+  return items.slice(items.findLastIndex(({ type }) => !answerTypes.test(textOf(type))) + 1)
+}
+
+/** The output of a call in words: its text, what a shell printed, or what kind of picture or file it is. */
+export function describeOutput(output: unknown): string {
+  if (typeof output === 'string') return output
+  const parts = Array.isArray(output) ? objectsOf(output) : [objectOf(output)]
+  const texts = parts.map(({ type, text, stdout, stderr }) => {
+    if (typeof stdout === 'string') return `${stdout}${textOf(stderr)}`.trim()
+    return typeof text === 'string' ? text : textOf(type).replace(/^(input|computer)_/, 'a ')
+  })
+  return texts.join(' ')
+}
+
+/** Fields that hold a picture or a file in items other than messages. */
+const mediaFields = new Set(['image_url', 'file_data', 'result'])
+
+/** What the model reads of an item: its texts, or the whole item as JSON. */
+function textsOfItem(item: JsonObject): readonly string[] {
+  // The model reads no ids.
+  const { id: _, content, ...others } = item
+  if (typeof content === 'string') return [content]
+  if (!Array.isArray(content)) {
+    const replaced = (name: string, value: unknown) =>
+      mediaFields.has(name) && typeof value === 'string' ? mediaText([value]) : value
+    return [JSON.stringify({ ...others, content }, replaced)]
+  }
+  return objectsOf(content).map(({ type, text, refusal, ...rest }) => {
+    if (typeof text === 'string') return text
+    if (typeof refusal === 'string') return refusal
+    return textOf(type).startsWith('input_') ? mediaText(Object.values(rest)) : ''
+  })
+}
+
+function preambleOf({ instructions, tools }: JsonObject): readonly string[] {
+  return [textOf(instructions), tools === undefined ? '' : JSON.stringify(tools)]
+}
+
+/** What the model reads of a whole request. */
+export function textsOfRequest(body: JsonObject, items: readonly JsonObject[]): readonly string[] {
+  return [...preambleOf(body), ...items.flatMap(textsOfItem)]
+}
+
+/**
+ * Makes the input fit the context window: with `truncation: auto` items are dropped from the start of the
+ * conversation (specification, endpoint 2, Rules), the last one is always kept; instructions and tools are, too.
+ * @throws RequestProblem 400 when it does not fit (specification, Errors)
+ */
+export function fitContext(
+  items: readonly JsonObject[],
+  body: JsonObject,
+  window: number,
+): { readonly items: readonly JsonObject[]; readonly tokens: number } {
+  const count = (texts: readonly string[]) => texts.reduce((sum, text) => sum + countTokens(text), 0)
+  const sizes = items.map((item) => count(textsOfItem(item)))
+  let tokens = sizes.reduce((sum, size) => sum + size, count(preambleOf(body)))
+  let dropped = 0
+  if (body['truncation'] === 'auto') {
+    while (tokens > window && dropped < items.length - 1) tokens -= sizes[dropped++]!
+  }
+  if (tokens > window) {
+    throw new RequestProblem(
+      400,
+      `Your input exceeds the context window of this model: ${tokens} tokens, and it reads ${window}.`,
+      { param: 'input', code: 'context_length_exceeded' },
+    )
+  }
+  return { items: items.slice(dropped), tokens }
+}
