@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../context.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
-import type { PromptCache } from './answer/prompt-cache.ts'
 import type { BoundedMap } from './bounded-map.ts'
 import type { FaultChooser } from './faults/choose.ts'
 import type { EndpointName } from './faults/fault-rule.ts'
@@ -35,7 +34,6 @@ export interface Sandbox {
   readonly firstAnswers: FirstAnswers
   /** Settled when the last request with a large body has been answered. */
   largeBodies: Promise<void>
-  readonly promptCache: PromptCache
   readonly responses: ResponseStore
   readonly images: ImageStore
   readonly videoJobs: VideoJobStore

@@ -5,7 +5,6 @@ import type { Clock } from '../context.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import { maxHeaderBytes } from '../limits.ts'
 import { UsageError } from '../errors.ts'
-import { createPromptCache } from './answer/prompt-cache.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import type { FaultRule } from './faults/fault-rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
@@ -92,7 +91,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     repetitions: createBoundedMap(keptRepetitions),
     firstAnswers: createFirstAnswers(options.keptAnswers),
     largeBodies: Promise.resolve(),
-    promptCache: createPromptCache(),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
     images: createImageStore(clock, seed),
     videoJobs: createJobStore(host, folder),

@@ -38,7 +38,7 @@ test('the page lists scenarios', () => {
 
 test.for(rows)('sandbox:$word is as the page says', async ({ word, ...said }) => {
   const name = word.split(':')[0]!
-  const tools = /^[a-z]+[A-Z]/.test(name) ? [{ [name]: name === 'mcpServers' ? [{ name: 's' }] : {} }] : []
+  const tools = /^[a-z]+[A-Z]/.test(name) ? [{ [name]: {} }] : []
   const answer = await generate(await runningSandbox(), `Read https://example.com sandbox:${word}`, { tools })
   const chunks = eventsOf(answer)
   const candidates: Json[] = chunks.flatMap((chunk) => chunk.candidates ?? [])

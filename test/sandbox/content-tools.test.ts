@@ -45,18 +45,6 @@ test('a failed search has queries and no sources', async () => {
   expect(grounding).toEqual({ webSearchQueries: ['Name a river'] })
 })
 
-test('googleSearchRetrieval tells its score, and searches where that reaches the threshold', async () => {
-  const tool = (dynamicThreshold: number) =>
-    ({
-      googleSearchRetrieval: { dynamicRetrievalConfig: { mode: 'MODE_DYNAMIC', dynamicThreshold } },
-    }) as Tool
-  const reached = await grounded(tool(0.75))
-  expect(reached.grounding.retrievalMetadata).toEqual({ googleSearchDynamicRetrievalScore: 0.75 })
-  expect(reached.grounding.groundingChunks).toHaveLength(2)
-  const missed = await grounded(tool(0.76))
-  expect(missed.grounding).toEqual({ retrievalMetadata: { googleSearchDynamicRetrievalScore: 0.75 } })
-})
-
 test('googleMaps names places, with a widget on request', async () => {
   const { grounding } = await grounded({ googleMaps: { enableWidget: true } })
   expect(grounding.groundingChunks![0]!.maps).toEqual({
@@ -113,62 +101,6 @@ test.for([
     expect(response.executableCode).toBe(code)
   },
 )
-
-test('computerUse asks for a function, the named or the first that is not excluded, until it is answered', async () => {
-  const tools = (excludedPredefinedFunctions: string[] = []): Tool[] => [
-    { computerUse: { environment: 'ENVIRONMENT_BROWSER' as never, excludedPredefinedFunctions } },
-  ]
-  const names = async (prompt: string, config: GenerateContentConfig) =>
-    (await ask(prompt, config)).response.functionCalls?.map(({ name }) => name)
-  expect(await names('Look', { tools: tools() })).toEqual(['open_web_browser'])
-  expect(await names('Look', { tools: tools(['open_web_browser']) })).toEqual(['navigate'])
-  const { response } = await ask('Please click_at it', { tools: tools() })
-  const args = response.functionCalls![0]!.args as Record<string, number>
-  expect(Object.keys(args).sort()).toEqual(['x', 'y'])
-  expect(Math.max(args['x']!, args['y']!)).toBeLessThan(1000)
-  const contents = [
-    { role: 'user', parts: [{ text: 'Look' }] },
-    { role: 'model', parts: [{ functionCall: { name: 'open_web_browser', args: {} } }] },
-    {
-      role: 'user',
-      parts: [{ functionResponse: { name: 'open_web_browser', response: { url: 'about:blank' } } }],
-    },
-  ]
-  const after = await clientOf(await runningSandbox()).models.generateContent({
-    model: 'm',
-    contents,
-    config: { tools: tools() },
-  })
-  expect([after.functionCalls, after.text]).toEqual([undefined, expect.stringContaining('about:blank')])
-})
-
-test('a remote server is called and has answered, before the text', async () => {
-  const sandbox = await runningSandbox()
-  const mcpServers = [{ name: 'weather', streamableHttpTransport: { url: 'https://mcp.example.com' } }]
-  const { json } = await call(sandbox, '/v1beta/models/m:generateContent', {
-    contents: [{ parts: [{ text: 'Name a river' }] }],
-    tools: [{ mcpServers }],
-  })
-  const [called, answered, text] = json.candidates[0].content.parts
-  expect(called.functionCall).toMatchObject({ name: 'weather_look_up', args: { query: 'Name a river' } })
-  expect(answered.functionResponse).toMatchObject({ id: called.functionCall.id, name: 'weather_look_up' })
-  expect(text.text).toContain('[sandbox]')
-})
-
-test('server-side calls are parts on request', async () => {
-  const sandbox = await runningSandbox()
-  const { json } = await call(sandbox, '/v1beta/models/m:generateContent', {
-    contents: [{ parts: [{ text: 'Name a river' }] }],
-    tools: [{ googleSearch: {} }],
-    toolConfig: { includeServerSideToolInvocations: true },
-  })
-  const [{ toolCall }, { toolResponse }] = json.candidates[0].content.parts
-  expect(toolCall).toMatchObject({ toolType: 'GOOGLE_SEARCH_WEB', args: { queries: ['Name a river'] } })
-  expect(toolResponse.id).toBe(toolCall.id)
-  expect(toolResponse.response.sources).toHaveLength(2)
-  const [{ segment }] = json.candidates[0].groundingMetadata.groundingSupports
-  expect(segment.partIndex).toBe(2)
-})
 
 test('of several tools the prompt names those that are used; an offered one needs no name', async () => {
   const tools = [{ googleSearch: {} }, { codeExecution: {} }]

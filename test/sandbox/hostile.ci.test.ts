@@ -71,8 +71,6 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
     }),
   '100,000 words with 20 log probabilities each': (sandbox) =>
     respond(sandbox, 'sandbox:100000-words', { top_logprobs: 20 }),
-  'the same for content generation': (sandbox) =>
-    generate(sandbox, 'sandbox:100000-words', { generationConfig: { responseLogprobs: true, logprobs: 20 } }),
   'ten thousand remote servers': (sandbox) =>
     generate(sandbox, 'hi', { tools: [{ mcpServers: many(10_000, (at) => ({ name: `s${at}` })) }] }),
   'metadata that every event repeats': (sandbox) =>

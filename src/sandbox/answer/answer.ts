@@ -1,6 +1,5 @@
 import { limitExceeded } from '../http/request-problem.ts'
 import { objectsOf, textOf } from '../json-value.ts'
-import { seededRandom } from '../seeded-random.ts'
 
 /** What a request asks of the sandbox: by the header `x-sandbox-scenario`, by words of its prompt, or by its model. */
 export interface Scenario {
@@ -179,18 +178,10 @@ export function firstCharacters(text: string, count: number): string {
   return whole.slice(0, count).join('')
 }
 
+/** Tokens of an image, a sound or a file, whatever its size. */
+export const mediaTokens = 258
+
 /** A cheap estimate for input of any size: one token for every four characters, as in public practice. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
-}
-
-/** A token with its log probability, and as many less likely ones that there are `count` in all; at least itself. */
-export function likelyTokens(token: string, count: number): readonly { token: string; logprob: number }[] {
-  const random = seededRandom('logprob', token)
-  const rounded = (value: number) => Math.round(value * 1e6) / 1e6
-  return Array.from({ length: Math.max(1, count) }, (_, rank) =>
-    rank === 0
-      ? { token, logprob: rounded(-random() / 4) }
-      : { token: `${token.slice(0, 1)}${rank}`, logprob: rounded(-1 - rank - random()) },
-  )
 }

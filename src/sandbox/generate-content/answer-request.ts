@@ -1,6 +1,5 @@
-import { chooseCalls, countTokens, textOfParts } from '../answer/answer.ts'
+import { chooseCalls, countTokens, mediaTokens, textOfParts } from '../answer/answer.ts'
 import { composeAnswer, type TextRequest, type ToolCall } from '../answer/compose-answer.ts'
-import { mediaText } from '../answer/prompt-cache.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/change-reply.ts'
@@ -20,7 +19,6 @@ import {
   imageTokens,
   piecesOf,
   replyDocument,
-  wordsIn,
   type Candidate,
   type ReplyFacts,
 } from './reply-chunks.ts'
@@ -49,27 +47,24 @@ export function generateContent(exchange: Exchange): Promise<Reply> {
 
 async function answerContent(exchange: Exchange, isStream: boolean): Promise<Reply> {
   const { body, sandbox, params } = exchange
-  const { seed, promptCache } = sandbox
   assertValid(generateContentEndpoint, body)
   assertContents(body)
   const model = textModel(params['model']!)
-  const prompt = readPrompt(body)
-  if (prompt.total > model.contextWindow) {
+  const prompt = countPrompt(body)
+  const total = [...prompt.values()].reduce((sum, tokens) => sum + tokens, 0)
+  if (total > model.contextWindow) {
     throw new RequestProblem(
       400,
-      `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
+      `The input token count (${total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
     )
   }
   const { text, asked, tools } = readRequest(exchange, model.id)
-  const group = JSON.stringify(['content', model.id])
   const facts: ReplyFacts = {
-    responseId: seededHex(22, seed, 'generate-content', exchange.number),
+    responseId: seededHex(22, sandbox.seed, 'generate-content', exchange.number),
     modelVersion: model.id,
-    promptTokens: prompt.tokens,
-    cached: promptCache.countCached(group, prompt.texts),
+    promptTokens: prompt,
     tools: tools.tokens,
   }
-  promptCache.remember(group, prompt.texts)
   const { ending } = text.scenario
   if (ending === 'block') {
     const blocked = blockedChunk(blockReasonOf(asked.get('block')), facts)
@@ -101,27 +96,20 @@ function breakOffFrames(asEvents: boolean): readonly Frame[] {
   return [{ text: asEvents ? `${error}\n` : `,\n${error}\n]`, pause: 'token', role: 'terminal' }]
 }
 
-/** What the model reads: tools, system instruction, then the messages; with the tokens of each modality. */
-function readPrompt(body: JsonObject) {
+/** Tokens of the prompt by modality: tools, system instruction, messages. */
+function countPrompt(body: JsonObject): ReadonlyMap<string, number> {
   const tokens = new Map([['TEXT', 0]])
-  const texts: string[] = []
-  const read = (modality: string, text: string) => {
-    texts.push(text)
-    tokens.set(modality, (tokens.get(modality) ?? 0) + countTokens(text))
-  }
-  if (body['tools'] !== undefined) read('TEXT', JSON.stringify(body['tools']))
+  const add = (modality: string, more: number) => tokens.set(modality, (tokens.get(modality) ?? 0) + more)
+  if (body['tools'] !== undefined) add('TEXT', countTokens(JSON.stringify(body['tools'])))
   const contents = [objectOf(body['systemInstruction']), ...objectsOf(body['contents'])]
   for (const part of contents.flatMap(({ parts }) => objectsOf(parts))) {
     const media = part['inlineData'] ?? part['fileData']
-    if (typeof part['text'] === 'string') read('TEXT', part['text'])
-    else if (!isObject(media)) read('TEXT', JSON.stringify(part))
-    else {
+    if (isObject(media)) {
       const kind = textOf(media['mimeType']).split('/')[0]!.toUpperCase()
-      const modality = ['IMAGE', 'AUDIO', 'VIDEO'].includes(kind) ? kind : 'DOCUMENT'
-      read(modality, mediaText(Object.values(media)))
-    }
+      add(['IMAGE', 'AUDIO', 'VIDEO'].includes(kind) ? kind : 'DOCUMENT', mediaTokens)
+    } else add('TEXT', countTokens(typeof part['text'] === 'string' ? part['text'] : JSON.stringify(part)))
   }
-  return { texts, tokens, total: [...tokens.values()].reduce((sum, some) => sum + some, 0) }
+  return tokens
 }
 
 const callModes: Readonly<Record<string, 'none' | 'required'>> = { NONE: 'none', ANY: 'required' }
@@ -144,7 +132,7 @@ function readRequest(exchange: Exchange, model: string) {
   const hasOutput = toolOutputs.length > 0
   const calling = callConfigOf(body)
   const mode = callModes[textOf(calling['mode']).toUpperCase()] ?? 'auto'
-  const tools = useTools(body, { prompt, asked, mode, hasOutput })
+  const tools = useTools(body, prompt, asked)
   const allowed = textsOf(calling['allowedFunctionNames'])
   const declared = objectsOf(body['tools'])
     .flatMap((tool) => objectsOf(tool['functionDeclarations']))
@@ -164,7 +152,7 @@ function readRequest(exchange: Exchange, model: string) {
     scenario,
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
-    calls: [...chooseCalls(mode, declared, { prompt, hasOutput }), ...tools.calls],
+    calls: chooseCalls(mode, declared, { prompt, hasOutput }),
     toolOutputs,
     findings: [],
     waits: false,
@@ -184,9 +172,6 @@ function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject):
   return includeThoughts === true || thinkingBudget !== undefined || thinkingLevel !== undefined
 }
 
-/** The least that a log probability adds to a reply. */
-const charactersOfScore = 20
-
 interface Plan {
   readonly text: TextRequest
   readonly asked: ReadonlyMap<string, string | undefined>
@@ -204,7 +189,6 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
   const { ratings, isBlocked } = rateSafety(body, asked, refuses)
   const isUnsafe = isBlocked && !refuses
   const isEmpty = isUnsafe || scenario.extent === 'nothing'
-  const logprobs = config['responseLogprobs'] === true ? (numberOf(config['logprobs']) ?? 0) : undefined
   const toolPieces = tools.parts.map((part) => {
     return { kind: 'other', part, tokens: countTokens(JSON.stringify(part)) } as const
   })
@@ -242,11 +226,11 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
       const inlineData = { mimeType: 'image/png', data: await drawImage(request, config) }
       pieces.push({ kind: 'image', part: { inlineData }, tokens: imageTokens })
     }
-    const words = wordsIn(pieces)
-    const written = words.join('')
+    const written = isShown
+      ? parts.flatMap(({ kind, tokens }) => (kind === 'call' ? [] : tokens)).join('')
+      : ''
     characters += JSON.stringify([pieces.length, used, ratings, parts.map(({ value }) => value)]).length
     characters += written.length
-    characters += logprobs === undefined ? 0 : words.length * (1 + logprobs) * charactersOfScore
     assertAnswerLimits(exchange, characters)
     candidates.push({
       pieces: pieces.length === 0 ? [{ kind: 'other', tokens: 0 }] : pieces,
@@ -257,7 +241,6 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
         ...(asked.has('citations') && citationsOf(written)),
         ...(text.format === 'text' && written !== '' && tools.metadata(written, used.length)),
       },
-      logprobs,
     })
   }
   return candidates

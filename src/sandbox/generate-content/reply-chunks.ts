@@ -1,8 +1,8 @@
-import { likelyTokens, tokensOf } from '../answer/answer.ts'
+import { tokensOf } from '../answer/answer.ts'
 import type { Answer, AnswerPart } from '../answer/compose-answer.ts'
 import type { Pause, Frame } from '../http/reply.ts'
 import { isObject, type JsonObject } from '../json-value.ts'
-import { seededHex, seededRandom } from '../seeded-random.ts'
+import { seededHex } from '../seeded-random.ts'
 
 /** What one chunk has of a candidate. */
 interface Piece {
@@ -19,8 +19,6 @@ export interface Candidate {
   readonly hiddenThoughts: number
   /** The fields of its last chunk: finish reason, ratings, grounding, citations. */
   readonly ending: JsonObject
-  /** How many likely tokens are listed beside each; undefined without log probabilities. */
-  readonly logprobs: number | undefined
 }
 
 interface Chunk {
@@ -34,8 +32,6 @@ export interface ReplyFacts {
   readonly modelVersion: string
   /** Tokens of the prompt by modality: `TEXT`, `IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`. */
   readonly promptTokens: ReadonlyMap<string, number>
-  /** Tokens of the prompt that were read from the cache. */
-  readonly cached: number
   /** Tokens of what built-in tools found. */
   readonly tools: number
 }
@@ -173,17 +169,16 @@ function bodyOf(fields: JsonObject, spent: Spent, facts: ReplyFacts): JsonObject
 
 /** Token counts that add up: prompt, tools, visible and thought tokens are the total (wire notes, section 1). */
 function usageOf({ visible, images, thoughts }: Spent, facts: ReplyFacts): JsonObject {
-  const { promptTokens, cached, tools } = facts
+  const { promptTokens, tools } = facts
   const prompt = [...promptTokens.values()].reduce((sum, tokens) => sum + tokens, 0)
   const text = (tokenCount: number) => [{ modality: 'TEXT', tokenCount }]
   return {
     promptTokenCount: prompt,
-    cachedContentTokenCount: cached,
+    cachedContentTokenCount: 0,
     candidatesTokenCount: visible,
     totalTokenCount: prompt + tools + visible + thoughts,
     ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
     promptTokensDetails: Array.from(promptTokens, ([modality, tokenCount]) => ({ modality, tokenCount })),
-    ...(cached > 0 && { cacheTokensDetails: text(cached) }),
     ...(images > 0 && {
       candidatesTokensDetails: [...text(visible - images), { modality: 'IMAGE', tokenCount: images }],
     }),
@@ -195,24 +190,14 @@ function usageOf({ visible, images, thoughts }: Spent, facts: ReplyFacts): JsonO
 function contentOf(
   pieces: readonly Piece[],
   index: number,
-  { pieces: all, ending, logprobs }: Candidate,
+  { pieces: all, ending }: Candidate,
   isLast: boolean,
 ): JsonObject {
   const parts = joinedParts(pieces.flatMap(({ part }) => (part === undefined ? [] : [part])))
   const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
-  const words = wordsIn(pieces)
-  const scores = logprobs !== undefined && words.length > 0 && { logprobsResult: scoresOf(words, logprobs) }
-  if (!isLast) return { content, index, ...scores }
+  if (!isLast) return { content, index }
   const tokenCount = all.reduce((sum, { kind, tokens }) => sum + (kind === 'thought' ? 0 : tokens), 0)
-  const written = wordsIn(all)
-  const average = logprobs !== undefined &&
-    written.length > 0 && { avgLogprobs: totalScore(written) / written.length }
-  return { content, index, ...ending, tokenCount, ...average, ...scores }
-}
-
-/** The tokens of the text. */
-export function wordsIn(pieces: readonly Piece[]): readonly string[] {
-  return pieces.flatMap(({ kind, part }) => (kind === 'text' ? String(part?.['text']) : []))
+  return { content, index, ...ending, tokenCount }
 }
 
 /** Texts of one kind that follow each other as one part. */
@@ -227,26 +212,6 @@ function joinedParts(parts: readonly JsonObject[]): JsonObject[] {
     else joined.push({ part, texts: [text] })
   }
   return joined.map(({ part, texts }) => (texts.length === 0 ? part : { ...part, text: texts.join('') }))
-}
-
-/** `logprobsResult`: the chosen tokens, and for each as many likely ones as asked, itself first. */
-function scoresOf(tokens: readonly string[], top: number): JsonObject {
-  const rated = tokens.map((token) =>
-    likelyTokens(token, top).map(({ token: text, logprob }) => {
-      const tokenId = Math.floor(seededRandom('token', text)() * 200_000)
-      return { token: text, tokenId, logProbability: logprob }
-    }),
-  )
-  return {
-    chosenCandidates: rated.map(([chosen]) => chosen),
-    ...(top > 0 && { topCandidates: rated.map((candidates) => ({ candidates })) }),
-    logProbabilitySum: Math.round(totalScore(tokens) * 1e6) / 1e6,
-  }
-}
-
-/** The sum of the log probabilities of tokens. */
-function totalScore(tokens: readonly string[]): number {
-  return tokens.reduce((sum, token) => sum + likelyTokens(token, 1)[0]!.logprob, 0)
 }
 
 /** `data:` lines that end in CRLF, without event names and without `[DONE]` (wire notes, section 1, "Framing"). */

@@ -1,16 +1,6 @@
 import { countTokens, queryOf } from '../answer/answer.ts'
-import type { ToolCall } from '../answer/compose-answer.ts'
-import { objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
+import { objectOf, objectsOf, textsOf, type JsonObject } from '../json-value.ts'
 import { seededHex } from '../seeded-random.ts'
-
-interface Situation {
-  readonly prompt: string
-  /** What the request names, each with its variant: `sandbox:googleSearch:failed`. */
-  readonly asked: ReadonlyMap<string, string | undefined>
-  readonly mode: 'none' | 'auto' | 'required'
-  /** Whether the request ends with a function's output. */
-  readonly hasOutput: boolean
-}
 
 /** What a tool found, in the fields of a candidate. */
 interface Found {
@@ -28,7 +18,7 @@ type BuiltInTool = (options: JsonObject, query: string, variant: string | undefi
 const tools: Readonly<Record<string, BuiltInTool>> = {
   googleSearch: searchWeb,
   enterpriseWebSearch: searchWeb,
-  googleSearchRetrieval: retrieve,
+  googleSearchRetrieval: searchWeb,
   googleMaps: searchMaps,
   fileSearch: searchFiles,
   urlContext: readUrls,
@@ -37,34 +27,24 @@ const tools: Readonly<Record<string, BuiltInTool>> = {
 
 /**
  * A built-in tool that is offered is used; where the prompt names some of them (`sandbox:codeExecution`), only those. An
- * address is read if the prompt has one. A computer is used until the caller has told what came of it.
+ * address is read if the prompt has one.
+ * @param asked what the request names, each with its variant: `sandbox:googleSearch:failed`
  */
-export function useTools(body: JsonObject, { prompt, asked, mode, hasOutput }: Situation) {
+export function useTools(body: JsonObject, prompt: string, asked: ReadonlyMap<string, string | undefined>) {
   const offered = objectsOf(body['tools']).flatMap((tool) => Object.entries(tool))
   const named = offered.filter(([name]) => asked.has(name))
   const used = new Map(named.length === 0 ? offered : named)
   const query = queryOf(prompt)
-  const isShown = objectOf(body['toolConfig'])['includeServerSideToolInvocations'] === true
   const found = Array.from(used, ([name, options]): Found => {
     const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
-    const result = tool?.(objectOf(options), name === 'urlContext' ? prompt : query, asked.get(name)) ?? {}
-    return isShown
-      ? { ...result, parts: [...invocationOf(name, query, result), ...(result.parts ?? [])] }
-      : result
+    return tool?.(objectOf(options), name === 'urlContext' ? prompt : query, asked.get(name)) ?? {}
   })
-  const isTurnOfModel = mode !== 'none' && !hasOutput
-  const servers = isTurnOfModel ? objectsOf(new Map(offered).get('mcpServers')) : []
   const sources = found.flatMap((result) => result.sources ?? [])
   const grounding = Object.assign({}, ...found.map((result) => result.grounding)) as JsonObject
   const isGrounded = found.some((result) => result.grounding !== undefined || result.sources !== undefined)
   return {
-    /** Parts before the text: code that ran, calls of tools that the sandbox answered. */
-    parts: [...found.flatMap((result) => result.parts ?? []), ...remoteCalls(servers, query)],
-    /** Functions of a computer, which the caller carries out. */
-    calls:
-      isTurnOfModel && used.has('computerUse')
-        ? computerCalls(objectOf(used.get('computerUse')), prompt)
-        : [],
+    /** Parts before the text: code that ran. */
+    parts: found.flatMap((result) => result.parts ?? []),
     /** Tokens of what the tools found, which the model reads. */
     tokens: sources.length === 0 ? 0 : countTokens(JSON.stringify(sources)),
     /** The fields of a candidate that tell what the tools found; `partIndex` is that of the text among the parts. */
@@ -131,18 +111,6 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`)
 }
 
-/** How sure the sandbox is that a search helps. */
-const retrievalScore = 0.75
-
-function retrieve(options: JsonObject, query: string, variant: string | undefined): Found {
-  const { mode, dynamicThreshold: threshold } = objectOf(options['dynamicRetrievalConfig'])
-  const retrievalMetadata = { googleSearchDynamicRetrievalScore: retrievalScore }
-  const isSkipped = mode === 'MODE_DYNAMIC' && typeof threshold === 'number' && threshold > retrievalScore
-  if (isSkipped) return { grounding: { retrievalMetadata } }
-  const { sources = [], grounding } = searchWeb(options, query, variant)
-  return { sources, grounding: { ...grounding, retrievalMetadata } }
-}
-
 function searchMaps({ enableWidget }: JsonObject, _: string, variant: string | undefined): Found {
   const widget = enableWidget === true ? { googleMapsWidgetContextToken: 'widgetcontent/sandbox' } : {}
   if (variant === 'failed') return { grounding: widget }
@@ -204,62 +172,4 @@ function runCode(_: JsonObject, query: string, variant = ''): Found {
   const id = seededHex(8, 'code', query)
   const result = { outcome, ...(output !== '' && { output }), id }
   return { parts: [{ executableCode: { language: 'PYTHON', code, id } }, { codeExecutionResult: result }] }
-}
-
-const invocationTypes: Readonly<Record<string, string>> = {
-  googleSearch: 'GOOGLE_SEARCH_WEB',
-  googleMaps: 'GOOGLE_MAPS',
-  fileSearch: 'FILE_SEARCH',
-  urlContext: 'URL_CONTEXT',
-}
-
-/** The call of a tool and its response, as parts: `toolConfig.includeServerSideToolInvocations`. */
-function invocationOf(name: string, query: string, { sources = [] }: Found): JsonObject[] {
-  const toolType = Object.hasOwn(invocationTypes, name) ? invocationTypes[name] : undefined
-  if (toolType === undefined) return []
-  const id = `tool_${seededHex(12, name, query)}`
-  return [
-    { toolCall: { id, toolType, args: { queries: [query] } } },
-    { toolResponse: { id, toolType, response: { sources } } },
-  ]
-}
-
-/** One call of each remote server, and what it answered: the caller has nothing to do. */
-function remoteCalls(servers: readonly JsonObject[], query: string): JsonObject[] {
-  return servers.flatMap((server, index) => {
-    const name = `${textOf(server['name']) || 'server'}_look_up`
-    const id = `call_${seededHex(12, 'remote', name, index)}`
-    const content = [{ type: 'text', text: '[sandbox] The remote server has nothing to add.' }]
-    return [
-      { functionCall: { id, name, args: { query } } },
-      { functionResponse: { id, name, response: { content } } },
-    ]
-  })
-}
-
-const point = { type: 'integer', minimum: 0, maximum: 999 }
-/** Functions of a computer in public use; places are in thousandths of the screen. */
-const computerFunctions: readonly (readonly [name: string, properties: JsonObject])[] = [
-  ['open_web_browser', {}],
-  ['navigate', { url: { type: 'string', const: 'https://www.example.com/' } }],
-  ['click_at', { x: point, y: point }],
-  ['hover_at', { x: point, y: point }],
-  ['type_text_at', { x: point, y: point, text: { type: 'string', const: 'sandbox' } }],
-  ['scroll_document', { direction: { type: 'string', enum: ['up', 'down'] } }],
-  ['key_combination', { keys: { type: 'string', const: 'Control+A' } }],
-  ['wait_5_seconds', {}],
-  ['go_back', {}],
-]
-
-/** The functions that the prompt names, or the first that is not excluded. */
-function computerCalls({ excludedPredefinedFunctions }: JsonObject, prompt: string): ToolCall[] {
-  const excluded = textsOf(excludedPredefinedFunctions)
-  const available = computerFunctions
-    .filter(([name]) => !excluded.includes(name))
-    .map(([name, properties]) => ({
-      name,
-      parameters: { type: 'object', properties, required: Object.keys(properties) },
-    }))
-  const named = available.filter(({ name }) => prompt.includes(name))
-  return named.length > 0 ? named : available.slice(0, 1)
 }

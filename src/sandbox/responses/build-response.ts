@@ -1,10 +1,10 @@
-import { likelyTokens, queryOf, readScenario, withoutScenarios } from '../answer/answer.ts'
+import { queryOf, readScenario, withoutScenarios } from '../answer/answer.ts'
 import { composeAnswer, type Answer, type AnswerPart } from '../answer/compose-answer.ts'
 import { responseFields } from '../../contract/responses.ts'
 import { limitExceeded } from '../http/request-problem.ts'
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
-import { seededHex } from '../seeded-random.ts'
+import { seededHex, seededRandom } from '../seeded-random.ts'
 import { chosenCalls, usualTools } from './choose-calls.ts'
 import { describeOutput, lastOutputs, promptsOf } from './input.ts'
 import { output, type OutputItem } from './output-items.ts'
@@ -18,7 +18,6 @@ interface ResponseFacts {
   /** Unix time in seconds. */
   readonly completedAt: number
   readonly inputTokens: number
-  readonly cachedTokens: number
 }
 
 /** All of a response, decided before any of it is sent, so that every way to get it tells the same. */
@@ -206,23 +205,25 @@ function logprobsOf(tokens: readonly string[], body: JsonObject): readonly JsonO
   if (top === 0 && !listOf(body['include']).includes('message.output_text.logprobs')) return []
   if (tokens.length * (top + 1) > maxLogprobs)
     throw limitExceeded(`The answer would have more than ${maxLogprobs} log probabilities.`)
+  const rounded = (value: number) => Math.round(value * 1e6) / 1e6
   return tokens.map((token) => {
-    const rated = likelyTokens(token, top).map((likely) => ({
-      ...likely,
-      bytes: [...Buffer.from(likely.token)],
-    }))
+    const random = seededRandom('logprob', token)
+    const others = Array.from(
+      { length: Math.max(0, top - 1) },
+      (_, rank) => `${token.slice(0, 1)}${rank + 1}`,
+    )
+    const rated = [token, ...others].map((likely, rank) => {
+      const logprob = rounded(rank === 0 ? -random() / 4 : -1 - rank - random())
+      return { token: likely, bytes: [...Buffer.from(likely)], logprob }
+    })
     return { ...rated[0], top_logprobs: top === 0 ? [] : rated }
   })
 }
 
-function usageOf(
-  { inputTokens, cachedTokens }: ResponseFacts,
-  thoughts: number,
-  visible: number,
-): JsonObject {
+function usageOf({ inputTokens }: ResponseFacts, thoughts: number, visible: number): JsonObject {
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: inputTokens - cachedTokens },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: inputTokens },
     output_tokens: thoughts + visible,
     output_tokens_details: { reasoning_tokens: thoughts },
     total_tokens: inputTokens + thoughts + visible,

@@ -6,7 +6,7 @@ import { assertAnswerLimits, type Exchange, type Sandbox } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { buildResponse, conversationId } from './build-response.ts'
 import { checkRequest } from './check-request.ts'
-import { checkCalls, fitContext, inputItems, resolveReferences, textsOfRequest } from './input.ts'
+import { checkCalls, fitContext, inputItems, resolveReferences } from './input.ts'
 import type { OutputItem } from './output-items.ts'
 import { breakOffEvents, eventFrames, framesInTime, responseEvents } from './response-events.ts'
 import { responseAt, type StoredResponse } from './response-store.ts'
@@ -17,7 +17,7 @@ import { responseAt, type StoredResponse } from './response-store.ts'
  */
 export async function createResponse(exchange: Exchange): Promise<Reply> {
   const { body, sandbox } = exchange
-  const { responses, promptCache, seed, clock, pacing } = sandbox
+  const { responses, seed, clock, pacing } = sandbox
   const { pendingMs, runningMs } = pacing
   checkRequest(body)
   const model = textModel(textOf(body['model']) || defaultTextModel.id)
@@ -28,15 +28,12 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   const isBackground = body['background'] === true
   const id = `resp_${seededHex(48, seed, 'responses', exchange.number, ...responses.idSalt(isBackground))}`
   const now = clock.now()
-  // What separates the cached beginnings of requests; `prompt_cache_key` is the caller's own.
-  const cacheGroup = JSON.stringify([body['model'] ?? '', body['prompt_cache_key'] ?? ''])
   const built = await buildResponse(exchange, context, {
     id,
     model: model.id,
     createdAt: Math.floor(now / 1000),
     completedAt: Math.floor((now + (isBackground ? pendingMs + runningMs : 0)) / 1000),
     inputTokens: tokens,
-    cachedTokens: promptCache.countCached(cacheGroup, textsOfRequest(body, context)),
   })
   // Pictures are limited by their number.
   const withoutPictures = (name: string, value: unknown) => (name === 'result' ? undefined : value)
@@ -46,7 +43,6 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   if (!isStream && built.breaksOff && !isBackground) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
-  promptCache.remember(cacheGroup, textsOfRequest(body, [...context, ...built.items.map(({ item }) => item)]))
   const stored = {
     id,
     ...built,

@@ -1,5 +1,4 @@
-import { countTokens, textOfParts } from '../answer/answer.ts'
-import { mediaText } from '../answer/prompt-cache.ts'
+import { countTokens, mediaTokens, textOfParts } from '../answer/answer.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
 
@@ -106,30 +105,20 @@ export function describeOutput(output: unknown): string {
 /** Fields that hold a picture or a file in items other than messages. */
 const mediaFields = new Set(['image_url', 'file_data', 'result'])
 
-/** What the model reads of an item: its texts, or the whole item as JSON. */
-function textsOfItem(item: JsonObject): readonly string[] {
-  // The model reads no ids.
-  const { id: _, content, ...others } = item
-  if (typeof content === 'string') return [content]
+/** Tokens of an item: of its texts and media, or of the whole item as JSON. The model reads no ids. */
+function countItem(item: JsonObject): number {
+  const { content } = item
+  if (typeof content === 'string') return countTokens(content)
   if (!Array.isArray(content)) {
+    const media = ' '.repeat(mediaTokens * 4)
     const replaced = (name: string, value: unknown) =>
-      mediaFields.has(name) && typeof value === 'string' ? mediaText([value]) : value
-    return [JSON.stringify({ ...others, content }, replaced)]
+      mediaFields.has(name) && typeof value === 'string' ? media : value
+    return countTokens(JSON.stringify({ ...item, id: undefined }, replaced))
   }
-  return objectsOf(content).map(({ type, text, refusal, ...rest }) => {
-    if (typeof text === 'string') return text
-    if (typeof refusal === 'string') return refusal
-    return textOf(type).startsWith('input_') ? mediaText(Object.values(rest)) : ''
-  })
-}
-
-function preambleOf({ instructions, tools }: JsonObject): readonly string[] {
-  return [textOf(instructions), tools === undefined ? '' : JSON.stringify(tools)]
-}
-
-/** What the model reads of a whole request. */
-export function textsOfRequest(body: JsonObject, items: readonly JsonObject[]): readonly string[] {
-  return [...preambleOf(body), ...items.flatMap(textsOfItem)]
+  return objectsOf(content).reduce((sum, { type, text, refusal }) => {
+    const isMedia = text === undefined && textOf(type).startsWith('input_')
+    return sum + (isMedia ? mediaTokens : countTokens(textOf(text ?? refusal)))
+  }, 0)
 }
 
 /**
@@ -142,9 +131,11 @@ export function fitContext(
   body: JsonObject,
   window: number,
 ): { readonly items: readonly JsonObject[]; readonly tokens: number } {
-  const count = (texts: readonly string[]) => texts.reduce((sum, text) => sum + countTokens(text), 0)
-  const sizes = items.map((item) => count(textsOfItem(item)))
-  let tokens = sizes.reduce((sum, size) => sum + size, count(preambleOf(body)))
+  const { instructions, tools } = body
+  const fixed =
+    countTokens(textOf(instructions)) + countTokens(tools === undefined ? '' : JSON.stringify(tools))
+  const sizes = items.map(countItem)
+  let tokens = sizes.reduce((sum, size) => sum + size, fixed)
   let dropped = 0
   if (body['truncation'] === 'auto') {
     while (tokens > window && dropped < items.length - 1) tokens -= sizes[dropped++]!

@@ -56,39 +56,6 @@ test('what the request does not say is left out, or has its default', async () =
   })
 })
 
-test('a repeated beginning of 128 tokens and more counts as cached, apart for every prompt_cache_key', async () => {
-  const sandbox = await runningSandbox()
-  const long = 'x'.repeat(128 * 4 * 3)
-  const cached = async (input: unknown, more: Json = {}) => {
-    const { usage } = (await respond(sandbox, input, more)).json
-    expect(usage.total_tokens).toBe(usage.input_tokens + usage.output_tokens)
-    return usage.input_tokens_details.cached_tokens
-  }
-  expect(await cached(long)).toBe(0)
-  expect(await cached(long)).toBe(384)
-  expect(await cached(`${long}${'y'.repeat(5000)}`)).toBe(384)
-  expect(await cached(`y${long}`)).toBe(0)
-  expect(await cached(long, { instructions: 'Be brief' })).toBe(0)
-  expect(await cached(long, { prompt_cache_key: 'a' })).toBe(0)
-  expect(await cached(long, { prompt_cache_key: 'a' })).toBe(384)
-  const history = [
-    { role: 'user', content: long },
-    { role: 'user', content: 'and?' },
-  ]
-  expect(await cached(history)).toBe(384)
-})
-
-test('the answer of a conversation is cached, too', async () => {
-  const sandbox = await runningSandbox()
-  const first = await respond(sandbox, 'sandbox:1000-words')
-  const { json } = await respond(sandbox, 'next', { previous_response_id: first.json.id })
-  const { input_tokens, input_tokens_details } = json.usage
-  expect(input_tokens_details.cached_tokens).toBeGreaterThan(1000)
-  expect(input_tokens_details.cached_tokens % 128).toBe(0)
-  expect(input_tokens_details.cached_tokens).toBeLessThan(input_tokens)
-  expect(input_tokens_details.cache_write_tokens).toBe(input_tokens - input_tokens_details.cached_tokens)
-})
-
 test('usage counts the calls of tools and the reasoning', async () => {
   const sandbox = await runningSandbox()
   const body = { reasoning: { effort: 'low' }, stream: true }
