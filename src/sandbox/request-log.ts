@@ -1,4 +1,5 @@
-import type { EndpointName, FaultAction } from './faults/fault-rule.ts'
+import type { FaultAction } from './faults/actions.ts'
+import type { EndpointName } from './faults/fault-rule.ts'
 
 /** What is kept of a request. */
 export interface RequestRecord {

@@ -2,7 +2,7 @@ import { chooseCalls, countTokens, mediaTokens, textOfParts } from '../answer/an
 import { composeAnswer, type TextRequest, type ToolCall } from '../answer/compose-answer.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
-import { brokenOff } from '../faults/change-reply.ts'
+import { brokenOff } from '../faults/actions.ts'
 import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { plainPicture } from '../images/plain-picture.ts'

@@ -1,13 +1,5 @@
 import { nextTurn, sleep } from '../../context.ts'
-import { changeFrames } from '../faults/change-reply.ts'
-import {
-  breakingPoint,
-  interruptionOf,
-  isBeforeHeaders,
-  rawReplyOf,
-  interrupt,
-  type Interruption,
-} from '../faults/interruption.ts'
+import { breakingPoint, faultActions } from '../faults/actions.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
 import { ended, flush, write, writeThrough } from './client-connection.ts'
@@ -30,64 +22,85 @@ export async function deliver(exchange: Exchange, reply: Reply, fault?: FaultRul
 
 async function play(exchange: Exchange, reply: Reply, fault: FaultRule | undefined): Promise<void> {
   const { outgoing, signal } = exchange
-  const raw = fault && (await rawReplyOf(fault, reply))
-  if (raw !== undefined) {
-    outgoing.socket?.end(raw)
+  const action = fault && faultActions[fault.action]
+  if (fault !== undefined && action?.raw !== undefined) {
+    outgoing.socket?.end(await action.raw(reply, fault))
     return
   }
-  let interruption = fault && interruptionOf(fault)
-  if (interruption !== undefined && isBeforeHeaders(interruption)) {
-    if ((await interrupt(exchange, interruption)) === 'over') return
-    interruption = undefined
-  }
-  const frames = fault === undefined ? reply.frames : changeFrames(reply, fault)
-  // A body that is cut on purpose must not have a Content-Length.
-  const isWhole = reply.isWhole && fault?.action !== 'cut' && fault?.action !== 'comments-only'
-  const whole = isWhole ? await allFrames(frames) : undefined
+  const point = fault?.at ?? action?.at ?? 'mid-event'
+  // A cut ends a message properly, so headers must be sent first.
+  const isEarly = (point === 'before-headers' || point === 'before-body') && fault?.action !== 'cut'
+  if (isEarly && (await interrupt(exchange, fault, false))) return
+  const frames = (fault && action?.change?.(reply, fault)) ?? reply.frames
+  const whole = reply.isWhole && !action?.hasNoLength ? await allFrames(frames) : undefined
   const length = whole?.reduce((sum, frame) => sum + frameBytes(frame).length, 0)
   outgoing.writeHead(reply.status, headersOf(reply, fault, length))
   outgoing.flushHeaders()
-  if (await send(exchange, whole ?? frames, pieceWriter(exchange, fault), interruption)) return
+  const breaksAt = isEarly || !action?.interrupt ? undefined : breakingPoint(point, fault?.event)
+  if (await send(exchange, whole ?? frames, fault, breaksAt)) return
   if (fault?.action === 'keep-open') await ended(signal)
   else outgoing.end()
 }
 
-type WritePiece = (bytes: Uint8Array) => Promise<void>
+/** @returns whether the fault has ended the connection; a stall that ended has not */
+async function interrupt(
+  { outgoing, signal, sandbox }: Exchange,
+  fault: FaultRule | undefined,
+  isBegun: boolean,
+): Promise<boolean> {
+  const action = fault && faultActions[fault.action]
+  if (fault === undefined || action?.interrupt === undefined) return false
+  const connection = { outgoing, signal, clock: sandbox.clock }
+  return (await action.interrupt(connection, fault, isBegun)) === 'over'
+}
 
 /** How many frames without a pause are sent in a turn of the event loop. */
 const framesPerTurn = 100
 
-/** Returns true when the fault has ended the connection. */
+/** @returns whether the fault has ended the connection, or the client has */
 async function send(
   exchange: Exchange,
   frames: Frames,
-  writePiece: WritePiece,
-  interruption: Interruption | undefined,
+  fault: FaultRule | undefined,
+  breaksAt: ReturnType<typeof breakingPoint> | undefined,
 ): Promise<boolean> {
-  const { pace, signal } = exchange
-  const { clock } = exchange.sandbox
-  const breaksAt = interruption && breakingPoint(interruption.at, interruption.event)
+  const { pace, signal, sandbox } = exchange
   let isDue = true
   let count = 0
   for await (const frame of frames) {
     const wait = pace(frame.pause)
-    if (wait > 0) await sleep(clock, wait, signal)
+    if (wait > 0) await sleep(sandbox.clock, wait, signal)
     // Others have their turn, and so has a signal that ends the sandbox.
     else if (++count % framesPerTurn === 0) await nextTurn()
     if (signal.aborted) return true
     const bytes = frameBytes(frame)
     const offset = isDue ? breaksAt?.(bytes, frame.role) : undefined
-    if (offset === undefined || interruption === undefined) {
-      await writePiece(bytes)
+    if (offset === undefined) {
+      await writePieces(exchange, bytes, fault)
       continue
     }
     isDue = false
     await write(exchange, bytes.subarray(0, offset))
     await flush(exchange)
-    if ((await interrupt(exchange, interruption)) === 'over') return true
-    await writePiece(bytes.subarray(offset))
+    if (await interrupt(exchange, fault, true)) return true
+    await write(exchange, bytes.subarray(offset))
   }
   return signal.aborted
+}
+
+/** Writes bytes at once, or in chunks that are flushed separately. */
+async function writePieces(
+  exchange: Exchange,
+  bytes: Uint8Array,
+  fault: FaultRule | undefined,
+): Promise<void> {
+  const usual = fault && faultActions[fault.action].pieces
+  if (usual === undefined) return write(exchange, bytes)
+  const { size = usual.size, ms = usual.ms } = fault ?? {}
+  for (let at = 0; at < bytes.length; at += size) {
+    if (ms > 0) await sleep(exchange.sandbox.clock, ms, exchange.signal)
+    await writeThrough(exchange, bytes.subarray(at, at + size))
+  }
 }
 
 function headersOf(
@@ -95,24 +108,11 @@ function headersOf(
   fault: FaultRule | undefined,
   length: number | undefined,
 ): Record<string, string> {
-  const all = {
+  const changed = Object.entries(fault?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
+  return {
     ...reply.headers,
     ...(length !== undefined && { 'content-length': String(length) }),
     ...(fault?.action === 'content-type' && { 'content-type': fault.value ?? 'text/plain' }),
-  }
-  const changed = Object.entries(fault?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
-  return { ...all, ...Object.fromEntries(changed) }
-}
-
-/** Writes bytes at once, or in chunks that are flushed separately. */
-function pieceWriter(exchange: Exchange, fault: FaultRule | undefined): WritePiece {
-  if (fault?.action !== 'split' && fault?.action !== 'drip') return (bytes) => write(exchange, bytes)
-  const usual = fault.action === 'drip' ? { size: 16, ms: 20 } : { size: 1, ms: 0 }
-  const { size = usual.size, ms = usual.ms } = fault
-  return async (bytes) => {
-    for (let at = 0; at < bytes.length; at += size) {
-      if (ms > 0) await sleep(exchange.sandbox.clock, ms, exchange.signal)
-      await writeThrough(exchange, bytes.subarray(at, at + size))
-    }
+    ...Object.fromEntries(changed),
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { replaceReply } from '../faults/change-reply.ts'
+import { faultActions } from '../faults/actions.ts'
 import type { NamedRule } from '../faults/choose.ts'
 import { textOf } from '../json-value.ts'
 import type { RequestRecord } from '../request-log.ts'
@@ -124,12 +124,14 @@ async function decide(exchange: Exchange, router: Router): Promise<Decision> {
     if (match === undefined) throw notOffered(record, allow)
     admit(exchange, match)
     fault = faults.beforeBody(record)
-    if (fault !== undefined)
-      return { fault, reply: replaceReply(fault, envelope) ?? wholeReply([], undefined) }
+    if (fault !== undefined) {
+      const reply = faultActions[fault.action].replace?.(fault, envelope)
+      return { fault, reply: reply ?? wholeReply([], undefined) }
+    }
     if (method === 'POST') await (match.handler.readBody ?? readJsonBody)(exchange)
     record.model ??= nameOf(textOf(exchange.body['model']))
     fault = faults.afterBody(record)
-    const replacement = fault && replaceReply(fault, envelope)
+    const replacement = fault && faultActions[fault.action].replace?.(fault, envelope)
     if (replacement !== undefined && fault?.accepted !== true) return { fault, reply: replacement }
     exchange.ignoresStream = fault?.action === 'ignore-stream'
     const own = await answer(exchange, match)

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../context.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
-import { brokenOff } from '../faults/change-reply.ts'
+import { brokenOff } from '../faults/actions.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { expect, test } from 'vitest'
-import { faultActionNames } from '../../../src/sandbox/faults/fault-rule.ts'
+import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import {

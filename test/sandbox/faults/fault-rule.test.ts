@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { faultActionNames, parseFaultRules } from '../../../src/sandbox/faults/fault-rule.ts'
+import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
+import { parseFaultRules } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { ModelgateError } from '../../../src/errors.ts'
 
 const errorOf = (value: unknown): ModelgateError => {

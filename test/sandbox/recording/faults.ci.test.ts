@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultActionNames } from '../../../src/sandbox/faults/fault-rule.ts'
+import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
 import { recorder, recordingsIn, replayer } from '../../support/recorder.ts'
 import { call, rawCall, runningSandbox, until } from '../../support/running-sandbox.ts'
 
