@@ -163,20 +163,6 @@ test.each([
   expect([part.functionCall.name, part.thoughtSignature !== undefined]).toEqual(['get_rain', isSigned])
 })
 
-test('a request of nothing but the result of a function is no request without words', async () => {
-  const functionResponse = { name: 'get_rain', response: { mm: 3 } }
-  const { json } = await call(await runningSandbox(), '/v1beta/models/m:generateContent', {
-    contents: [
-      { role: 'user', parts: [{ text: 'Use get_rain' }] },
-      { role: 'model', parts: [{ functionCall: { name: 'get_rain', args: {} } }] },
-      { role: 'user', parts: [{ functionResponse }] },
-    ],
-  })
-  const { text } = json.candidates[0].content.parts[0]
-  expect(text).toContain('[sandbox] You sent the result of a tool.')
-  expect(text).toContain('The tool answered: {"mm":3}.')
-})
-
 test('arguments stream in pieces on request', async () => {
   const parameters = {
     type: 'object',

@@ -40,26 +40,6 @@ test('no key appears in a reply, a request record or a log line', async () => {
   expect(lines).toHaveLength(3)
 })
 
-test('a foreign host name and a web page are refused, and no reply has CORS headers', async () => {
-  const sandbox = await runningSandbox()
-  const foreign = await rawCall(sandbox, '/v1/responses', { input: 'hi' }, { host: 'rebound.example.com' })
-    .over
-  expect(foreign.bytes).toMatch(/^HTTP\/1\.1 403 /)
-  const local = await rawCall(sandbox, '/v1/responses', { input: 'hi' }, { host: 'localhost:1' }).over
-  expect(local.bytes).toMatch(/^HTTP\/1\.1 200 /)
-  const page = await call(
-    sandbox,
-    '/v1/responses',
-    { input: 'hi' },
-    { headers: { origin: 'https://example.com' } },
-  )
-  expect(page.status).toBe(403)
-  const stats = await rawCall(sandbox, '/sandbox/stats', {}, { host: 'rebound.example.com' }).over
-  expect(stats.bytes).not.toContain('creations')
-  expect([...page.headers.keys()].join()).not.toContain('access-control')
-  expect(sandbox.created()).toBe(1)
-})
-
 test.for([
   ['/v1/nothing', 'invalid_request_error'],
   ['/v1beta/nothing', 'NOT_FOUND'],

@@ -338,14 +338,3 @@ test('a request that is no HTTP is no creation', async () => {
   await new Promise((resolve) => socket.resume().once('close', resolve))
   expect([sandbox.created(), sandbox.requests()]).toEqual([0, []])
 })
-
-test('a fault that answers with no HTTP makes no creation', async () => {
-  const rules = [{ id: 'ssh', action: 'not-http', attempt: 1 }] as const
-  const sandbox = await runningSandbox({ faults: rules })
-  const { bytes } = await rawCall(sandbox, '/v1/responses', { input: 'hi' }).over
-  expect(bytes).toBe('SSH-2.0-OpenSSH_9.9\r\n')
-  expect(sandbox.created()).toBe(0)
-  expect(sandbox.requests()).toMatchObject([{ created: false, fault: 'ssh' }])
-  expect((await respond(sandbox, 'hi')).status).toBe(200)
-  expect(sandbox.created()).toBe(1)
-})

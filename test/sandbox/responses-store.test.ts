@@ -126,14 +126,6 @@ test('previous_response_id carries the conversation on, not the instructions', a
   expect(second.json.usage.input_tokens).toBe(carried + Math.ceil('and then?'.length / 4))
 })
 
-test('an unknown previous response is 404 in the OpenAI envelope and creates nothing', async () => {
-  const sandbox = await runningSandbox()
-  const { status, json } = await respond(sandbox, 'hi', { previous_response_id: 'resp_never' })
-  expect(status).toBe(404)
-  expect(json.error).toMatchObject({ param: 'previous_response_id', code: 'previous_response_not_found' })
-  expect(sandbox.created()).toBe(0)
-})
-
 const say = (text: string) => ({ role: 'user', content: text })
 
 test('input above the context window is 400, or loses its oldest items with truncation auto', async () => {

@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventsOf, respond, runningSandbox, type Answer, type Json } from '../support/running-sandbox.ts'
 
-const weather = {
-  type: 'function',
-  name: 'get_weather',
-  parameters: {
-    type: 'object',
-    properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 1, maximum: 7 } },
-    required: ['city', 'days'],
-    additionalProperties: false,
-  },
-}
-
 const textOf = ({ output }: Json): string =>
   output
     .flatMap((item: Json) => item.content ?? [])
@@ -56,28 +45,6 @@ test('a text stream has every event in order, numbered from 0, LF, without [DONE
 test('reasoning is an item without a summary, unless one is asked for', async () => {
   const { json } = await respond(await runningSandbox(), 'Think', { reasoning: { effort: 'low' } })
   expect(json.output[0]).toEqual({ id: expect.any(String), type: 'reasoning', summary: [] })
-})
-
-test('a function is called with arguments that satisfy its parameters', async () => {
-  const body = { stream: true, tools: [weather], tool_choice: 'required' }
-  const events = await streamed(respond(await runningSandbox(), 'hello', body))
-  const [item] = events.at(-1).response.output
-  expect(item).toMatchObject({ type: 'function_call', name: 'get_weather', status: 'completed' })
-  const given = JSON.parse(item.arguments)
-  expect(Object.keys(given).sort()).toEqual(['city', 'days'])
-  const deltas = events.filter((event) => event.type === 'response.function_call_arguments.delta')
-  expect(deltas.map((event) => event.delta).join('')).toBe(item.arguments)
-  const done = events.find((event) => event.type === 'response.function_call_arguments.done')
-  expect(done).toMatchObject({ name: 'get_weather', arguments: item.arguments, item_id: item.id })
-})
-
-test('structured output satisfies its schema', async () => {
-  const sandbox = await runningSandbox()
-  const format = { type: 'json_schema', name: 'person', schema: weather.parameters, strict: true }
-  const { json } = await respond(sandbox, 'Invent', { text: { format } })
-  expect(JSON.parse(textOf(json))).toEqual({ city: expect.any(String), days: expect.any(Number) })
-  const free = await respond(sandbox, 'Invent', { text: { format: { type: 'json_object' } } })
-  expect(JSON.parse(textOf(free.json))).toMatchObject({ sandbox: true })
 })
 
 test('the token limit makes a response incomplete, and may leave it without any text', async () => {

@@ -36,51 +36,35 @@ async function responseEvents(scenario: string, way: (typeof ways)[number][1]): 
   return eventsOf(await call(sandbox, '/v1/responses', { model, input: prompt, stream: true }, { headers }))
 }
 
-test.for(ways)('refusal by %s', async ([, way]) => {
-  const events = await responseEvents('refusal', way)
-  const { response } = events.at(-1)!
-  expect(response.status).toBe('completed')
-  const [part] = response.output[0].content
-  expect(part.type).toBe('refusal')
-  const deltas = events.filter((event) => event.type === 'response.refusal.delta')
-  expect(deltas.map((event) => event.delta).join('')).toBe(part.refusal)
-  expect(events.find((event) => event.type === 'response.refusal.done')!.refusal).toBe(part.refusal)
-  const candidate = lastCandidate(await chunksOf('refusal', way))
-  expect(candidate.finishReason).toBe('SAFETY')
-  expect(candidate.safetyRatings).toContainEqual(expect.objectContaining({ blocked: true }))
-})
+/** What each scenario ends a response and a candidate with. */
+const ends: readonly (readonly [name: string, response: object, candidate: object | undefined])[] = [
+  [
+    'refusal',
+    { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: expect.any(String) }] }] },
+    {
+      finishReason: 'SAFETY',
+      safetyRatings: expect.arrayContaining([expect.objectContaining({ blocked: true })]),
+    },
+  ],
+  ['block', { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, undefined],
+  [
+    'length',
+    { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+    { finishReason: 'MAX_TOKENS' },
+  ],
+  ['empty', { status: 'completed', output: [] }, { content: { role: 'model' }, finishReason: 'STOP' }],
+  ['failure', { status: 'failed', error: { code: 'server_error' }, output: [] }, { finishReason: 'OTHER' }],
+]
+const cases = ends.flatMap((end) => ways.map((way) => [end[0], way[0], way[1], end[1], end[2]] as const))
 
-test.for(ways)('block by %s', async ([, way]) => {
-  const chunks = await chunksOf('block', way)
-  expect(chunks).toHaveLength(1)
-  expect(chunks[0].candidates).toBeUndefined()
-  expect(chunks[0].promptFeedback.blockReason).toBe('PROHIBITED_CONTENT')
-  const { type, response } = (await responseEvents('block', way)).at(-1)!
-  expect(type).toBe('response.incomplete')
-  expect(response.incomplete_details).toEqual({ reason: 'content_filter' })
-})
-
-test.for(ways)('length by %s', async ([, way]) => {
-  expect(lastCandidate(await chunksOf('length', way)).finishReason).toBe('MAX_TOKENS')
-  const { response } = (await responseEvents('length', way)).at(-1)!
-  expect(response.incomplete_details).toEqual({ reason: 'max_output_tokens' })
-})
-
-test.for(ways)('empty by %s', async ([, way]) => {
-  const candidate = lastCandidate(await chunksOf('empty', way))
-  expect(candidate).toMatchObject({ content: { role: 'model' }, finishReason: 'STOP' })
-  expect(candidate.content.parts).toBeUndefined()
-  const { response } = (await responseEvents('empty', way)).at(-1)!
-  expect(response).toMatchObject({ status: 'completed', output: [] })
-})
-
-test.for(ways)('failure by %s', async ([, way]) => {
-  expect(lastCandidate(await chunksOf('failure', way)).finishReason).toBe('OTHER')
-  const events = await responseEvents('failure', way)
-  expect(events.at(-1)).toMatchObject({
-    type: 'response.failed',
-    response: { status: 'failed', error: { code: 'server_error' }, output: [] },
-  })
+test.for(cases)('%s by %s', async ([name, , way, response, candidate]) => {
+  const last = (await responseEvents(name, way)).at(-1)!
+  expect(last).toMatchObject({ type: `response.${last.response.status}`, response })
+  expect((await chunksOf(name, way)).at(-1)).toMatchObject(
+    candidate === undefined
+      ? { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }
+      : { candidates: [candidate] },
+  )
 })
 
 test.for(ways)('error by %s, in mid-stream and in the recorded wire form', async ([, way]) => {

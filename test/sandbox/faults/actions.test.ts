@@ -161,18 +161,6 @@ test.for<readonly [FaultRule, number, string, string]>([
   expect([sandbox.created(), sandbox.firedFaults().length]).toEqual([0, 1])
 })
 
-test('a status speaks the envelope of the endpoint it happens to', async () => {
-  const sandbox = await runningSandbox({ faults: [{ action: 'status', status: 429 }] })
-  const { json } = await call(sandbox, '/v1beta/models/m:streamGenerateContent?alt=sse', {})
-  expect(json.error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED' })
-})
-
-test('a rule can say itself whether the request was accepted', async () => {
-  const sandbox = await runningSandbox({ faults: [{ action: 'status', status: 502, accepted: true }] })
-  await respond(sandbox, 'hi')
-  expect(sandbox.created()).toBe(1)
-})
-
 test('headers, content-type, empty', async () => {
   const typed = await withFault({ action: 'content-type', value: 'application/json' })
   expect((await typed.over).bytes).toContain('\r\ncontent-type: application/json\r\n')

@@ -48,18 +48,6 @@ const server = { type: 'mcp', server_label: 'files', server_url: 'https://exampl
 const weather = { type: 'function', name: 'get_weather', parameters: null, strict: false } satisfies Tool
 const note = { type: 'custom', name: 'take_note' } satisfies Tool
 
-// What the others are: `specification/response-replies.test.ts` and `scenarios-of-tools.test.ts`.
-test.for<[tool: Tool, types: string[]]>([
-  [{ type: 'web_search_preview' }, ['web_search_call', 'message']],
-  [{ type: 'web_search_2025_08_26' }, ['web_search_call', 'message']],
-  [{ type: 'shell' }, ['shell_call']],
-  [weather, ['function_call']],
-])('tool_choice required calls what is offered: %o', async ([tool, types]) => {
-  const response = await create({ input: 'Rivers', tools: [tool], tool_choice: 'required' })
-  expect(typesOf(response)).toEqual(types)
-  expect(response.status).toBe('completed')
-})
-
 test.for([
   [{ type: 'web_search_preview' }, 'web_search_call'],
   [{ type: 'file_search' }, 'file_search_call'],
@@ -120,27 +108,31 @@ test('parallel_tool_calls false leaves one call', async () => {
   expect(typesOf(await create({ input, tools, parallel_tool_calls: false }))).toEqual(['function_call'])
 })
 
-test('a web search is cited where the text names it, and shows its sources on request only', async () => {
-  const body = { input: 'Rivers 👨‍👩‍👧 sandbox:web_search' }
-  const plain = await create(body)
-  expect(itemOf(plain, 'web_search_call').action).toEqual({
-    type: 'search',
-    query: 'Rivers 👨‍👩‍👧',
-    queries: ['Rivers 👨‍👩‍👧'],
-  })
-  expect(annotationsOf(plain)).toEqual([
-    {
-      type: 'url_citation',
-      url: 'https://example.com/sandbox/1',
-      title: expect.any(String),
-      start_index: expect.any(Number),
-      end_index: expect.any(Number),
-      cited: '[Page 1](https://example.com/sandbox/1)',
-    },
-  ])
-  const full = await create({ ...body, include: ['web_search_call.action.sources'] })
-  const { action } = itemOf(full, 'web_search_call')
-  expect(action).toMatchObject({ sources: [{ type: 'url', url: 'https://example.com/sandbox/1' }, {}] })
+/** What a tool finds is cited where the text names it; its results are shown on request (`specification`). */
+test.for<[tool: Tool, extra: string, found: object, cited: object]>([
+  [
+    webSearch,
+    'web_search_call.action.sources',
+    { action: { query: 'Rivers 👨‍👩‍👧', sources: [{ url: 'https://example.com/sandbox/1' }, {}] } },
+    { type: 'url_citation', cited: '[Page 1](https://example.com/sandbox/1)' },
+  ],
+  [
+    { ...fileSearch, max_num_results: 1 },
+    'file_search_call.results',
+    { queries: ['Rivers 👨‍👩‍👧'], results: [{ filename: 'sandbox-notes.md', text: expect.any(String) }] },
+    { type: 'file_citation', filename: 'sandbox-notes.md', index: 0 },
+  ],
+  [
+    { type: 'code_interpreter', container: 'cntr_mine' },
+    'code_interpreter_call.outputs',
+    { container_id: 'cntr_mine', outputs: [{ type: 'logs', logs: '14\n' }] },
+    { type: 'container_file_citation', container_id: 'cntr_mine', cited: 'result.csv' },
+  ],
+])('%j is cited, and shows what it found on request', async ([tool, extra, found, cited]) => {
+  const body = { input: 'Rivers 👨‍👩‍👧', tools: [tool], tool_choice: 'required' as const }
+  const response = await create({ ...body, include: [extra as never] })
+  expect(response.output[0]).toMatchObject(found)
+  expect(annotationsOf(response)).toMatchObject([cited])
 })
 
 test('further web searches open a page and look into it; domains are those that are allowed', async () => {
@@ -152,35 +144,6 @@ test('further web searches open a page and look into it; domains are those that 
     { type: 'search' },
     { type: 'open_page', url: 'https://rivers.example/sandbox/1' },
     { type: 'find_in_page', url: 'https://rivers.example/sandbox/1', pattern: 'Rivers' },
-  ])
-})
-
-test('a file search is cited, and shows its results on request only, as many as asked', async () => {
-  const body = { input: 'Rivers', tools: [fileSearch], tool_choice: 'required' as const }
-  const plain = await create(body)
-  expect(itemOf(plain, 'file_search_call').results).toBeNull()
-  const tools = [{ ...fileSearch, max_num_results: 1 }]
-  const full = await create({ ...body, tools, include: ['file_search_call.results'] })
-  const { queries, results } = itemOf(full, 'file_search_call')
-  expect(queries).toEqual(['Rivers'])
-  expect(results).toMatchObject([{ filename: 'sandbox-notes.md', text: expect.any(String) }])
-  expect(annotationsOf(full)).toMatchObject([
-    { type: 'file_citation', file_id: results![0]!.file_id, filename: 'sandbox-notes.md', index: 0 },
-  ])
-})
-
-test('a program runs in the container that is named, and shows its outputs on request only', async () => {
-  const tools = [{ type: 'code_interpreter' as const, container: 'cntr_mine' }]
-  const body = { input: 'Rivers', tools, tool_choice: 'required' as const }
-  expect(itemOf(await create(body), 'code_interpreter_call').outputs).toBeNull()
-  const full = await create({ ...body, include: ['code_interpreter_call.outputs'] })
-  expect(itemOf(full, 'code_interpreter_call')).toMatchObject({
-    container_id: 'cntr_mine',
-    code: expect.stringContaining('print'),
-    outputs: [{ type: 'logs', logs: '14\n' }],
-  })
-  expect(annotationsOf(full)).toMatchObject([
-    { type: 'container_file_citation', container_id: 'cntr_mine', cited: 'result.csv' },
   ])
 })
 
@@ -202,24 +165,6 @@ test('an image generation call returns a picture of the size that is asked for, 
   )
   expect(pictures.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(2).fill('1024x1024'))
   expect(previews).not.toContain(call.result)
-})
-
-test('a repeated request has another picture, the same ones for a seed', async () => {
-  const two = async (seed: number) => {
-    const client = await clientOf({ seed })
-    const pictures: (string | null)[] = []
-    for (let time = 0; time < 2; time++) {
-      const tools = [
-        { type: 'image_generation' as const, size: '1024x1024' as const, quality: 'low' as const },
-      ]
-      const response = await client.responses.create({ input: 'A fox', tools, tool_choice: 'required' })
-      pictures.push(itemOf(response, 'image_generation_call').result)
-    }
-    return pictures
-  }
-  const first = await two(3)
-  expect(new Set(first).size).toBe(2)
-  expect(await two(3)).toEqual(first)
 })
 
 test('no prompt asks for more calls than the sandbox makes', async () => {
