@@ -50,23 +50,6 @@ test.for([
   expect(response.usageMetadata!.totalTokenCount).toBe(response.usageMetadata!.promptTokenCount)
 })
 
-const category = 'HARM_CATEGORY_DANGEROUS_CONTENT'
-test.for<[word: string, threshold: string | undefined, probability: string, blocked: boolean]>([
-  ['unsafe', undefined, 'HIGH', true],
-  ['unsafe:low', undefined, 'LOW', false],
-  ['unsafe:low', 'BLOCK_LOW_AND_ABOVE', 'LOW', true],
-  ['unsafe:medium', 'BLOCK_ONLY_HIGH', 'MEDIUM', false],
-  ['unsafe:high', 'BLOCK_ONLY_HIGH', 'HIGH', true],
-  ['unsafe:high', 'OFF', 'HIGH', false],
-  ['unsafe:negligible', 'BLOCK_LOW_AND_ABOVE', 'NEGLIGIBLE', false],
-])('sandbox:%s with the threshold %s', async ([word, threshold, probability, blocked]) => {
-  const safetySettings = threshold === undefined ? [] : [{ category, threshold }]
-  const { candidate } = await ask(`Name a river sandbox:${word}`, { safetySettings } as GenerateContentConfig)
-  expect(candidate!.safetyRatings).toEqual([{ category, probability, blocked }])
-  expect(candidate!.finishReason).toBe(blocked ? 'SAFETY' : 'STOP')
-  expect(candidate!.content!.parts === undefined).toBe(blocked)
-})
-
 test('sandbox:citations quotes sentences by their bytes, with address and licence', async () => {
   const { candidate, response } = await ask('Name a river sandbox:citations')
   const { citations } = candidate!.citationMetadata!
@@ -123,7 +106,7 @@ test('the tokens of the prompt are counted by modality', async () => {
 
 test('no field of any answer is null', async () => {
   const sandbox = await runningSandbox()
-  const words = ['', 'citations', 'refusal', 'empty', 'failure', 'block', 'unsafe', 'length', 'RECITATION']
+  const words = ['', 'citations', 'refusal', 'empty', 'failure', 'block', 'length', 'RECITATION']
   const tools = [{ googleSearch: {}, codeExecution: {}, urlContext: {}, googleMaps: {}, fileSearch: {} }]
   for (const word of words) {
     const answer = await generate(sandbox, `https://example.com sandbox:${word}`, { tools })

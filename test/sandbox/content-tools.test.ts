@@ -162,34 +162,3 @@ test.each([
   const [part] = json.candidates[0].content.parts
   expect([part.functionCall.name, part.thoughtSignature !== undefined]).toEqual(['get_rain', isSigned])
 })
-
-test('arguments stream in pieces on request', async () => {
-  const parameters = {
-    type: 'object',
-    properties: {
-      city: { type: 'string', const: 'Saint-Germain-en-Laye' },
-      days: { type: 'array', items: { const: 3 }, minItems: 1, maxItems: 1 },
-      'is it': { const: true },
-      none: { type: 'null' },
-    },
-    required: ['city', 'days', 'is it', 'none'],
-  }
-  const chunks = eventsOf(
-    await generate(await runningSandbox(), 'Hello', {
-      tools: [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: parameters }] }],
-      toolConfig: { functionCallingConfig: { mode: 'ANY', streamFunctionCallArguments: true } },
-    }),
-  )
-  const calls = chunks.map(({ candidates: [{ content }] }) => content.parts[0].functionCall)
-  expect(calls[0]).toEqual({ id: expect.any(String), name: 'look', willContinue: true })
-  expect(calls.at(-1)).toEqual({})
-  expect(calls.slice(1, -1).map(({ partialArgs: [piece] }) => piece)).toEqual([
-    { jsonPath: '$.city', stringValue: 'Saint-Germ', willContinue: true },
-    { jsonPath: '$.city', stringValue: 'ain-en-Lay', willContinue: true },
-    { jsonPath: '$.city', stringValue: 'e' },
-    { jsonPath: '$.days[0]', numberValue: 3 },
-    { jsonPath: "$['is it']", boolValue: true },
-    { jsonPath: '$.none', nullValue: 'NULL_VALUE' },
-  ])
-  expect(chunks.at(-1)!.usageMetadata.candidatesTokenCount).toBeGreaterThan(0)
-})

@@ -56,7 +56,8 @@ describe('Content-generation chunk', () => {
   })
 
   test('safetyRatings: category, probability, blocked', async () => {
-    const events = eventsOf(await generate(await runningSandbox(), 'sandbox:unsafe:low hi'))
+    const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
+    const events = eventsOf(await generate(await runningSandbox(), 'hi', { safetySettings }))
     const ratings = events.flatMap(({ candidates }) => candidates?.[0]?.safetyRatings ?? [])
     expect(ratings[0]).toEqual({
       category: expect.any(String),

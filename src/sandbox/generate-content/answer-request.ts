@@ -20,9 +20,10 @@ import {
   piecesOf,
   replyDocument,
   type Candidate,
+  type Piece,
   type ReplyFacts,
 } from './reply-chunks.ts'
-import { blockReasonOf, contentScenario, finishOf, rateSafety } from './scenario.ts'
+import { blockReasonOf, contentScenario, finishOf, ratingsOf } from './scenario.ts'
 import { citationsOf, useTools, type ToolUse } from './tools.ts'
 
 /** Chunks before generation breaks off in the scenario `error`. */
@@ -70,7 +71,7 @@ async function answerContent(exchange: Exchange, isStream: boolean): Promise<Rep
     const blocked = blockedChunk(blockReasonOf(asked.get('block')), facts)
     return isStream ? streamOf(exchange, [blocked]) : documentOf(blocked.body)
   }
-  const candidates = await candidatesOf(exchange, { text, asked, tools, isStream })
+  const candidates = await candidatesOf(exchange, { text, asked, tools })
   if (isStream) return streamOf(exchange, chunksOf(candidates, facts), ending === 'error')
   if (ending === 'error') throw breakOffProblem
   return documentOf(replyDocument(candidates, facts))
@@ -130,7 +131,7 @@ function readRequest(exchange: Exchange, model: string) {
     output === undefined ? [] : [JSON.stringify(objectOf(output)['response'] ?? null)],
   )
   const hasOutput = toolOutputs.length > 0
-  const calling = callConfigOf(body)
+  const calling = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
   const mode = callModes[textOf(calling['mode']).toUpperCase()] ?? 'auto'
   const tools = useTools(body, prompt, asked)
   const allowed = textsOf(calling['allowedFunctionNames'])
@@ -163,10 +164,6 @@ function readRequest(exchange: Exchange, model: string) {
   return { text, asked, tools }
 }
 
-function callConfigOf(body: JsonObject): JsonObject {
-  return objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
-}
-
 function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject): boolean {
   if (thinkingBudget === 0) return false
   return includeThoughts === true || thinkingBudget !== undefined || thinkingLevel !== undefined
@@ -176,7 +173,6 @@ interface Plan {
   readonly text: TextRequest
   readonly asked: ReadonlyMap<string, string | undefined>
   readonly tools: ToolUse
-  readonly isStream: boolean
 }
 
 /** @throws RequestProblem when they are larger than the sandbox generates */
@@ -185,16 +181,13 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
   const { text, asked, tools } = plan
   const { scenario, maxTokens = Infinity } = text
   const config = objectOf(body['generationConfig'])
-  const refuses = scenario.ending === 'refusal'
-  const { ratings, isBlocked } = rateSafety(body, asked, refuses)
-  const isUnsafe = isBlocked && !refuses
-  const isEmpty = isUnsafe || scenario.extent === 'nothing'
+  const ratings = ratingsOf(body, scenario.ending === 'refusal')
   const toolPieces = tools.parts.map((part) => {
     return { kind: 'other', part, tokens: countTokens(JSON.stringify(part)) } as const
   })
   const toolTokens = toolPieces.reduce((sum, { tokens }) => sum + tokens, 0)
   // The token limit allows all of them or none.
-  const used = isEmpty || toolTokens >= maxTokens ? [] : toolPieces
+  const used = scenario.extent === 'nothing' || toolTokens >= maxTokens ? [] : toolPieces
   const left = used.length === 0 ? maxTokens : maxTokens - toolTokens
   const kinds = new Set(textsOf(config['responseModalities']).map((kind) => kind.toUpperCase()))
   const showsThoughts = objectOf(config['thinkingConfig'])['includeThoughts'] === true
@@ -202,10 +195,7 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
   let characters = 0
   for (let index = 0; index < (numberOf(config['candidateCount']) ?? 1); index++) {
     const request = { ...text, seed: [...text.seed, index], maxTokens: left }
-    const answer = composeAnswer(
-      isUnsafe ? { ...request, scenario: { ...scenario, extent: 'nothing' } } : request,
-      exchange,
-    )
+    const answer = composeAnswer(request, exchange)
     const { thoughts, parts, visibleTokens } = answer
     const withImage = kinds.has('IMAGE') && parts[0]?.kind === 'text'
     const hasRoom = left - thoughts.length - visibleTokens >= imageTokens
@@ -213,15 +203,14 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
     // From the third generation on calls are signed, whether thoughts are shown or not.
     const isSigned =
       (showsThoughts && thoughts.length > 0) || /^gemini-(?:[3-9]|\d{2})/.test(params['model']!)
-    const streamed = callConfigOf(body)['streamFunctionCallArguments'] === true
-    const shown = {
-      thoughts: showsThoughts,
-      signatures: isSigned,
-      argumentPieces: plan.isStream && streamed,
-    }
-    const own = piecesOf({ thoughts, parts: isShown ? parts : [] }, shown)
-    const thoughtsShown = showsThoughts ? thoughts.length : 0
-    const pieces = [...own.slice(0, thoughtsShown), ...used, ...own.slice(thoughtsShown)]
+    const shown = showsThoughts ? thoughts : []
+    const pieces: Piece[] = [
+      ...shown.map((thought) => {
+        return { kind: 'thought', part: { text: thought, thought: true }, tokens: 1 } as const
+      }),
+      ...used,
+      ...piecesOf(isShown ? parts : [], isSigned),
+    ]
     if (withImage && hasRoom) {
       const inlineData = { mimeType: 'image/png', data: await drawImage(request, config) }
       pieces.push({ kind: 'image', part: { inlineData }, tokens: imageTokens })
@@ -234,9 +223,9 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
     assertAnswerLimits(exchange, characters)
     candidates.push({
       pieces: pieces.length === 0 ? [{ kind: 'other', tokens: 0 }] : pieces,
-      hiddenThoughts: thoughts.length - thoughtsShown,
+      hiddenThoughts: thoughts.length - shown.length,
       ending: {
-        ...finishOf(isUnsafe ? 'block' : withImage && !hasRoom ? 'length' : answer.ending),
+        ...finishOf(withImage && !hasRoom ? 'length' : answer.ending),
         ...(ratings.length > 0 && { safetyRatings: ratings }),
         ...(asked.has('citations') && citationsOf(written)),
         ...(text.format === 'text' && written !== '' && tools.metadata(written, used.length)),

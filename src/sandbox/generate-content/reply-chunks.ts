@@ -1,11 +1,10 @@
-import { tokensOf } from '../answer/answer.ts'
-import type { Answer, AnswerPart } from '../answer/compose-answer.ts'
+import type { AnswerPart } from '../answer/compose-answer.ts'
 import type { Pause, Frame } from '../http/reply.ts'
-import { isObject, type JsonObject } from '../json-value.ts'
+import type { JsonObject } from '../json-value.ts'
 import { seededHex } from '../seeded-random.ts'
 
 /** What one chunk has of a candidate. */
-interface Piece {
+export interface Piece {
   readonly kind: 'thought' | 'text' | 'image' | 'other'
   /** Undefined for what only counts: a call that the token limit cut is left out. */
   readonly part?: JsonObject
@@ -38,69 +37,24 @@ export interface ReplyFacts {
 
 export const imageTokens = 64
 
-interface Shown {
-  readonly thoughts: boolean
-  /** Whether calls are signed. */
-  readonly signatures: boolean
-  /** Whether the arguments of function calls come in pieces. */
-  readonly argumentPieces: boolean
-}
-
-/** The parts of an answer, each as it is streamed. */
-export function piecesOf({ thoughts, parts }: Pick<Answer, 'thoughts' | 'parts'>, shown: Shown): Piece[] {
-  const thought = (text: string): Piece => ({ kind: 'thought', part: { text, thought: true }, tokens: 1 })
-  return [
-    ...(shown.thoughts ? thoughts.map(thought) : []),
-    ...parts.flatMap((part) =>
-      part.call === undefined
-        ? part.tokens.map((text): Piece => ({ kind: 'text', part: { text }, tokens: 1 }))
-        : callPieces(part, part.call.name, shown),
-    ),
-  ]
-}
-
 /**
- * A function call, or its arguments in pieces (wire notes, section 1, "Part kinds"): the name, then each value at its
- * JSON path, a string piece by piece, then an empty call. The last piece counts the whole call.
+ * The parts of an answer, each as it is streamed.
+ * @param isSigned whether calls are signed
  */
-function callPieces({ tokens, value, isCut }: AnswerPart, name: string, shown: Shown): Piece[] {
-  if (isCut) return [{ kind: 'other', tokens: tokens.length }]
-  const call = { id: `call_${seededHex(12, name, tokens.join(''))}`, name }
-  const signature = shown.signatures && {
-    thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64'),
-  }
-  const calls = shown.argumentPieces
-    ? [
-        { ...call, willContinue: true },
-        ...argumentPieces(value, '$').map((piece) => ({ partialArgs: [piece], willContinue: true })),
-        {},
-      ]
-    : [{ ...call, args: value }]
-  return calls.map((functionCall, index) => ({
-    kind: 'other',
-    part: { functionCall, ...(index === 0 && signature) },
-    tokens: index === calls.length - 1 ? tokens.length : 0,
-  }))
+export function piecesOf(parts: readonly AnswerPart[], isSigned: boolean): Piece[] {
+  return parts.flatMap((part) =>
+    part.call === undefined
+      ? part.tokens.map((text): Piece => ({ kind: 'text', part: { text }, tokens: 1 }))
+      : callPiece(part, part.call.name, isSigned),
+  )
 }
 
-function argumentPieces(value: unknown, jsonPath: string): JsonObject[] {
-  if (Array.isArray(value))
-    return value.flatMap((entry, index) => argumentPieces(entry, `${jsonPath}[${index}]`))
-  if (isObject(value)) {
-    return Object.entries(value).flatMap(([name, inner]) =>
-      argumentPieces(inner, jsonPath + (/^\w+$/.test(name) ? `.${name}` : `['${name}']`)),
-    )
-  }
-  if (typeof value === 'string') {
-    const texts = value === '' ? [''] : tokensOf(value)
-    return texts.map((stringValue, index) => ({
-      jsonPath,
-      stringValue,
-      ...(index < texts.length - 1 && { willContinue: true }),
-    }))
-  }
-  if (typeof value === 'number') return [{ jsonPath, numberValue: value }]
-  return [typeof value === 'boolean' ? { jsonPath, boolValue: value } : { jsonPath, nullValue: 'NULL_VALUE' }]
+function callPiece({ tokens, value, isCut }: AnswerPart, name: string, isSigned: boolean): Piece {
+  if (isCut) return { kind: 'other', tokens: tokens.length }
+  const id = `call_${seededHex(12, name, tokens.join(''))}`
+  const signature = isSigned && { thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64') }
+  const part = { functionCall: { id, name, args: value }, ...signature }
+  return { kind: 'other', part, tokens: tokens.length }
 }
 
 /**

@@ -64,39 +64,16 @@ export function blockReasonOf(wanted = ''): string {
   return blockReasons.has(wanted) ? wanted : 'PROHIBITED_CONTENT'
 }
 
-const probabilities = ['NEGLIGIBLE', 'LOW', 'MEDIUM', 'HIGH']
-
-/** The least probability that a threshold blocks, as an index of `probabilities`; from `MEDIUM` on by default. */
-const thresholds: Readonly<Record<string, number>> = {
-  BLOCK_LOW_AND_ABOVE: 1,
-  BLOCK_ONLY_HIGH: 3,
-  BLOCK_NONE: Infinity,
-  OFF: Infinity,
-}
-
-/** The category of everything that the sandbox calls unsafe. */
-const unsafeCategory = 'HARM_CATEGORY_DANGEROUS_CONTENT'
-
 /**
- * The ratings of an answer: one for every category that the request sets a threshold for, and with `sandbox:unsafe:low`,
- * `:medium` or `:high` (without a word: high) one that blocks the answer where its threshold says so.
- * @param refuses whether the model refuses, which blocks as well
+ * The ratings of an answer: one for every category that the request sets a threshold for.
+ * @param refuses whether the model refuses, which is rated, too
  */
-export function rateSafety(
-  body: JsonObject,
-  asked: ReadonlyMap<string, string | undefined>,
-  refuses: boolean,
-) {
-  const settings = objectsOf(body['safetySettings'])
-  const limits = new Map(settings.map(({ category, threshold }) => [textOf(category), textOf(threshold)]))
-  const isUnsafe = asked.has('unsafe')
-  const wanted = probabilities.indexOf((asked.get('unsafe') ?? 'high').toUpperCase())
-  const level = isUnsafe ? Math.max(0, wanted) : refuses ? 3 : 0
-  const isBlocked = refuses || (isUnsafe && level >= (thresholds[limits.get(unsafeCategory) ?? ''] ?? 2))
-  if (isUnsafe || refuses) limits.set(unsafeCategory, '')
-  const ratings = Array.from(limits.keys(), (category) => {
-    const isRated = category === unsafeCategory
-    return { category, probability: probabilities[isRated ? level : 0], blocked: isRated && isBlocked }
+export function ratingsOf(body: JsonObject, refuses: boolean): readonly JsonObject[] {
+  const dangerous = 'HARM_CATEGORY_DANGEROUS_CONTENT'
+  const categories = new Set(objectsOf(body['safetySettings']).map(({ category }) => textOf(category)))
+  if (refuses) categories.add(dangerous)
+  return Array.from(categories, (category) => {
+    const blocked = refuses && category === dangerous
+    return { category, probability: blocked ? 'HIGH' : 'NEGLIGIBLE', blocked }
   })
-  return { ratings, isBlocked }
 }
