@@ -15,14 +15,14 @@ import { createImageStore } from './images/image-store.ts'
 import type { CallMatcher } from './recording/call-handler.ts'
 import type { Recorder, RecordOptions } from './recording/record-calls.ts'
 import type { Replayer, ReplayOptions } from './recording/replay-calls.ts'
-import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
+import { createRequestLog, type RequestRecord } from './request-log.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { ownRouter } from './routes.ts'
 import type { Sandbox } from './sandbox.ts'
 import { createVideoCache } from './videos/film/draw-film.ts'
 import { createJobStore } from './videos/video-job-store.ts'
 
-export type { FaultRule, FiredFault, LatencyProfile, RequestRecord, Sandbox }
+export type { FaultRule, LatencyProfile, RequestRecord, Sandbox }
 
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
