@@ -6,7 +6,7 @@ import type { FaultChooser } from './faults/choose.ts'
 import type { EndpointName } from './faults/fault-rule.ts'
 import type { FirstAnswers } from './http/idempotency.ts'
 import type { JobPacing, LatencyProfile, Pace, Reply } from './http/reply.ts'
-import { limitExceeded, type Envelope } from './http/request-problem.ts'
+import type { Envelope } from './http/request-problem.ts'
 import type { ImageStore } from './images/image-store.ts'
 import type { JsonObject } from './json-value.ts'
 import type { FiredFault, RecordStats, ReplayStats, RequestLog, RequestRecord } from './request-log.ts'
@@ -86,8 +86,6 @@ export interface Exchange {
    * with a seed of its own takes the sandbox's seed and that one instead.
    */
   seed: readonly (string | number)[]
-  /** When its answer was begun, on the monotonic clock. */
-  startedAt: number
   /** Whether a fault replaces the stream with one document. */
   ignoresStream: boolean
   /** Whether the answer is made to its end for others who may ask for it, though the client has gone. */
@@ -138,24 +136,4 @@ export interface Router {
 export function scenarioHeader({ headers }: Exchange): string | undefined {
   const value = headers['x-sandbox-scenario']
   return Array.isArray(value) ? value[0] : value
-}
-
-/** Limits of one answer, so that no request holds up the others or fills the memory. */
-const maxAnswerCharacters = 2_000_000
-const maxAnswerMs = 5000
-
-/**
- * To be called whenever an answer grows.
- * @param characters of the answer so far
- * @throws RequestProblem 400 when it is larger, or has taken longer, than the sandbox allows
- */
-export function assertAnswerLimits({ sandbox, startedAt }: Exchange, characters: number): void {
-  if (characters > maxAnswerCharacters) {
-    throw limitExceeded(
-      `The answer to this request would be larger than the sandbox generates: ${maxAnswerCharacters} characters.`,
-    )
-  }
-  if (sandbox.clock.monotonic() - startedAt > maxAnswerMs) {
-    throw limitExceeded(`The answer to this request would take longer than ${maxAnswerMs / 1000} seconds.`)
-  }
 }

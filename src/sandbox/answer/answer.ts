@@ -97,8 +97,11 @@ export function queryOf(prompt: string): string {
   return firstCharacters(withoutScenarios(prompt), 60).replace(/\s+/g, ' ').trim()
 }
 
-/** Maximum number of characters at the beginning of a prompt in which tools are looked for. */
-const searchedCharacters = 200_000
+/** Whether a prompt names something: all words of the name are among its own. */
+export function namedIn(prompt: string): (name: string) => boolean {
+  const words = new Set(prompt.match(/[\w-]+/g))
+  return (name) => name.match(/[\w-]+/g)?.every((word) => words.has(word)) ?? false
+}
 
 /**
  * Which tools the answer calls: any if one is required, otherwise those that the prompt names.
@@ -110,15 +113,13 @@ export function chooseCalls<Tool extends { readonly name: string; readonly other
   { prompt, hasOutput }: { prompt: string; hasOutput: boolean },
 ): readonly Tool[] {
   if (mode === 'none') return []
-  const beginning = prompt.substring(0, searchedCharacters)
-  const named = declared.filter(({ name: first, otherNames = [] }) =>
-    [first, ...otherNames].some((name) => name !== '' && beginning.includes(name)),
-  )
+  const isNamed = namedIn(prompt)
+  const named = declared.filter(({ name, otherNames = [] }) => [name, ...otherNames].some(isNamed))
   if (mode === 'required') return named.length > 0 ? named : declared.slice(0, 1)
   return hasOutput ? [] : named
 }
 
-/** Maximum number of tools in a request: each is looked for in the prompt. */
+/** Maximum number of tools in a request. */
 const maxTools = 1000
 
 /** @throws RequestProblem 400 for more tools than the sandbox looks at */
@@ -184,4 +185,19 @@ export const mediaTokens = 258
 /** A cheap estimate for input of any size: one token for every four characters, as in public practice. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
+}
+
+/** Maximum length of an answer, so that no request fills the memory. */
+const maxAnswerCharacters = 2_000_000
+
+/**
+ * To be called whenever an answer grows.
+ * @param characters of the answer so far
+ * @throws RequestProblem 400
+ */
+export function assertAnswerSize(characters: number): void {
+  if (characters <= maxAnswerCharacters) return
+  throw limitExceeded(
+    `The answer to this request would be larger than the sandbox generates: ${maxAnswerCharacters} characters.`,
+  )
 }

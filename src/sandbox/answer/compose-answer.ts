@@ -1,7 +1,8 @@
+import type { Clock } from '../../context.ts'
+import { limitExceeded } from '../http/request-problem.ts'
 import { sampleOf } from '../schema/sample.ts'
-import { assertAnswerLimits, type Exchange } from '../sandbox.ts'
 import { type Random, seededRandom, pick } from '../seeded-random.ts'
-import { firstCharacters, tokensOf, withoutScenarios, type Scenario } from './answer.ts'
+import { assertAnswerSize, firstCharacters, tokensOf, withoutScenarios, type Scenario } from './answer.ts'
 
 /** A tool of the caller that the answer calls. */
 export interface ToolCall {
@@ -59,6 +60,8 @@ export interface Answer {
 }
 
 const longAnswerWords = 6000
+/** How long calls may take to compose, so that no request holds up the others. */
+const maxAnswerMs = 5000
 /** Maximum number of tool outputs and of earlier prompts that an answer quotes. */
 const maxQuotes = 100
 /** The token limit of an answer that is cut short, if the request sets none. */
@@ -66,9 +69,9 @@ const shortLimit = 24
 
 /**
  * Composes an answer. The same request gets the same answer.
- * @throws RequestProblem when it is larger than the sandbox generates
+ * @throws RequestProblem 400 when it is larger, or takes longer, than the sandbox allows
  */
-export function composeAnswer(request: TextRequest, exchange: Exchange): Answer {
+export function composeAnswer(request: TextRequest, clock: Clock): Answer {
   const { scenario, maxTokens = Infinity, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
   const limit = scenario.extent === 'part' ? Math.min(maxTokens, shortLimit) : maxTokens
@@ -77,7 +80,7 @@ export function composeAnswer(request: TextRequest, exchange: Exchange): Answer 
   const thoughts = request.thinks
     ? tokensOf(`[sandbox] The request was read to its end. The plan is to ${plan}.`)
     : []
-  const visible = visibleParts(request, random, exchange)
+  const visible = visibleParts(request, random, clock)
   let left = limit - thoughts.length
   const parts: AnswerPart[] = []
   for (const part of visible) {
@@ -95,11 +98,12 @@ export function composeAnswer(request: TextRequest, exchange: Exchange): Answer 
   }
 }
 
-function visibleParts(request: TextRequest, random: Random, exchange: Exchange): readonly AnswerPart[] {
+function visibleParts(request: TextRequest, random: Random, clock: Clock): readonly AnswerPart[] {
   const { scenario, calls } = request
   if (scenario.extent === 'nothing') return []
   if (scenario.ending === 'refusal')
     return [{ kind: 'refusal', tokens: tokensOf('[sandbox] I’m sorry, but I cannot help with that.') }]
+  const startedAt = clock.monotonic()
   let characters = 0
   const callPart = (call: ToolCall): AnswerPart => {
     const value = call.custom
@@ -107,7 +111,9 @@ function visibleParts(request: TextRequest, random: Random, exchange: Exchange):
       : sampleOf(call.parameters ?? {}, random, 'object')
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     characters += call.name.length + text.length
-    assertAnswerLimits(exchange, characters)
+    assertAnswerSize(characters)
+    if (clock.monotonic() - startedAt > maxAnswerMs)
+      throw limitExceeded(`The answer to this request would take longer than ${maxAnswerMs / 1000} seconds.`)
     return { kind: 'call', tokens: tokensOf(text), call, value }
   }
   if (calls.length > 0) return calls.map(callPart)

@@ -1,4 +1,4 @@
-import { chooseCalls, countTokens, mediaTokens, textOfParts } from '../answer/answer.ts'
+import { assertAnswerSize, chooseCalls, countTokens, mediaTokens, textOfParts } from '../answer/answer.ts'
 import { composeAnswer, type TextRequest, type ToolCall } from '../answer/compose-answer.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
@@ -7,7 +7,7 @@ import { errorBody, assertValid, RequestProblem } from '../http/request-problem.
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { plainPicture } from '../images/plain-picture.ts'
 import { isObject, numberOf, objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
-import { assertAnswerLimits, scenarioHeader, type Exchange } from '../sandbox.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import { textModel } from '../sandbox-models.ts'
 import { seededHex } from '../seeded-random.ts'
 import { assertContents } from './check-contents.ts'
@@ -195,7 +195,7 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
   let characters = 0
   for (let index = 0; index < (numberOf(config['candidateCount']) ?? 1); index++) {
     const request = { ...text, seed: [...text.seed, index], maxTokens: left }
-    const answer = composeAnswer(request, exchange)
+    const answer = composeAnswer(request, exchange.sandbox.clock)
     const { thoughts, parts, visibleTokens } = answer
     const withImage = kinds.has('IMAGE') && parts[0]?.kind === 'text'
     const hasRoom = left - thoughts.length - visibleTokens >= imageTokens
@@ -220,7 +220,7 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
       : ''
     characters += JSON.stringify([pieces.length, used, ratings, parts.map(({ value }) => value)]).length
     characters += written.length
-    assertAnswerLimits(exchange, characters)
+    assertAnswerSize(characters)
     candidates.push({
       pieces: pieces.length === 0 ? [{ kind: 'other', tokens: 0 }] : pieces,
       hiddenThoughts: thoughts.length - shown.length,

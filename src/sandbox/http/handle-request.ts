@@ -83,7 +83,6 @@ function openExchange(incoming: IncomingMessage, outgoing: ServerResponse, sandb
     digest: '',
     release() {},
     seed: [sandbox.seed],
-    startedAt: record.cameAt,
     ignoresStream: false,
     outlivesClient: false,
     pace: () => 0,
@@ -190,7 +189,6 @@ function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
   exchange.outlivesClient = key !== undefined
   const make = async () => {
     if (isPost) exchange.seed = seedOf(identity, sandbox)
-    exchange.startedAt = sandbox.clock.monotonic()
     return handler.answer(exchange)
   }
   return key === undefined ? make() : sandbox.firstAnswers.give(digestOf(key), identity, make)

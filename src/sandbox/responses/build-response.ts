@@ -95,7 +95,7 @@ export async function buildResponse(
       maxTokens: isCut ? 0 : maxTokens === undefined ? undefined : maxTokens - tokens,
       stopSequences: [],
     },
-    exchange,
+    exchange.sandbox.clock,
   )
   const ending = isCut ? 'length' : answer.ending
   const prelude = isAsked('compaction')

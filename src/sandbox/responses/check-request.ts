@@ -23,7 +23,8 @@ export function checkRequest(body: JsonObject): void {
   assertValid(responsesEndpoint, body)
   const tools = objectsOf(body['tools'])
   const choices = listOf(objectOf(body['tool_choice'])['tools'])
-  assertToolCount(tools.length + choices.length + tools.flatMap(remoteToolNames).length)
+  const remote = tools.filter(({ type }) => type === 'mcp').flatMap(remoteToolNames)
+  assertToolCount(tools.length + choices.length + remote.length)
   for (const [index, item] of listOf(body['input']).entries()) {
     checkItem(item, `input.${index}`)
   }

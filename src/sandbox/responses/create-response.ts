@@ -1,8 +1,9 @@
+import { assertAnswerSize } from '../answer/answer.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { defaultTextModel, textModel } from '../sandbox-models.ts'
-import { assertAnswerLimits, type Exchange, type Sandbox } from '../sandbox.ts'
+import type { Exchange, Sandbox } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { buildResponse, conversationId } from './build-response.ts'
 import { checkRequest } from './check-request.ts'
@@ -38,7 +39,7 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   // Pictures are limited by their number.
   const withoutPictures = (name: string, value: unknown) => (name === 'result' ? undefined : value)
   // Each of several events has all of the response.
-  assertAnswerLimits(exchange, JSON.stringify(built.response, withoutPictures).length)
+  assertAnswerSize(JSON.stringify(built.response, withoutPictures).length)
   const isStream = body['stream'] === true && !exchange.ignoresStream
   if (!isStream && built.breaksOff && !isBackground) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')

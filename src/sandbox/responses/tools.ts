@@ -1,5 +1,6 @@
 import { imageCreateEndpoint } from '../../contract/images.ts'
 import { modelCalled } from '../../contract/known-models.ts'
+import { namedIn } from '../answer/answer.ts'
 import { invalidField } from '../http/request-problem.ts'
 import { promptPicture, usualSize } from '../images/image-endpoints.ts'
 import { base64Of, paint } from '../images/image-reply.ts'
@@ -303,7 +304,7 @@ function labelOf({ server_label: label }: JsonObject): string {
 function callRemoteTool({ tool, fails }: BuiltInCall, setting: CallSetting): MadeCall {
   const { prompt, query, newId } = setting
   const names = remoteToolNames(tool)
-  const name = textOf(tool['name']) || (names.find((known) => prompt.includes(known)) ?? names[0]!)
+  const name = textOf(tool['name']) || (names.find(namedIn(prompt)) ?? names[0]!)
   const call = { server_label: labelOf(tool), name, arguments: JSON.stringify({ query }) }
   if (!needsApproval(tool, name)) return remoteCall(call, fails, newId('mcp'))
   return asked({ id: newId('mcpr'), type: 'mcp_approval_request', ...call }, call.arguments)

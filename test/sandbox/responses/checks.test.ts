@@ -169,8 +169,10 @@ test('a reference takes an item from the conversation or from another response t
   expect([lost.status, lost.json.error.param]).toEqual([404, 'input'])
 })
 
-test('a long conversation of small items is answered', async () => {
+test('a long conversation of small items is answered, and a thousand functions are taken', async () => {
   const sandbox = await runningSandbox()
   const items = Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'hi' }))
   expect((await respond(sandbox, items)).status).toBe(200)
+  const tools = Array.from({ length: 1000 }, (_, at) => ({ type: 'function', name: `f${at}` }))
+  expect((await respond(sandbox, 'hi', { tools })).status).toBe(200)
 })
