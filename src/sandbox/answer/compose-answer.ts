@@ -71,7 +71,7 @@ const shortLimit = 24
  * Composes an answer. The same request gets the same answer.
  * @throws RequestProblem 400 when it is larger, or takes longer, than the sandbox allows
  */
-export function composeAnswer(request: TextRequest, clock: Clock): Answer {
+export async function composeAnswer(request: TextRequest, clock: Clock): Promise<Answer> {
   const { scenario, maxTokens = Infinity, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
   const limit = scenario.extent === 'part' ? Math.min(maxTokens, shortLimit) : maxTokens
@@ -80,7 +80,7 @@ export function composeAnswer(request: TextRequest, clock: Clock): Answer {
   const thoughts = request.thinks
     ? tokensOf(`[sandbox] The request was read to its end. The plan is to ${plan}.`)
     : []
-  const visible = visibleParts(request, random, clock)
+  const visible = await visibleParts(request, random, clock)
   let left = limit - thoughts.length
   const parts: AnswerPart[] = []
   for (const part of visible) {
@@ -98,39 +98,44 @@ export function composeAnswer(request: TextRequest, clock: Clock): Answer {
   }
 }
 
-function visibleParts(request: TextRequest, random: Random, clock: Clock): readonly AnswerPart[] {
+async function visibleParts(
+  request: TextRequest,
+  random: Random,
+  clock: Clock,
+): Promise<readonly AnswerPart[]> {
   const { scenario, calls } = request
   if (scenario.extent === 'nothing') return []
   if (scenario.ending === 'refusal')
     return [{ kind: 'refusal', tokens: tokensOf('[sandbox] I’m sorry, but I cannot help with that.') }]
   const startedAt = clock.monotonic()
+  const callParts: AnswerPart[] = []
   let characters = 0
-  const callPart = (call: ToolCall): AnswerPart => {
+  for (const call of calls) {
     const value = call.custom
       ? '[sandbox] input of a custom tool'
-      : sampleOf(call.parameters ?? {}, random, 'object')
+      : await sampleOf(call.parameters ?? {}, random, 'object')
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     characters += call.name.length + text.length
     assertAnswerSize(characters)
     if (clock.monotonic() - startedAt > maxAnswerMs)
       throw limitExceeded(`The answer to this request would take longer than ${maxAnswerMs / 1000} seconds.`)
-    return { kind: 'call', tokens: tokensOf(text), call, value }
+    callParts.push({ kind: 'call', tokens: tokensOf(text), call, value })
   }
-  if (calls.length > 0) return calls.map(callPart)
+  if (calls.length > 0) return callParts
   if (request.waits) return []
-  const text = writeAnswer(request, random)
+  const text = await writeAnswer(request, random)
   const stops = request.stopSequences.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
   return [{ kind: 'text', tokens: tokensOf(text.slice(0, Math.min(text.length, ...stops))) }]
 }
 
-function writeAnswer(request: TextRequest, random: Random): string {
+async function writeAnswer(request: TextRequest, random: Random): Promise<string> {
   const { prompt, schema, format, toolOutputs, earlier, scenario, findings } = request
-  if (format === 'enum') return String(sampleOf(schema, random))
+  if (format === 'enum') return String(await sampleOf(schema, random))
   if (format === 'json') {
     return JSON.stringify(
       schema === undefined
         ? { sandbox: true, prompt: firstCharacters(prompt, 60), answer: pick(random, sentences) }
-        : sampleOf(schema, random),
+        : await sampleOf(schema, random),
     )
   }
   const isMarkdown = /\bmarkdown\b/i.test(prompt) && !/\bsandbox:/.test(prompt)

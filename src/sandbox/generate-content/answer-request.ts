@@ -195,7 +195,7 @@ async function candidatesOf(exchange: Exchange, plan: Plan): Promise<Candidate[]
   let characters = 0
   for (let index = 0; index < (numberOf(config['candidateCount']) ?? 1); index++) {
     const request = { ...text, seed: [...text.seed, index], maxTokens: left }
-    const answer = composeAnswer(request, exchange.sandbox.clock)
+    const answer = await composeAnswer(request, exchange.sandbox.clock)
     const { thoughts, parts, visibleTokens } = answer
     const withImage = kinds.has('IMAGE') && parts[0]?.kind === 'text'
     const hasRoom = left - thoughts.length - visibleTokens >= imageTokens

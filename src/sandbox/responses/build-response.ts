@@ -74,7 +74,7 @@ export async function buildResponse(
   const findings = kept.flatMap(({ finding }) => finding ?? [])
   const format = objectOf(objectOf(body['text'])['format'])
   const { effort, summary } = objectOf(body['reasoning'])
-  const answer = composeAnswer(
+  const answer = await composeAnswer(
     {
       seed: [...exchange.seed, facts.model],
       prompt,

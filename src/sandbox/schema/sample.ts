@@ -1,290 +1,228 @@
-import { createBudget, type Budget } from './budget.ts'
-import { type JsonObject, isObject, listOf, numberOf } from '../json-value.ts'
-import { type Random, pick } from '../seeded-random.ts'
-import { createStringSampler, type StringSampler } from './sample-string.ts'
+import { createContext, runInContext } from 'node:vm'
+import { isDeeperThan } from '../../json.ts'
+import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
+import { isObject, type JsonObject, listOf, numberOf, textOf } from '../json-value.ts'
+import { pick, type Random } from '../seeded-random.ts'
 
-/** Below this depth only required properties are generated; far below, an infinite schema is rejected. */
-const optionalDepth = 4
-const deepest = 24
-/** The cost of a value in addition to its characters. */
-const costOfValue = 50
+/** Largest value, in characters. */
+const maxCharacters = 2_000_000
+/** What a schema may require at least, and the longest pattern: a short schema can ask for an enormous value. */
+const limits = { minLength: 1_000_000, minItems: 20_000, minProperties: 20_000, pattern: 2_000 }
+/** Deepest nesting of a schema. */
+const maxDepth = 100
+/** Time for generating and checking a value, in milliseconds. Other requests wait meanwhile. */
+const maxMs = 2_000
 
-interface Situation {
-  readonly root: unknown
-  readonly random: Random
-  readonly depth: number
-  /** The name of the property, used in text. */
-  readonly name: string
-  readonly budget: Budget
-  readonly sampleString: StringSampler
+/** What each attempt asks for: first a value that looks real, at last the least that the schema requires. */
+const attempts = [
+  { isPlausible: true, alwaysFakeOptionals: true, maxDefaultItems: 1 },
+  { isPlausible: true, alwaysFakeOptionals: true, maxDefaultItems: 0 },
+  { isPlausible: false, alwaysFakeOptionals: true, maxDefaultItems: 1 },
+  { isPlausible: true, optionalsProbability: 0, maxDefaultItems: 0 },
+  { isPlausible: false, optionalsProbability: 0, maxDefaultItems: 0 },
+]
+
+const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
+
+/** Names and addresses that are reserved for examples: a tool may call what it is given. */
+const formats = {
+  ...formatted(['email', 'idn-email'], (word) => `${word}@example.com`),
+  ...formatted(['hostname', 'idn-hostname'], (word) => `${word}.example.com`),
+  ...formatted(['uri', 'url', 'iri'], (word) => `https://example.com/${word}`),
+  ...formatted(['byte'], (word) => Buffer.from(word).toString('base64')),
+  ...formatted(['ipv4'], (word) => `192.0.2.${words.indexOf(word) + 1}`),
+  ...formatted(['ipv6'], (word) => `2001:db8::${words.indexOf(word) + 1}`),
+}
+
+function formatted(names: readonly string[], text: (word: string) => string) {
+  const write = (random: { next(): number }) => text(pick(() => random.next(), words))
+  return Object.fromEntries(names.map((name) => [name, write]))
 }
 
 /**
- * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`). Ignores `not`, `if`
- * and `dependentSchemas`.
+ * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`): of five attempts the
+ * first that is valid, or else the first.
  * @param fallback the type of a schema without one
- * @throws RequestProblem if the budget is spent: a short schema can require an enormous value
+ * @throws RequestProblem 400 when the schema asks for more than the sandbox generates
  */
-export function sampleOf(
-  schema: unknown,
-  random: Random,
-  fallback = 'string',
-  budget = createBudget(),
-): unknown {
-  const sampleString = createStringSampler(random, budget)
-  return sample(schema, { root: schema, random, depth: 0, name: '', budget, sampleString }, fallback)
-}
-
-function sample(schema: unknown, situation: Situation, fallback = 'string'): unknown {
-  const { random, depth, root, budget } = situation
-  budget.spend(costOfValue)
+export async function sampleOf(schema: unknown, random: Random, fallback = 'string'): Promise<unknown> {
   if (!isObject(schema)) return '[sandbox]'
-  const flat = flatten(schema, { root, terminal: depth >= optionalDepth, budget })
-  if (flat['const'] !== undefined) return given(flat['const'], budget)
-  if (Array.isArray(flat['enum']) && flat['enum'].length > 0) return given(pick(random, flat['enum']), budget)
-  if (depth > deepest) return null
-  switch (typeOf(flat, fallback)) {
-    case 'object':
-      return sampleObject(flat, situation)
-    case 'array':
-      return sampleArray(flat, situation)
-    case 'integer':
-      return sampleNumber(flat, random, true)
-    case 'number':
-      return sampleNumber(flat, random, false)
-    case 'boolean':
-      return random() < 0.5
-    case 'null':
-      return null
-    default:
-      return situation.sampleString(flat, situation.name)
+  if (isDeeperThan(schema, maxDepth)) throw tooMuch(`it is nested deeper than ${maxDepth} levels`)
+  const [{ generateSync }, { Ajv2020 }] = await Promise.all([
+    import('json-schema-faker'),
+    import('ajv/dist/2020.js'),
+  ])
+  const standard = changed(schema, standardSchema)
+  const typed = typeNames.some((name) => name in standard) ? standard : { ...standard, type: fallback }
+  const plausible = changed(typed, (inner, name) => plausibleSchema(inner, name, random))
+  const ajv = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    validateSchema: false,
+    logger: false,
+    multipleOfPrecision: 9,
+  })
+  const generate = () => {
+    const isValid = attempt(() => ajv.compile(standard))
+    let first: unknown
+    for (const { isPlausible, ...options } of attempts) {
+      const seed = Math.floor(random() * 2 ** 31)
+      const source = isPlausible ? plausible : typed
+      const value = attempt(() =>
+        generateSync(source, { ...options, formats, seed, outputTransform: rounded }),
+      )
+      if (value === undefined) continue
+      assertSize(value)
+      if (isValid === undefined || attempt(() => isValid(value)) === true) return value
+      first ??= value
+    }
+    return first ?? (fallback === 'object' ? {} : '[sandbox]')
+  }
+  try {
+    // The time limit interrupts all code that the script calls, also the search for a pattern.
+    return runInContext('generate()', createContext({ generate }), { timeout: maxMs })
+  } catch (error) {
+    throw error instanceof RequestProblem ? error : tooMuch(`it takes more than ${maxMs} ms`)
   }
 }
 
-/** A literal value of the schema: it is written as often as it is used. */
-function given(value: unknown, budget: Budget): unknown {
-  budget.spendOn(value)
-  return value
+/** The result of a step; undefined where the schema makes it fail. */
+function attempt<Value>(step: () => Value): Value | undefined {
+  try {
+    return step()
+  } catch {
+    return undefined
+  }
 }
 
-const keywords: Readonly<Record<string, string>> = {
-  properties: 'object',
-  required: 'object',
-  additionalProperties: 'object',
-  items: 'array',
-  prefixItems: 'array',
-  minItems: 'array',
-  minimum: 'number',
-  maximum: 'number',
-  multipleOf: 'number',
+function tooMuch(reason: string): RequestProblem {
+  return limitExceeded(`The sandbox generates no value for this schema: ${reason}.`)
 }
 
-function typeOf(schema: JsonObject, fallback: string): string {
-  const types = (Array.isArray(schema['type']) ? listOf(schema['type']) : [schema['type']])
+/** @throws RequestProblem when the JSON of a value is too long; constants may be in it any number of times */
+function assertSize(value: unknown): void {
+  let left = maxCharacters
+  const spend = (inner: unknown): void => {
+    left -= typeof inner === 'string' ? inner.length : 1
+    if (left < 0) throw tooMuch(`its value is longer than ${maxCharacters} characters`)
+    if (typeof inner !== 'object' || inner === null) return
+    for (const [name, entry] of Object.entries(inner)) {
+      left -= name.length
+      spend(entry)
+    }
+  }
+  spend(value)
+}
+
+type Change = (schema: JsonObject, name: string) => JsonObject
+
+/** Keywords with values that are no schemas, and with schemas by name. */
+const literals = new Set(['const', 'enum', 'default', 'example', 'examples'])
+const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+/**
+ * A schema with a change in it and in all schemas within it.
+ * @param name of the property that it describes
+ */
+function changed(schema: JsonObject, change: Change, name = ''): JsonObject {
+  const inner = (value: unknown, property: string): unknown => {
+    if (Array.isArray(value)) return value.map((entry) => inner(entry, property))
+    return isObject(value) ? changed(value, change, property) : value
+  }
+  return mapped(change(schema, name), (value, keyword) => {
+    if (literals.has(keyword)) return value
+    return named.has(keyword) && isObject(value) ? mapped(value, inner) : inner(value, name)
+  })
+}
+
+function mapped(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
+}
+
+const typeNames = ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'properties', 'items']
+const bounds = [
+  ['minimum', 'exclusiveMinimum'],
+  ['maximum', 'exclusiveMaximum'],
+] as const
+
+/**
+ * A schema in the spelling of Google and of OpenAPI 3.0 as JSON Schema.
+ * @throws RequestProblem when it requires too much
+ */
+function standardSchema(schema: JsonObject): JsonObject {
+  for (const [name, limit] of Object.entries(limits)) {
+    const size = name === 'pattern' ? textOf(schema[name]).length : (numberOf(schema[name]) ?? 0)
+    if (size > limit) throw tooMuch(`the limit of ${name} is ${limit}`)
+  }
+  const result: Record<string, unknown> = { ...schema }
+  for (const name of ['$schema', 'nullable', 'propertyOrdering']) delete result[name]
+  const types = listOf(Array.isArray(schema['type']) ? schema['type'] : [schema['type']])
     .filter((type) => typeof type === 'string')
     .map((type) => type.toLowerCase())
-  const named = types.find((type) => type !== 'null') ?? types[0]
-  if (named !== undefined && named !== 'type_unspecified') return named
-  const keyword = Object.keys(keywords).find((name) => schema[name] !== undefined)
-  return keyword === undefined ? fallback : keywords[keyword]!
-}
-
-function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
-  const { budget } = situation
-  const properties = isObject(schema['properties']) ? schema['properties'] : {}
-  const order = listOf(schema['propertyOrdering'])
-  const declared = Object.keys(properties)
-  budget.spend(declared.length + order.length + listOf(schema['required']).length)
-  const required = new Set(listOf(schema['required']))
-  const max = numberOf(schema['maxProperties']) ?? Infinity
-  const names = ordered(declared, order)
-  let optional = max - required.size
-  const chosen = names.filter(
-    (name) => required.has(name) || (situation.depth < optionalDepth && optional-- > 0),
-  )
-  // A required property without a schema may have any value.
-  const unnamed = [...required].filter((name) => typeof name === 'string' && !Object.hasOwn(properties, name))
-  const all = [...chosen, ...(unnamed as string[])]
-  const extra = isObject(schema['additionalProperties']) ? schema['additionalProperties'] : {}
-  const min = numberOf(schema['minProperties']) ?? 0
-  for (let index = 1; all.length < min; index++) {
-    budget.spend(costOfValue)
-    all.push(`extra_${index}`)
+  if (types.length === 0 || types.includes('type_unspecified')) delete result['type']
+  else result['type'] = types.length === 1 ? types[0] : types
+  for (const [inclusive, exclusive] of bounds) {
+    if (typeof schema[exclusive] !== 'boolean') continue
+    delete result[exclusive]
+    if (!schema[exclusive] || schema[inclusive] === undefined) continue
+    delete result[inclusive]
+    result[exclusive] = schema[inclusive]
   }
-  return Object.fromEntries(
-    all.map((name) => {
-      budget.spend(name.length)
-      const inner = Object.hasOwn(properties, name) ? properties[name] : extra
-      return [name, sample(inner, { ...situation, depth: situation.depth + 1, name })]
-    }),
-  )
-}
-
-function ordered(names: readonly string[], order: readonly unknown[]): readonly string[] {
-  const positions = new Map(order.map((name, index) => [name, index]))
-  const positionOf = (name: string) => positions.get(name) ?? order.length
-  return names.toSorted((left, right) => positionOf(left) - positionOf(right))
-}
-
-function sampleArray(schema: JsonObject, situation: Situation): unknown[] {
-  const inner = { ...situation, depth: situation.depth + 1 }
-  const first = listOf(schema['prefixItems']).map((item) => sample(item, inner))
-  const min = numberOf(schema['minItems']) ?? Number(schema['contains'] !== undefined)
-  const max = numberOf(schema['maxItems']) ?? Infinity
-  const wanted = schema['items'] === false ? first.length : Math.min(Math.max(min, first.length, 1), max)
-  const values = first.slice(0, max)
-  const isUnique = schema['uniqueItems'] === true
-  const seen = new Set(isUnique ? values.map((value) => JSON.stringify(value)) : [])
-  for (let tries = 0; values.length < wanted && tries < wanted * 50; tries++) {
-    const source = values.length === first.length && schema['contains'] !== undefined ? 'contains' : 'items'
-    const value = sample(schema[source] ?? {}, inner)
-    const text = isUnique ? JSON.stringify(value) : ''
-    if (isUnique && seen.has(text)) continue
-    seen.add(text)
-    values.push(value)
+  const { properties, propertyOrdering } = schema
+  if (isObject(properties) && Array.isArray(propertyOrdering)) {
+    const order = propertyOrdering.filter(
+      (name) => typeof name === 'string' && Object.hasOwn(properties, name),
+    )
+    const first = Object.fromEntries(order.map((name: string) => [name, properties[name]]))
+    result['properties'] = { ...first, ...properties }
   }
-  return values
+  return result
 }
 
-/** A number within a schema's bounds that is a multiple of its step. */
-function sampleNumber(schema: JsonObject, random: Random, whole: boolean): number {
-  const step = numberOf(schema['multipleOf']) ?? (whole ? 1 : 0.01)
-  const lower = boundOf(schema, 'minimum', 'exclusiveMinimum')
-  const upper = boundOf(schema, 'maximum', 'exclusiveMaximum')
-  const min = lower?.value ?? Math.min(1, (upper?.value ?? Infinity) - 100 * step)
-  const max = upper?.value ?? (lower === undefined ? 100 : min + 100 * step)
-  let first = Math.ceil(rounded(min / step))
-  let last = Math.floor(rounded(max / step))
-  if (lower?.isOpen && rounded(first * step) <= min) first++
-  if (upper?.isOpen && rounded(last * step) >= max) last--
-  // If there is no multiple between the bounds, use a fraction.
-  if (first > last) return (min + max) / 2
-  // Clients state the widest bounds that a number type has: an age is not -9007199254740991.
-  if (first < 1 && last > 100) first = 1
-  return rounded((first + Math.floor(random() * (Math.min(last - first, 100) + 1))) * step)
+/** What makes a value look real, within the schema: words in place of letters, small numbers. */
+function plausibleSchema(schema: JsonObject, name: string, random: Random): JsonObject {
+  const { type, pattern, format, minLength, maxLength } = schema
+  const [least, most] = [numberOf(minLength) ?? 0, numberOf(maxLength) ?? Infinity]
+  if (schema['enum'] !== undefined || schema['const'] !== undefined) return schema
+  if (type === 'integer' || type === 'number') return { ...schema, ...smallRange(schema) }
+  if (typeof pattern === 'string') return { ...schema, pattern: generatedPattern(pattern, least) }
+  if (type === 'array' && schema['items'] === undefined) return { ...schema, items: { type: 'string' } }
+  if (type !== 'string' || format !== undefined) return schema
+  const word = pick(random, words)
+  const full = `[sandbox] ${name === '' ? '' : `${name.replaceAll('_', ' ')} `}${word}`
+  const text = full.length > most ? word.slice(0, most) : full
+  return { ...schema, const: text.padEnd(least, ` ${word}`).trimEnd().padEnd(least, 'x') }
 }
 
-interface Bound {
-  readonly value: number
-  /** Whether the bound itself is excluded. */
-  readonly isOpen: boolean
-}
-
-/** An exclusive bound is a number of its own, or `true` beside the bound (draft 4 and OpenAPI 3.0). */
-function boundOf(schema: JsonObject, inclusive: string, exclusive: string): Bound | undefined {
-  const [bound, open] = [numberOf(schema[inclusive]), numberOf(schema[exclusive])]
-  if (open !== undefined) return { value: open, isOpen: true }
-  return bound === undefined ? undefined : { value: bound, isOpen: schema[exclusive] === true }
-}
-
-/** Removes binary rounding errors: 0.30000000000000004 is 0.3. */
-function rounded(value: number): number {
-  return Number(value.toPrecision(12))
-}
-
-/** Maximum depth of references to references; ends cycles. */
-const maxHops = 32
-
-/** The cost of each part of a schema. */
-const costOfPart = 4
-
-/** The context for flattening a schema. */
-interface Flattening {
-  /** The document that references point into. */
-  readonly root: unknown
-  /** Prefer the alternative with the least nesting, so that a recursive schema terminates. */
-  readonly terminal: boolean
-  /** Charged for every part: a few references can expand to billions. */
-  readonly budget: Budget
-}
-
-/**
- * A schema with its `$ref`, `allOf`, `anyOf` and `oneOf` resolved into one object.
- * @throws RequestProblem when the budget is spent
- */
-function flatten(schema: JsonObject, how: Flattening, hops = 0): JsonObject {
-  const { root, terminal, budget } = how
-  if (hops > maxHops) return {}
-  const { $ref: reference, allOf, anyOf, oneOf, ...own } = schema
-  budget.spend(costOfPart + Object.keys(own).length + listOf(allOf).length)
-  const parts: unknown[] = [own]
-  if (typeof reference === 'string') {
-    budget.spend(reference.length)
-    parts.push(resolve(reference, root))
+/** From 1 to 100 where that is within the bounds: clients state the widest ones that a type has. */
+function smallRange(schema: JsonObject): JsonObject {
+  const step = numberOf(schema['multipleOf']) ?? (schema['type'] === 'integer' ? 1 : 0.5)
+  const width = Math.max(100 * step, 100)
+  const [low, high] = bounds.map(([inclusive, exclusive]) => numberOf(schema[exclusive] ?? schema[inclusive]))
+  if ((low ?? 0) < 1 && (high ?? Infinity) > width) {
+    return {
+      minimum: 1,
+      maximum: width,
+      multipleOf: step,
+      exclusiveMinimum: undefined,
+      exclusiveMaximum: undefined,
+    }
   }
-  parts.push(...listOf(allOf))
-  for (const alternatives of [anyOf, oneOf]) {
-    if (!Array.isArray(alternatives)) continue
-    budget.spend(alternatives.length)
-    parts.push(choose(alternatives, terminal))
-  }
-  const whole = parts.filter(isObject)
-  if (whole.length <= 1) return own
-  const [first, ...rest] = whole.map((part) => (part === own ? own : flatten(part, how, hops + 1)))
-  return rest.reduce<JsonObject>((left, right) => merge(left, right, budget), first!)
+  if (high === undefined) return { maximum: low! + width }
+  return low === undefined ? { minimum: high - width } : {}
 }
 
-/** `#`, `#/$defs/name` and other JSON pointers into the same document. */
-function resolve(reference: string, root: unknown): unknown {
-  const segments = reference.replace(/^#\/?/, '').split('/').filter(Boolean)
-  return segments.reduce<unknown>((at, segment) => {
-    const name = decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
-    return (at as Record<string, unknown>)[name]
-  }, root)
+/** A pattern in what the generator knows, with its first unlimited repeat as often as the text has to be long. */
+function generatedPattern(pattern: string, least: number): string {
+  return pattern
+    .replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/\\([pP])\{(\w+)\}/g, (_, sign: string, set: string) =>
+      sign === 'P' ? '-' : set.startsWith('N') ? '7' : set === 'Lu' ? 'A' : 'a',
+    )
+    .replace(/(?<=[^\\(])[+*]|\{\d+,\}/, (repeat) => (least > 1 ? `{${least},}` : repeat))
 }
 
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
-
-function choose(alternatives: readonly unknown[], terminal: boolean): unknown {
-  const real = alternatives.find((entry) => isObject(entry) && entry['type'] !== 'null')
-  const flat = terminal ? alternatives.find((entry) => isObject(entry) && !nests(entry)) : undefined
-  return flat ?? real ?? alternatives[0]
-}
-
-function nests(schema: JsonObject): boolean {
-  return ['$ref', 'properties', 'items', 'anyOf', 'oneOf'].some((name) => Object.hasOwn(schema, name))
-}
-
-const lowerBounds = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
-const upperBounds = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
-
-/** Merges two schemas: joins properties and requirements, keeps the tighter of two bounds. */
-function merge(left: JsonObject, right: JsonObject, budget: Budget): JsonObject {
-  const names = Object.keys({ ...left, ...right })
-  budget.spend(names.length)
-  return Object.fromEntries(
-    names.map((name) => {
-      const [one, other] = [left[name], right[name]]
-      if (one === undefined) return [name, other]
-      return [name, other === undefined ? one : mergeKeyword(name, one, other, budget)]
-    }),
-  )
-}
-
-function mergeKeyword(name: string, left: unknown, right: unknown, budget: Budget): unknown {
-  if (name === 'required' || name === 'enum') {
-    const [one, other] = [listOf(left), listOf(right)]
-    budget.spend(one.length + other.length)
-    if (name === 'required') return [...new Set([...one, ...other])]
-    const allowed = new Set(other)
-    return one.filter((value) => allowed.has(value))
-  }
-  if (name === 'properties' && isObject(left) && isObject(right)) {
-    const names = Object.keys(left)
-    budget.spend(names.length + Object.keys(right).length)
-    const shared = names.filter((property) => Object.hasOwn(right, property))
-    const both = shared.map((property) => [property, { allOf: [left[property], right[property]] }] as const)
-    return { ...left, ...right, ...Object.fromEntries(both) }
-  }
-  const [one, other] = [numberOf(left), numberOf(right)]
-  if (one === undefined || other === undefined) return right
-  if (lowerBounds.has(name)) return Math.max(one, other)
-  return upperBounds.has(name) ? Math.min(one, other) : right
+/** Without the digits that only binary fractions have. */
+function rounded(value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value
 }
