@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../json.ts'
 import type { EndpointName } from '../faults/fault-rule.ts'
 import { readBytes } from '../http/read-body.ts'
-import type { Reply } from '../http/reply.ts'
+import type { Frame, Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { Exchange, Handler, Match } from '../sandbox.ts'
 import { describeRequest, type RecordedRequest } from './recorded-request.ts'
@@ -40,7 +41,7 @@ export function callMatch(
     async readBody(exchange) {
       bytes = await readBytes(exchange)
       const { query, headers, origin } = exchange
-      request = await describeRequest({ method, path, query, headers, body: bytes, origin })
+      request = describeRequest({ method, path, query, headers, body: bytes, origin })
       exchange.body = modelIn(request)
     },
     async answer(asked) {
@@ -48,11 +49,33 @@ export function callMatch(
         throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
       }
       const { query, headers, origin } = asked
-      request ??= await describeRequest({ method, path, query, headers, body: bytes, origin })
+      request ??= describeRequest({ method, path, query, headers, body: bytes, origin })
       return answer({ method, path, bytes, request, asked })
     },
   }
   return { params, handler }
+}
+
+/** What all replies have that are passed on as they arrive. */
+export const streamed = { isWhole: false, breakOff: () => [] } as const
+
+/** Larger events are neither recorded nor played. */
+export const maxEventBytes = 64 * 1024 * 1024
+
+const completing =
+  /"type":\s*"(?:response\.(?:completed|failed|incomplete)|image_(?:generation|edit)\.completed|error)"|"finishReason":/
+
+/** Whether an event is the one that completes a stream. */
+export function isCompleting(event: string): boolean {
+  return completing.test(event)
+}
+
+/** An event as it is sent: as text, which faults can change, if it is text. */
+export function eventFrame(bytes: Buffer): Frame {
+  if (!isUtf8(bytes)) return { text: '', bytes, pause: 'token', role: 'event' }
+  const text = bytes.toString('utf8')
+  const role = /^data: ?\[DONE\]/.test(text) ? 'closing' : isCompleting(text) ? 'terminal' : 'event'
+  return { text, pause: 'token', role }
 }
 
 /** Whether a gateway would have billed a call. */

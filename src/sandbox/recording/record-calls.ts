@@ -1,24 +1,49 @@
 import { isUtf8 } from 'node:buffer'
 import { readdir } from 'node:fs/promises'
-import { yieldToEventLoop, type FileContext } from '../../context.ts'
+import type { FileContext } from '../../context.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import { wholeReply, type Reply } from '../http/reply.ts'
+import { BrokenOff, wholeReply, type Frame, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { RecordStats } from '../request-log.ts'
 import type { Exchange } from '../sandbox.ts'
-import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
-import { createSecretSearch } from './find-secrets.ts'
-import { passBytes, passEvents, passRewritten, streamed, type UpstreamReply } from './pass-on.ts'
+import {
+  callMatch,
+  createsSomething,
+  eventFrame,
+  isCompleting,
+  maxEventBytes,
+  shortPath,
+  streamed,
+  type ArrivedCall,
+  type CallMatcher,
+} from './call-handler.ts'
+import { createEventSplitter } from './event-stream.ts'
 import { keyOf, type RecordedRequest } from './recorded-request.ts'
-import { headerValue, writeRecording, type RecordedBody } from './recording-file.ts'
-import { atOrigin, createResultUrls, givesResults, resultEndpoint } from './result-urls.ts'
+import {
+  headerValue,
+  recordingText,
+  storeBytes,
+  writeRecording,
+  type RecordedBody,
+  type RecordedEvent,
+} from './recording-file.ts'
+import { atOrigin, createResultUrls, givesResults, maxRewrittenBytes, resultEndpoint } from './result-urls.ts'
+import { createSecretFilter, type SecretFilter } from './secret-filter.ts'
 
 interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Exchange['headers']
   readonly body?: Uint8Array | undefined
   readonly signal: AbortSignal
+}
+
+/** A reply of the gateway, with its body as it arrives, in no encoding. */
+interface UpstreamReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: AsyncIterable<Uint8Array>
+  close(): void
 }
 
 /** How the recorder reaches the gateway; see `gateway/upstream.ts`. */
@@ -46,11 +71,10 @@ export type Recorder = Awaited<ReturnType<typeof createRecorder>>
 const keptHeaders =
   /^(?:content-type|content-range|content-disposition|accept-ranges|etag|last-modified|cache-control|location|retry-after|retry-after-ms|x-should-retry|x-request-id|request-id|www-authenticate|openai-version|x-ratelimit-[\w-]+)$/
 
-/** Bytes of a request that are searched before other requests get their turn. */
-const searchedAtOnce = 1024 * 1024
-
 /** At most so many refusals are listed. */
 const maxRefusals = 1000
+/** Larger replies are passed on and not recorded: they are kept in memory until their end. */
+const maxKeptBytes = 512 * 1024 * 1024
 
 /**
  * Passes every request on to a gateway, and keeps what came.
@@ -69,106 +93,103 @@ export async function createRecorder(
   let refusals = 0
   let abandoned = 0
 
-  const refuse = (method: string, path: string, reason: string) => {
-    refusals++
-    if (listed.length < maxRefusals) listed.push({ method, path, reason })
-    report(`Not recorded: ${method} ${path}: ${reason}.`)
-  }
-
   async function answer({ method, path, bytes, request, asked }: ArrivedCall): Promise<Reply> {
     const started = clock.monotonic()
-    const at = new Date(clock.now()).toISOString()
+    const elapsed = () => Math.round(clock.monotonic() - started)
+    const came = new Date(clock.now()).toISOString()
     const ownNumber = number++
-    const search = createSecretSearch([...secrets, ...keysSent(asked, upstream.key)])
-    search.look(request.path, 'path')
-    const shown = search.found === undefined ? shortPath(path) : '[hidden]'
-    const refused = (reason: string) => refuse(method, shown, reason)
-    for (let start = 0; start < bytes.length; start += searchedAtOnce) {
-      if (start > 0) await yieldToEventLoop()
-      search.look(bytes.toString('latin1', start, start + searchedAtOnce), 'request')
-    }
+    const filter = createSecretFilter([...secrets, ...keysSent(asked, upstream.key)])
     const reply = await sent(method, path, bytes, asked)
     /** Only of one that could not be decoded. */
     const { 'content-encoding': encoding } = reply.headers
-    const kept = Object.entries(reply.headers).filter(
-      ([name, value]) => keptHeaders.test(name) && headerValue.test(value),
-    )
-    const recordedHeaders = Object.fromEntries(kept)
-    if (recordedHeaders['location'] !== undefined) {
-      const { origin, pathname } = upstream.baseUrl
-      const requested = new URL(urls.find(path) ?? origin + pathname.replace(/\/+$/, '') + path)
-      recordedHeaders['location'] = urls.rewriteLocation(recordedHeaders['location'], requested, path)
-    }
-    for (const value of Object.values(recordedHeaders)) search.look(value, 'headers')
-    const afterMs = Math.round(clock.monotonic() - started)
+    const headers = recordedHeaders(reply.headers, path)
+    const afterMs = elapsed()
 
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
     const keep = async (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => {
-      if (encoding !== undefined) return refused(`the encoding ${encoding.slice(0, 20)} is not known`)
-      if (search.found !== undefined) return refused(`it holds ${search.found}`)
       try {
-        const content = await body()
-        const came = {
-          status: reply.status,
-          headers: recordedHeaders,
-          after_ms: afterMs,
-          broken_off: isBrokenOff,
-          ...(content !== undefined && { body: content }),
-        }
+        if (encoding !== undefined) throw new Error(`the encoding ${encoding.slice(0, 20)} is not known`)
+        const described = Buffer.from(JSON.stringify(request)).toString('latin1')
+        if (filter.hide(described) !== described) throw new Error('the request holds the key in use')
+        const entries = Object.entries(headers).map(([name, value]) => [name, filter.hide(value)])
+        const text = recordingText({
+          recorded: came,
+          request,
+          reply: {
+            status: reply.status,
+            headers: Object.fromEntries(entries) as Record<string, string>,
+            after_ms: afterMs,
+            broken_off: isBrokenOff,
+            body: await body(),
+          },
+        })
+        filter.look(text)
+        filter.assertNoKey()
         const stem = `${String(ownNumber).padStart(4, '0')}-${slugOf(request)}-${keyOf(request).slice(0, 8)}`
-        const recording = { recorded: at, request, reply: came }
-        await writeRecording(files, folder, stem, recording)
+        await writeRecording(files, folder, stem, text)
         recorded++
       } catch (error) {
-        refused((error as Error).message.replace(/\.$/, ''))
+        const reason = (error as Error).message.replace(/\.$/, '')
+        const shown = shortPath(filter.hide(path))
+        refusals++
+        if (listed.length < maxRefusals) listed.push({ method, path: shown, reason })
+        report(`Not recorded: ${method} ${shown}: ${reason}.`)
       }
     }
 
-    const { origin } = asked
+    const { origin, signal } = asked
     const facts = {
       status: reply.status,
       headers: {
-        ...sentHeaders(recordedHeaders, origin),
+        ...Object.fromEntries(
+          Object.entries(headers).map(([name, value]) => [name, atOrigin(value, origin)]),
+        ),
         ...(encoding !== undefined && { 'content-encoding': encoding }),
       },
       creates: createsSomething(method, path, reply.status),
     }
-    const isRedirect = reply.status >= 300 && reply.status < 400
-    if (isRedirect) {
+    if (reply.status >= 300 && reply.status < 400) {
       // Such a body may repeat the request with its key, and says nothing else.
       reply.close()
       await keep(async () => undefined, false)
       return wholeReply([], undefined, facts)
     }
-    const source = {
-      reply,
-      folder,
-      clock,
-      started,
-      signal: asked.signal,
-      search,
-      keep,
-      abandon: () => void abandoned++,
-    }
+    const store = (bytes: Buffer, type: string) => storeBytes(files, folder, bytes, type)
+    const call = { store, elapsed, filter, signal, keep, abandon: () => void abandoned++ }
     const mediaType = reply.headers['content-type'] ?? ''
-    if (/^text\/event-stream\b/i.test(mediaType)) return { ...streamed, ...facts, frames: passEvents(source) }
+    if (/^text\/event-stream\b/i.test(mediaType)) {
+      return { ...streamed, ...facts, frames: passOn(reply, reply.body, eventKeeper(call), call) }
+    }
+    const keeper = (length?: number, address?: string) => bodyKeeper(call, mediaType, length, address)
     if (/json/i.test(mediaType) && givesResults(path) && reply.status < 300) {
-      const rewrite = (json: string) => urls.rewrite(json, path)
-      return { ...facts, ...(await passRewritten(source, rewrite, origin)) }
+      const body = rewritten(reply.body, (json) => urls.rewrite(json, path))
+      return { ...streamed, ...facts, frames: passOn(reply, body, keeper(undefined, origin), call) }
     }
     const length = reply.headers['content-length']
-    const headers = { ...facts.headers, ...(length !== undefined && { 'content-length': length }) }
-    return { ...streamed, ...facts, headers, frames: passBytes(source, reply.body) }
+    const sentHeaders = { ...facts.headers, ...(length !== undefined && { 'content-length': length }) }
+    const frames = passOn(reply, reply.body, keeper(length === undefined ? undefined : Number(length)), call)
+    return { ...streamed, ...facts, headers: sentHeaders, frames }
   }
 
-  async function sent(method: string, path: string, bytes: Buffer, asked: Exchange) {
-    const { headers, query, signal } = asked
-    const request = {
-      method: method as UpstreamRequest['method'],
-      headers,
-      signal,
-      ...(method === 'POST' && { body: restored(bytes, asked) }),
-    }
+  function recordedHeaders(all: UpstreamReply['headers'], path: string): Record<string, string> {
+    const kept = Object.entries(all).filter(
+      ([name, value]) => keptHeaders.test(name) && headerValue.test(value),
+    )
+    const headers = Object.fromEntries(kept)
+    const { location } = headers
+    if (location === undefined) return headers
+    const { origin, pathname } = upstream.baseUrl
+    const requested = new URL(urls.find(path) ?? origin + pathname.replace(/\/+$/, '') + path)
+    return { ...headers, location: urls.rewriteLocation(location, requested, path) }
+  }
+
+  async function sent(method: ArrivedCall['method'], path: string, bytes: Buffer, asked: Exchange) {
+    const { headers, query, signal, origin } = asked
+    // Addresses of results that a request names mean those at the gateway.
+    const namesResults =
+      /json/i.test(headers['content-type'] ?? '') && bytes.includes(origin) && isUtf8(bytes)
+    const body = namesResults ? Buffer.from(urls.restore(bytes.toString('utf8'), origin)) : bytes
+    const request = { method, headers, signal, ...(method === 'POST' && { body }) }
     const url = urls.find(path)
     if (url === undefined && resultEndpoint(path) !== undefined) {
       throw new RequestProblem(404, 'The gateway has given no such result since this recorder started.')
@@ -176,7 +197,7 @@ export async function createRecorder(
     try {
       if (url !== undefined) return await upstream.fetch(request, url)
       const passedPath = query.size === 0 ? path : `${path}?${query}`
-      return await upstream.send(request, urls.restore(passedPath, asked.origin))
+      return await upstream.send(request, urls.restore(passedPath, origin))
     } catch (error) {
       if (signal.aborted) throw error
       // What was never sent may be sent again.
@@ -185,17 +206,185 @@ export async function createRecorder(
     }
   }
 
-  /** Addresses of results that a request names mean those at the gateway. */
-  function restored(bytes: Buffer, { headers, origin }: Exchange): Buffer {
-    if (!/json/i.test(headers['content-type'] ?? '') || !bytes.includes(origin)) return bytes
-    return isUtf8(bytes) ? Buffer.from(urls.restore(bytes.toString('utf8'), origin)) : bytes
-  }
-
   return {
     /** Finds how a request is answered: by the gateway. */
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
     stats: (): RecordStats => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: listed }),
   }
+}
+
+/** A call whose reply is passed on. */
+interface PassedCall {
+  readonly store: (bytes: Buffer, mediaType: string) => ReturnType<typeof storeBytes>
+  /** Milliseconds since the request came. */
+  readonly elapsed: () => number
+  readonly filter: SecretFilter
+  /** Aborted when the caller has gone. */
+  readonly signal: AbortSignal
+  /** Records the call, or says why not. Never rejects. */
+  readonly keep: (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => Promise<void>
+  /** Called when the caller has gone before the end, so that nothing is recorded. */
+  readonly abandon: () => void
+}
+
+/** Keeps the body of a reply while it is passed on. */
+interface Keeper {
+  /** Keeps a piece, and returns what is passed on for it. */
+  take(chunk: Buffer): readonly Frame[]
+  /** Whether the caller has it all with what was taken, so that it is recorded at once. */
+  isWhole(): boolean
+  /** Whether the caller may leave now, and it is recorded all the same. */
+  isComplete(): boolean
+  /** @throws Error why it cannot be recorded */
+  finish(): Promise<RecordedBody | undefined>
+}
+
+/**
+ * Passes a body on as it arrives. It is recorded before its end is passed on; not at all when the caller has gone
+ * before.
+ */
+async function* passOn(
+  { close }: UpstreamReply,
+  body: AsyncIterable<Uint8Array>,
+  keeper: Keeper,
+  { signal, keep, abandon }: PassedCall,
+): AsyncGenerator<Frame> {
+  let isKept = false
+  let isBrokenOff = false
+  const finish = async () => {
+    if (isKept) return
+    isKept = true
+    await keep(() => keeper.finish(), isBrokenOff)
+  }
+  try {
+    try {
+      for await (const chunk of body) {
+        const frames = keeper.take(Buffer.from(chunk))
+        if (keeper.isWhole()) await finish()
+        yield* frames
+      }
+    } catch (error) {
+      if (signal.aborted) throw error
+      isBrokenOff = true
+    }
+    await finish()
+  } finally {
+    if (!isKept && keeper.isComplete()) await finish()
+    else if (!isKept) abandon()
+    close()
+  }
+  if (isBrokenOff) throw new BrokenOff()
+}
+
+/** Bytes up to a limit. */
+function createChunks() {
+  let chunks: { readonly ms: number; readonly bytes: Buffer }[] = []
+  let size = 0
+  return {
+    add(bytes: Buffer, ms: number) {
+      size += bytes.length
+      if (size <= maxKeptBytes) chunks.push({ ms, bytes })
+      else chunks = []
+    },
+    /** @throws Error when there were too many */
+    all() {
+      if (size > maxKeptBytes) throw new Error('it is too large')
+      return chunks
+    },
+  }
+}
+
+/** @param origin of the sandbox, for a body with addresses of results @param length of the body, where it is known */
+function bodyKeeper(
+  { store, filter }: PassedCall,
+  mediaType: string,
+  length: number | undefined,
+  origin: string | undefined,
+): Keeper {
+  const clean = filter.body()
+  const chunks = createChunks()
+  let size = 0
+  return {
+    take(chunk) {
+      size += chunk.length
+      chunks.add(clean.push(chunk), 0)
+      const bytes =
+        origin === undefined ? chunk : Buffer.from(atOrigin(chunk.toString('latin1'), origin), 'latin1')
+      return [{ text: '', bytes, pause: 'token', role: 'event' }]
+    },
+    isWhole: () => length !== undefined && size >= length,
+    isComplete: () => false,
+    async finish() {
+      chunks.add(clean.end(), 0)
+      filter.assertNoKey()
+      const bytes = Buffer.concat(chunks.all().map((chunk) => chunk.bytes))
+      return size === 0 ? undefined : store(bytes, mediaType)
+    },
+  }
+}
+
+/** For a stream of events, each recorded with its time. */
+function eventKeeper({ store, elapsed, filter }: PassedCall): Keeper {
+  const splitter = createEventSplitter()
+  const clean = filter.events()
+  const events = createChunks()
+  /** When the events came that may still have the beginning of a secret at their end. */
+  const times: number[] = []
+  let isComplete = false
+  const add = (ready: readonly string[]) => {
+    for (const event of ready) events.add(Buffer.from(event, 'latin1'), times.shift()!)
+  }
+  const keepEvent = (event: string) => {
+    isComplete ||= isCompleting(event)
+    times.push(elapsed())
+    add(clean.push(event))
+  }
+  return {
+    take(chunk) {
+      const frames: Frame[] = []
+      // One character for each byte, so that no character is split.
+      for (const { text, event } of splitter.push(chunk.toString('latin1'))) {
+        if (event !== undefined) keepEvent(event)
+        if (text !== '') frames.push(eventFrame(Buffer.from(text, 'latin1')))
+      }
+      return frames
+    },
+    isWhole: () => false,
+    isComplete: () => isComplete,
+    async finish() {
+      if (splitter.open !== '') keepEvent(splitter.open)
+      add(clean.end())
+      filter.assertNoKey()
+      const recorded: RecordedEvent[] = []
+      for (const { ms, bytes } of events.all()) {
+        if (bytes.length > maxEventBytes) throw new Error('an event is too long')
+        recorded.push({ ms, ...(await store(bytes, 'text/plain')) })
+      }
+      return { events: recorded }
+    },
+  }
+}
+
+/** A JSON document with other addresses of results; one that is too large, or no text, as it is. */
+async function* rewritten(
+  body: AsyncIterable<Uint8Array>,
+  rewrite: (json: string) => string,
+): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  let failure: { readonly error: unknown } | undefined
+  try {
+    for await (const chunk of body) {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > maxRewrittenBytes) yield Buffer.concat(chunks.splice(0))
+    }
+  } catch (error) {
+    failure = { error }
+  }
+  const bytes = Buffer.concat(chunks)
+  if (bytes.length > 0) yield isUtf8(bytes) ? Buffer.from(rewrite(bytes.toString('utf8'))) : bytes
+  if (failure !== undefined) throw failure.error
 }
 
 /** Recordings are added to those that the folder has. */
@@ -224,8 +413,4 @@ function slugOf({ method, path }: RecordedRequest): string {
     .toLowerCase()
     .replace(/[^a-z\d]+/g, '-')
   return `${method.toLowerCase()}${plain}`.slice(0, 60).replace(/-+$/, '')
-}
-
-function sentHeaders(headers: Readonly<Record<string, string>>, origin: string): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, atOrigin(value, origin)]))
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
 import * as v from 'valibot'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import { canonicalJson } from '../http/request-digest.ts'
@@ -35,6 +34,7 @@ export const requestSchema = v.object({
 
 export type RecordedRequest = v.InferOutput<typeof requestSchema>
 type RequestBody = NonNullable<RecordedRequest['body']>
+type FormPart = v.InferOutput<typeof formPartSchema>
 
 /** Of a request, only these headers are recorded. `range` is compared, too. */
 const keptHeaders = ['accept', 'content-type', 'range']
@@ -44,6 +44,8 @@ const secretNames = /^(?:key|api[-_]?key|access[-_]?token)$/i
 
 /** Longer strings are recorded as their digest. */
 const maxStringLength = 4096
+/** A form with more parts is recorded as its digest. */
+const maxParts = 1000
 /** A body with more text is recorded as its digest. */
 const maxJsonLength = 1024 * 1024
 
@@ -58,7 +60,7 @@ interface ArrivedRequest {
 }
 
 /** Describes a request. The boundary of a form, the order of JSON names, and white space make no difference. */
-export async function describeRequest(arrived: ArrivedRequest): Promise<RecordedRequest> {
+export function describeRequest(arrived: ArrivedRequest): RecordedRequest {
   const { method, headers, body, origin } = arrived
   const type = textOfHeader(headers['content-type'])
   const kept = keptHeaders.flatMap((name): [string, string][] => {
@@ -70,7 +72,7 @@ export async function describeRequest(arrived: ArrivedRequest): Promise<Recorded
     method: method as RecordedRequest['method'],
     path: withoutOrigin(arrived.path, origin) + canonicalQuery(arrived.query, origin),
     headers: Object.fromEntries(kept),
-    ...(body.length > 0 && { body: await describeBody(body, type, origin) }),
+    ...(body.length > 0 && { body: describeBody(body, type, origin) }),
   }
 }
 
@@ -85,9 +87,9 @@ function canonicalQuery(query: URLSearchParams, origin: string): string {
   return kept.size === 0 ? '' : `?${kept}`
 }
 
-async function describeBody(body: Uint8Array, type: string, origin: string): Promise<RequestBody> {
+function describeBody(body: Uint8Array, type: string, origin: string): RequestBody {
   const whole = { sha256: digest(body), bytes: body.length }
-  if (/^multipart\//i.test(type)) return (await describeForm(body, type, origin)) ?? whole
+  if (/^multipart\//i.test(type)) return describeForm(body, type, origin) ?? whole
   const json = jsonOf(body, origin)
   return json === undefined || JSON.stringify(json).length > maxJsonLength ? whole : { json }
 }
@@ -118,88 +120,60 @@ function digest(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-type FormPart = v.InferOutput<typeof formPartSchema>
-
 /** The parts of a form by name; those of one name stay in their order. Undefined for what cannot be parsed. */
-async function describeForm(
-  body: Uint8Array,
-  contentType: string,
-  origin: string,
-): Promise<RequestBody | undefined> {
-  const { Busboy } = await import('@fastify/busboy')
-  const { promise, resolve, reject } = Promise.withResolvers<FormPart[]>()
-  try {
-    const form = new Busboy({
-      headers: { 'content-type': contentType },
-      limits: { fieldSize: maxJsonLength },
-    })
-    const parts: FormPart[] = []
-    form.on('field', (name, value) => parts.push({ name, value: shortened(value, origin) }))
-    form.on('file', (name, stream) => {
-      const hash = createHash('sha256')
-      const at = parts.push({ name }) - 1
-      let bytes = 0
-      stream.on('data', (chunk: Buffer) => {
-        hash.update(chunk)
-        bytes += chunk.length
-      })
-      stream.on('end', () => (parts[at] = { name, sha256: hash.digest('hex'), bytes }))
-      stream.on('error', reject)
-    })
-    form.on('finish', () => resolve(parts))
-    form.on('error', reject)
-    Readable.from([body]).pipe(form)
-    const byName = (one: FormPart, other: FormPart) =>
-      one.name < other.name ? -1 : one.name > other.name ? 1 : 0
-    return { form: (await promise).toSorted(byName) }
-  } catch {
-    return undefined
+function describeForm(body: Uint8Array, contentType: string, origin: string): RequestBody | undefined {
+  const [, boundary = ''] = /;\s*boundary="?([^";]+)/i.exec(contentType) ?? []
+  const pieces = `\r\n${Buffer.from(body).toString('latin1')}`.split(`\r\n--${boundary}`)
+  if (boundary === '' || pieces.length < 3 || pieces.length > maxParts) return undefined
+  const parts = pieces.slice(1, -1).map((piece): FormPart => {
+    const end = piece.indexOf('\r\n\r\n')
+    const head = Buffer.from(piece.slice(0, end), 'latin1').toString('utf8')
+    const [, name = ''] = /[;\s]name="([^"]*)"/i.exec(head) ?? []
+    const bytes = Buffer.from(piece.slice(end + 4), 'latin1')
+    const isFile = /[;\s]filename\*?=/i.test(head)
+    return isFile
+      ? { name, sha256: digest(bytes), bytes: bytes.length }
+      : { name, value: shortened(bytes.toString('utf8'), origin) }
+  })
+  return {
+    form: parts.toSorted((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0)),
   }
 }
 
 /** What has to be the same in a request and a recording for one to answer the other. */
-export function keyOf({ method, path, headers, body }: RecordedRequest): string {
-  return digest(JSON.stringify([method, path, headers['range'] ?? null, comparable(body)]))
+function comparable({ method, path, headers, body }: RecordedRequest) {
+  const [plainPath = '', query = ''] = path.split('?')
+  const range = headers['range'] ?? ''
+  return { method, path: plainPath, query, 'header range': range, body: comparableBody(body) }
 }
 
-function comparable(body: RequestBody | undefined): unknown {
+function comparableBody(body: RequestBody | undefined): unknown {
   if (body === undefined) return null
-  if ('json' in body) return { json: canonical(body.json) }
-  if (!('form' in body)) return { sha256: body.sha256 }
-  return { form: body.form.map(({ name, value, sha256 }) => [name, value ?? null, sha256 ?? null]) }
+  if ('json' in body) return canonical(body.json)
+  if (!('form' in body)) return body.sha256
+  const values = Map.groupBy(body.form, ({ name }) => name)
+  const valuesOf = (parts: readonly FormPart[]) =>
+    JSON.stringify(parts.map(({ value, sha256: digestOfFile }) => [value ?? null, digestOfFile ?? null]))
+  return Object.fromEntries([...values].map(([name, parts]) => [name, valuesOf(parts)]))
+}
+
+/** The same for a request and the recordings that answer it. */
+export function keyOf(request: RecordedRequest): string {
+  return digest(JSON.stringify(comparable(request)))
 }
 
 /** Differences beyond these are not listed. */
 const maxDifferences = 100
 
-/** Where two requests differ: `path`, `query`, or the fields of the body: `input[0].content`. */
+/** Where two requests differ: in `path` or `query`, or in fields of the body such as `input[0].content`. */
 export function differences(one: RecordedRequest, other: RecordedRequest): string[] {
-  const [onePath = '', oneQuery] = one.path.split('?')
-  const [otherPath = '', otherQuery] = other.path.split('?')
-  return [
-    ...(one.method === other.method ? [] : ['method']),
-    ...(onePath === otherPath ? [] : ['path']),
-    ...(oneQuery === otherQuery ? [] : ['query']),
-    ...(one.headers['range'] === other.headers['range'] ? [] : ['header range']),
-    ...bodyDifferences(one.body, other.body),
-  ]
-}
-
-function bodyDifferences(one: RequestBody | undefined, other: RequestBody | undefined): string[] {
-  if (one !== undefined && other !== undefined) {
-    if ('json' in one && 'json' in other) {
-      const found: string[] = []
-      compareJson(canonical(one.json), canonical(other.json), '', found)
-      return found
-    }
-    if ('form' in one && 'form' in other) {
-      const names = new Set([...one.form, ...other.form].map(({ name }) => name))
-      const partsOf = ({ form }: { form: FormPart[] }, name: string) =>
-        JSON.stringify(comparable({ form: form.filter((part) => part.name === name) }))
-      return [...names].filter((name) => partsOf(one, name) !== partsOf(other, name))
-    }
-  }
-  return JSON.stringify(comparable(one)) === JSON.stringify(comparable(other)) ? [] : ['body']
+  const { body, ...facts } = comparable(one)
+  const { body: otherBody, ...otherFacts } = comparable(other)
+  const found = Object.entries(otherFacts)
+    .filter(([name, value]) => facts[name as keyof typeof facts] !== value)
+    .map(([name]) => name)
+  compareJson(body, otherBody, '', found)
+  return found
 }
 
 function compareJson(one: unknown, other: unknown, path: string, found: string[]): void {

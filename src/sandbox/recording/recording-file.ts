@@ -1,17 +1,15 @@
 import { isUtf8 } from 'node:buffer'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, readFile, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import type { FileContext } from '../../context.ts'
-import { digestWriter, removeLeftovers } from '../../files/atomic-file.ts'
-import { extensionOf } from '../../files/media-type.ts'
 import { numberedName } from '../../files/file-name.ts'
+import { extensionOf } from '../../files/media-type.ts'
 import { openAtomicFile } from '../../files/open-atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isDeeperThan, maxJsonDepth, objectOf } from '../../json.ts'
-import { eventFields, eventText, layOut, layouts, parseExactly, writeJson } from './event-stream.ts'
 import { requestSchema } from './recorded-request.ts'
 
 /** The folder beside the recordings for bodies that are binary or large, each named by its SHA-256. */
@@ -22,32 +20,55 @@ const maxInlineBytes = 64 * 1024
 const maxRecordingBytes = 64 * 1024 * 1024
 
 const milliseconds = v.pipe(v.number(), v.minValue(0))
-/** Only such names are ever opened, so that a recording cannot reach other files. */
-const bodyFile = v.pipe(
-  v.string(),
-  v.regex(/^bodies\/[\da-f]{64}\.[\da-z]{1,8}$/, 'is not the name of a body'),
-)
-const jsonBody = { json: v.unknown(), layout: v.optional(v.picklist(layouts)) }
-const ownFile = { file: bodyFile, bytes: v.pipe(v.number(), v.integer(), v.minValue(0)) }
+const ownText = { text: v.string() }
+const ownFile = {
+  // Only such names are ever opened, so that a recording cannot reach other files.
+  file: v.pipe(v.string(), v.regex(/^bodies\/[\da-f]{64}\.[\da-z]{1,8}$/, 'is not the name of a body')),
+  bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
+}
 
-/** An event: its fields, or its text where these cannot express it exactly. `ms` counts from the request. */
+/** How 0.1.0 recorded the white space of JSON; what is written by hand is `compact`. */
+const layout = v.optional(
+  v.picklist(['compact', 'spaced', 'spaced-lists', 'indented', 'indented-line']),
+  'compact',
+)
+
+function jsonText(value: unknown, written: v.InferOutput<typeof layout>): string {
+  if (written === 'compact') return JSON.stringify(value)
+  if (written === 'indented') return JSON.stringify(value, null, 2)
+  if (written === 'indented-line') return `${JSON.stringify(value, null, 2)}\n`
+  const lines = JSON.stringify(value, null, 1)
+  return (written === 'spaced' ? lines : lines.replace(/,\n */g, ', ')).replace(/\n */g, '')
+}
+
+/** An event as it came; `ms` counts from the request. 0.1.0 recorded its fields, which are easier to write by hand. */
 const eventSchema = v.union([
-  v.strictObject({
-    ms: milliseconds,
-    event: v.optional(v.pipe(v.string(), v.regex(/^[^\r\n]*$/))),
-    layout: v.optional(v.picklist(layouts)),
-    lines: v.optional(v.literal('crlf')),
-    data: v.unknown(),
-  }),
-  v.strictObject({ ms: milliseconds, text: v.string() }),
+  v.strictObject({ ms: milliseconds, ...ownText }),
   v.strictObject({ ms: milliseconds, ...ownFile }),
+  v.pipe(
+    v.strictObject({
+      ms: milliseconds,
+      event: v.optional(v.pipe(v.string(), v.regex(/^[^\r\n]*$/))),
+      layout,
+      lines: v.optional(v.literal('crlf')),
+      data: v.unknown(),
+    }),
+    v.transform(({ ms, event, layout: written, lines, data }) => {
+      const end = lines === undefined ? '\n' : '\r\n'
+      const name = event === undefined ? '' : `event: ${event}${end}`
+      return { ms, text: `${name}data: ${jsonText(data, written)}${end}${end}` }
+    }),
+  ),
 ])
 
 const bodySchema = v.union([
-  v.strictObject({ text: v.string() }),
+  v.strictObject(ownText),
   v.strictObject(ownFile),
   v.strictObject({ events: v.array(eventSchema) }),
-  v.strictObject(jsonBody),
+  v.pipe(
+    v.strictObject({ json: v.unknown(), layout }),
+    v.transform(({ json, layout: written }) => ({ text: jsonText(json, written) })),
+  ),
 ])
 
 /** Others cannot be sent again as they were. */
@@ -83,6 +104,7 @@ export type Recording = v.InferOutput<typeof recordingSchema>
 export type RecordedReply = Recording['reply']
 export type RecordedBody = NonNullable<RecordedReply['body']>
 export type RecordedEvent = v.InferOutput<typeof eventSchema>
+type OwnFile = Extract<RecordedBody, { file: string }>
 
 /** A recording, or a body of one, that cannot be used. The message names the file and never quotes it. */
 export class DamagedRecording extends Error {
@@ -117,139 +139,88 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   )
 }
 
+/** Newer than TypeScript's library: numbers as they were written. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown
+const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown
+
+/** Parses JSON; a number that JavaScript would write differently (`1.0`) stays as it is. */
+function parseExactly(text: string): unknown {
+  return parseWith(text, (_, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value,
+  )
+}
+
+/**
+ * The text of a recording: indented, with each event of a stream on a line of its own.
+ * @throws Error when it is too large
+ */
+export function recordingText({ request, reply, ...head }: Omit<Recording, 'format'>): string {
+  const { body, broken_off: isBrokenOff, ...facts } = reply
+  const events = body !== undefined && 'events' in body ? body.events : []
+  const whole = {
+    format,
+    ...head,
+    request,
+    reply: {
+      ...facts,
+      ...(isBrokenOff && { broken_off: true }),
+      body: events.length > 0 ? { events: [] } : body,
+    },
+  }
+  const lines = events.map((event) => `\n        ${JSON.stringify(event)}`)
+  const text = `${JSON.stringify(whole, null, 2)}\n`
+  // The events are the last of a recording.
+  const at = text.lastIndexOf('[]') + 1
+  const full = lines.length === 0 ? text : `${text.slice(0, at)}${lines.join(',')}\n      ${text.slice(at)}`
+  if (full.length > maxRecordingBytes / 2) throw new Error('it is too large')
+  return full
+}
+
 /**
  * Writes a recording under the first free name; nothing is overwritten, also when several recorders write at once.
  * @param stem of the name, without extension
- * @returns the name
  */
 export async function writeRecording(
   context: FileContext,
   folder: string,
   stem: string,
-  recording: Omit<Recording, 'format'>,
-): Promise<string> {
-  const text = textOf({ format, ...recording })
-  if (text.length > maxRecordingBytes / 2) throw new Error('it is too large')
+  text: string,
+): Promise<void> {
   const name = `${stem}.json`
   const spareName = (count: number) => numberedName(name, count)
   const file = await openAtomicFile(context, join(folder, name), { force: false, spareName })
   await file.write(text)
-  const { path } = await file.commit()
-  return path.slice(folder.length + 1)
-}
-
-/** Indented, with each event of a stream on a line of its own; the events are the last of a recording. */
-function textOf({ request, reply, ...head }: Recording): string {
-  const { body, broken_off: isBrokenOff, ...facts } = reply
-  const broken = isBrokenOff && { broken_off: true }
-  const whole = { ...head, request, reply: { ...facts, ...broken, ...(body !== undefined && { body }) } }
-  if (body === undefined || !('events' in body) || body.events.length === 0) {
-    return `${JSON.stringify(whole, null, 2)}\n`
-  }
-  const empty = JSON.stringify({ ...whole, reply: { ...whole.reply, body: { events: [] } } }, null, 2)
-  const lines = body.events.map((event) => `        ${writeJson(event, 'spaced-lists')}`)
-  return `${empty.slice(0, empty.lastIndexOf('[]'))}[\n${lines.join(',\n')}\n      ]\n    }\n  }\n}\n`
+  await file.commit()
 }
 
 /**
- * A body while it arrives: in memory up to a size, then in a file.
+ * How bytes are recorded: as text, or in a file that is named by its SHA-256.
  * @param mediaType determines the extension of the file
+ * @throws FileError
  */
-export function createBodyKeeper(
-  folder: string,
-  mediaType: string,
-  now: number,
-  isInline: (bytes: Uint8Array) => boolean = isUtf8,
-) {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  let spill: Awaited<ReturnType<typeof openSpill>> | undefined
-  const spillOver = async () => {
-    spill = await openSpill(join(folder, bodiesFolder), now)
-    for (const chunk of chunks.splice(0)) await spill.writer.write(chunk)
-  }
-  return {
-    /** @throws FileError and errors of the system */
-    async write(chunk: Uint8Array) {
-      size += chunk.length
-      if (spill === undefined) chunks.push(chunk)
-      else await spill.writer.write(chunk)
-      if (spill === undefined && size > maxInlineBytes) await spillOver()
-    },
-    /** How it is recorded; undefined for an empty one. The last call but `discard`. */
-    async finish(): Promise<RecordedBody | undefined> {
-      if (size === 0) return undefined
-      const bytes = Buffer.concat(chunks)
-      if (spill === undefined && isInline(bytes)) {
-        const text = bytes.toString('utf8')
-        const laidOut = layOut(text)
-        if (laidOut === undefined) return { text }
-        const { json, layout } = laidOut
-        return { ...(layout !== 'compact' && { layout }), json }
-      }
-      if (spill === undefined) await spillOver()
-      const name = await spill!.place(extensionOf(mediaType))
-      return { file: `${bodiesFolder}/${name}`, bytes: size }
-    },
-    /** Removes what is not finished. Never throws. */
-    discard: async () => spill?.discard(),
-  }
-}
-
-/** A file for a body whose digest, and so whose name, is known at its end. */
-async function openSpill(folder: string, now: number) {
-  await makeFolder(folder)
-  await removeLeftovers(folder, now)
-  const temporary = join(folder, `.body.${randomBytes(8).toString('hex')}.mgpart`)
-  let handle: FileHandle | undefined = await open(temporary, 'wx')
-  const writer = digestWriter(handle)
-  return {
-    writer,
-    async place(extension: string): Promise<string> {
-      const name = `${writer.finish().sha256}.${extension}`
-      await handle?.sync()
-      await handle?.close()
-      await rename(temporary, join(folder, name))
-      handle = undefined
-      return name
-    },
-    async discard() {
-      if (handle === undefined) return
-      await handle.close().catch(() => {})
-      await unlink(temporary).catch(() => {})
-      handle = undefined
-    },
-  }
-}
-
-/** How an event of a stream is recorded. @param ms since the request */
-export async function keepEvent(
+export async function storeBytes(
+  context: FileContext,
   folder: string,
   bytes: Uint8Array,
-  ms: number,
-  now: number,
-): Promise<RecordedEvent> {
-  if (bytes.length <= maxInlineBytes && isUtf8(bytes)) {
-    const text = Buffer.from(bytes).toString('utf8')
-    const fields = eventFields(text)
-    return fields === undefined ? { ms, text } : { ms, ...fields }
-  }
-  const keeper = createBodyKeeper(folder, 'text/plain', now, () => false)
-  try {
-    await keeper.write(bytes)
-    return { ms, ...((await keeper.finish()) as { file: string; bytes: number }) }
-  } finally {
-    await keeper.discard()
-  }
+  mediaType: string,
+): Promise<{ text: string } | OwnFile> {
+  if (bytes.length <= maxInlineBytes && isUtf8(bytes)) return { text: Buffer.from(bytes).toString('utf8') }
+  await makeFolder(join(folder, bodiesFolder))
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  const file = `${bodiesFolder}/${digest}.${extensionOf(mediaType)}`
+  const target = await openAtomicFile(context, join(folder, file), { force: true })
+  await target.write(bytes)
+  await target.commit()
+  return { file, bytes: bytes.length }
 }
 
 /**
- * The bytes of an event.
+ * The bytes of a body or an event.
  * @throws DamagedRecording
  */
-export async function eventBytes(folder: string, event: RecordedEvent): Promise<Uint8Array> {
-  if ('file' in event) return readFile(await checkBody(folder, event))
-  return Buffer.from('text' in event ? event.text : eventText(event))
+export async function recordedBytes(folder: string, part: { text: string } | OwnFile): Promise<Buffer> {
+  return 'text' in part ? Buffer.from(part.text) : readFile(await checkBody(folder, part))
 }
 
 /**
@@ -257,10 +228,7 @@ export async function eventBytes(folder: string, event: RecordedEvent): Promise<
  * @returns its path
  * @throws DamagedRecording
  */
-export async function checkBody(
-  folder: string,
-  { file, bytes }: { readonly file: string; readonly bytes: number },
-): Promise<string> {
+export async function checkBody(folder: string, { file, bytes }: OwnFile): Promise<string> {
   const path = join(folder, file)
   const hash = createHash('sha256')
   try {

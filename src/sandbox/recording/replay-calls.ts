@@ -1,16 +1,27 @@
 import { createReadStream } from 'node:fs'
-import { BrokenOff, wholeReply, type Frame, type Pause, type Reply } from '../http/reply.ts'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FileError, UsageError } from '../../errors.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { BrokenOff, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { Miss, ReplayStats } from '../request-log.ts'
-import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
-import { writeJson } from './event-stream.ts'
-import { eventFrame, maxEventBytes, streamed } from './pass-on.ts'
-import { openLibrary, type Nearest } from './recording-library.ts'
+import {
+  callMatch,
+  createsSomething,
+  eventFrame,
+  maxEventBytes,
+  shortPath,
+  streamed,
+  type ArrivedCall,
+  type CallMatcher,
+} from './call-handler.ts'
+import { differences, keyOf, type RecordedRequest } from './recorded-request.ts'
 import {
   checkBody,
   DamagedRecording,
-  eventBytes,
   readRecording,
+  recordedBytes,
   type RecordedEvent,
   type RecordedReply,
 } from './recording-file.ts'
@@ -27,6 +38,7 @@ export interface ReplayOptions {
 
 export type Replayer = Awaited<ReturnType<typeof createReplayer>>
 
+/** Of misses, recordings that were not used, and damaged ones. */
 const maxListed = 1000
 
 /**
@@ -35,28 +47,37 @@ const maxListed = 1000
  * @throws UsageError when the folder has no recordings, or some that cannot be used
  */
 export async function createReplayer({ folder, pace, report }: ReplayOptions, matchOf: CallMatcher) {
-  const library = await openLibrary(folder)
+  const entries = await readLibrary(folder)
+  const groups = Map.groupBy(entries, ({ request }) => keyOf(request))
   const misses: Miss[] = []
   const damaged = new Set<string>()
   let missed = 0
 
-  const miss = ({ method, path }: ArrivedCall, nearest: Nearest | undefined): RequestProblem => {
+  /** Of the recordings of the same request the first, then the second, …, and at last always the last. */
+  const take = (request: RecordedRequest): LibraryEntry | undefined => {
+    const group = groups.get(keyOf(request))
+    const entry = group?.find(({ used }) => used === 0) ?? group?.at(-1)
+    if (entry !== undefined) entry.used++
+    return entry
+  }
+  const miss = ({ method, path, request }: ArrivedCall): RequestProblem => {
+    const { name, differs, path: otherPath } = nearestOf(entries, request)
     const shown = shortPath(path)
-    const { name, differs = [], path: otherPath } = nearest ?? {}
     missed++
-    if (misses.length < maxListed)
+    if (misses.length < maxListed) {
       misses.push({ method, path: shown, nearest: name, differs: differs.slice(0, 10) })
-    const where = otherPath === undefined ? listed(differs) : `path (${otherPath.slice(0, 200)})`
-    const message =
-      `No recording answers ${method} ${shown}.` +
-      (name === undefined ? '' : ` The nearest is ${name}, which differs in: ${where}.`)
+    }
+    const where = differs.includes('path') ? `path (${otherPath.slice(0, 200)})` : listed(differs)
+    const message = `No recording answers ${method} ${shown}. The nearest is ${name}, which differs in: ${where}.`
     report(message)
     return new RequestProblem(404, message, { code: 'recording_not_found' })
   }
 
   const answer = async (call: ArrivedCall): Promise<Reply> => {
-    const entry = library.take(call.request)
-    if (entry === undefined) throw miss(call, library.nearest(call.request))
+    const { range: _, ...headers } = call.request.headers
+    // A server may answer a request for a part with the whole (RFC 9110, section 14.2).
+    const entry = take(call.request) ?? take({ ...call.request, headers })
+    if (entry === undefined) throw miss(call)
     try {
       // Read again, so that memory holds no replies, and an edited one counts.
       const { reply } = await readRecording(folder, entry.name)
@@ -76,7 +97,6 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
     /** Finds how a request is answered: from a recording, or with 404. */
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
     stats(): ReplayStats {
-      const { entries } = library
       const unused = entries.filter(({ used }) => used === 0)
       return {
         mode: 'replay',
@@ -92,6 +112,86 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
   }
 }
 
+/** A recording in a folder. */
+interface LibraryEntry {
+  /** Of its file. */
+  readonly name: string
+  readonly request: RecordedRequest
+  /** When it was recorded, in milliseconds since 1970. */
+  readonly at: number
+  /** How often it has answered. */
+  used: number
+}
+
+/** At most so many problems are listed. */
+const maxProblems = 20
+
+/**
+ * Reads all recordings of a folder, in the order of their names, which is that of the recorded calls.
+ * @param folder an absolute path
+ * @throws FileError when there is none, UsageError naming each that cannot be used
+ */
+export async function readLibrary(folder: string): Promise<readonly LibraryEntry[]> {
+  const shown = shownPath(folder)
+  const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be read: ${error.code}`
+    throw new FileError('recordings_missing', `The folder of recordings ${shown} ${reason}.`, {
+      phase: 'input',
+    })
+  })
+  const names = found
+    .filter((name) => /^[^.].*\.json$/.test(name))
+    .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
+  const entries: LibraryEntry[] = []
+  const problems: string[] = []
+  for (const name of names) {
+    try {
+      const { request, recorded } = await readRecording(folder, name)
+      entries.push({ name, request, at: Date.parse(recorded), used: 0 })
+    } catch (error) {
+      if (!(error instanceof DamagedRecording)) throw error
+      problems.push(error.message)
+    }
+  }
+  if (problems.length > 0) {
+    const more = problems.length > maxProblems ? [`${problems.length - maxProblems} more.`] : []
+    throw new UsageError([...problems.slice(0, maxProblems), ...more], { code: 'recordings_damaged' })
+  }
+  if (entries.length === 0) {
+    throw new UsageError(`There are no recordings in ${shown}.`, {
+      code: 'recordings_missing',
+      hint: `Make some: modelgate sandbox --record ${shown} --upstream URL`,
+    })
+  }
+  return entries
+}
+
+/** So many recordings are compared in full. */
+const maxCompared = 500
+
+/** The recording that is most like a request: of the same path where there is one. */
+function nearestOf(entries: readonly LibraryEntry[], request: RecordedRequest) {
+  const pathOf = ({ path }: RecordedRequest) => path.split('?')[0]
+  const textOf = ({ path, body }: RecordedRequest) => path + JSON.stringify(body ?? null)
+  const own = entries.filter((entry) => pathOf(entry.request) === pathOf(request))
+  const [nearest] = (own.length > 0 ? own : entries)
+    .slice(0, maxCompared)
+    .map(({ name, request: recorded }) => {
+      const all = differences(request, recorded)
+      // Where the path differs, the body says nothing.
+      const differs = own.length > 0 ? all : all.filter((place) => place === 'method' || place === 'path')
+      return { name, path: recorded.path, differs, likeness: commonStart(textOf(recorded), textOf(request)) }
+    })
+    .sort((one, other) => one.differs.length - other.differs.length || other.likeness - one.likeness)
+  return nearest!
+}
+
+function commonStart(one: string, other: string): number {
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length++
+  return length
+}
+
 /** At most so many fields are named. */
 const maxNamed = 5
 
@@ -105,55 +205,52 @@ const maxWaitMs = 30_000
 /** Larger files are sent as they are read. */
 const maxWholeBytes = 16 * 1024 * 1024
 
-/** @throws DamagedRecording */
+/** @throws DamagedRecording before the reply begins */
 async function playedReply(
   folder: string,
   { status, headers: recordedHeaders, after_ms: afterMs, broken_off: isBrokenOff, body }: RecordedReply,
   pace: ReplayOptions['pace'],
   origin: string,
 ): Promise<Reply> {
+  const isStream = body !== undefined && 'events' in body
+  const parts: readonly RecordedEvent[] = isStream
+    ? body.events
+    : [{ ms: afterMs, ...(body ?? { text: '' }) }]
+  let size = 0
+  for (const part of parts) {
+    if (!('file' in part)) continue
+    if (isStream && part.bytes > maxEventBytes) {
+      throw new DamagedRecording(`${part.file} is too large for an event.`)
+    }
+    await checkBody(folder, part)
+    size += part.bytes
+  }
+  const pauseOf = (at: number): Pause => {
+    const before = parts[at - 1]?.ms
+    if (pace === 'fast') return before === undefined ? 'first' : 'token'
+    return Math.min(Math.max(parts[at]!.ms - (before ?? 0), 0), maxWaitMs)
+  }
+  const frames = async function* (): AsyncGenerator<Frame> {
+    for (const [at, part] of parts.entries()) {
+      const pause = pauseOf(at)
+      if (isStream) yield { ...eventFrame(await recordedBytes(folder, part)), pause }
+      else if ('text' in part) yield { text: atOrigin(part.text, origin), pause, role: 'terminal' }
+      else yield* fileFrames(join(folder, part.file), pause)
+    }
+    if (isBrokenOff) throw new BrokenOff()
+  }
+  const isWhole = !isStream && !isBrokenOff && size <= maxWholeBytes
   const entries = Object.entries(recordedHeaders).map(([name, value]) => [name, atOrigin(value, origin)])
   const headers = Object.fromEntries(entries) as Record<string, string>
-  const waitUntil = (ms: number, before: number): Pause =>
-    pace === 'fast' ? 'token' : Math.min(Math.max(ms - before, 0), maxWaitMs)
-  const first = pace === 'fast' ? 'first' : waitUntil(afterMs, 0)
-  const facts = { status, headers }
-  const ending = (frames: AsyncIterable<Frame>, length?: number): Reply =>
-    isBrokenOff
-      ? { ...streamed, ...facts, creates: false, frames: brokenOffAfter(frames) }
-      : {
-          ...facts,
-          breakOff: streamed.breakOff,
-          creates: false,
-          frames,
-          isWhole: length === undefined || length <= maxWholeBytes,
-          ...(length !== undefined &&
-            length > maxWholeBytes && { headers: { ...headers, 'content-length': String(length) } }),
-        }
-  if (body === undefined) {
-    return isBrokenOff
-      ? ending(framesOf([]))
-      : wholeReply([{ text: '', pause: first, role: 'terminal' }], undefined, facts)
+  const length = !isWhole && !isStream && !isBrokenOff && { 'content-length': String(size) }
+  return {
+    ...streamed,
+    status,
+    headers: { ...headers, ...length },
+    creates: false,
+    frames: frames(),
+    isWhole,
   }
-  if ('events' in body) {
-    for (const event of body.events) await checkEvent(folder, event)
-    const frames = eventFrames(folder, body.events, pace === 'fast' ? undefined : waitUntil)
-    return { ...ending(frames), isWhole: false }
-  }
-  if ('file' in body) {
-    return ending(fileFrames(await checkBody(folder, body), first), body.bytes)
-  }
-  const text = atOrigin('text' in body ? body.text : writeJson(body.json, body.layout ?? 'compact'), origin)
-  return ending(framesOf([{ text, pause: first, role: 'terminal' }]))
-}
-
-async function* framesOf(frames: readonly Frame[]): AsyncGenerator<Frame> {
-  yield* frames
-}
-
-async function* brokenOffAfter(frames: AsyncIterable<Frame>): AsyncGenerator<Frame> {
-  yield* frames
-  throw new BrokenOff()
 }
 
 async function* fileFrames(path: string, first: Pause): AsyncGenerator<Frame> {
@@ -161,26 +258,5 @@ async function* fileFrames(path: string, first: Pause): AsyncGenerator<Frame> {
   for await (const bytes of createReadStream(path) as AsyncIterable<Uint8Array>) {
     yield { text: '', bytes, pause, role: 'event' }
     pause = 'none'
-  }
-}
-
-/** So that a damaged event is found before the reply begins. */
-async function checkEvent(folder: string, event: RecordedEvent): Promise<void> {
-  if (!('file' in event)) return
-  if (event.bytes > maxEventBytes) throw new DamagedRecording(`${event.file} is too large for an event.`)
-  await checkBody(folder, event)
-}
-
-/** @param waitUntil undefined for no recorded waits */
-async function* eventFrames(
-  folder: string,
-  events: readonly RecordedEvent[],
-  waitUntil: ((ms: number, before: number) => Pause) | undefined,
-): AsyncGenerator<Frame> {
-  let before: number | undefined
-  for (const event of events) {
-    const pause = waitUntil?.(event.ms, before ?? 0) ?? (before === undefined ? 'first' : 'token')
-    before = event.ms
-    yield { ...eventFrame(Buffer.from(await eventBytes(folder, event))), pause }
   }
 }

@@ -11,8 +11,8 @@ import { History, readHistory } from '../../../src/pipeline/journal/history.ts'
 import { type JournalEvent, writeLine } from '../../../src/pipeline/journal/journal.ts'
 import { formatLock, parseLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { readManifest } from '../../../src/pipeline/manifest/read-manifest.ts'
-import { openLibrary } from '../../../src/sandbox/recording/recording-library.ts'
-import { eventBytes, readRecording } from '../../../src/sandbox/recording/recording-file.ts'
+import { readRecording, recordedBytes } from '../../../src/sandbox/recording/recording-file.ts'
+import { readLibrary } from '../../../src/sandbox/recording/replay-calls.ts'
 import { failure, intent, remoteJob, result, sampleProject } from '../../pipeline/journal/journal-samples.ts'
 import { sampleBlock } from '../../pipeline/lock/sample-block.ts'
 import { anyText } from '../../support/any-text.ts'
@@ -292,7 +292,7 @@ const recording = target({
   async check(input, folder) {
     const content = Array.isArray(input) ? changed(Buffer.from(recorded), input) : input
     writeFiles(folder, { '0001.json': content })
-    const library = await openLibrary(folder).catch(messageOf(ModelgateError))
+    const library = await readLibrary(folder).catch(messageOf(ModelgateError))
     if (typeof library === 'string') return assert.ok(library.length < 10_000)
     const { reply } = await readRecording(folder, '0001.json')
     assert.ok(reply.status >= 200)
@@ -300,7 +300,7 @@ const recording = target({
     if (body === undefined || !('events' in body)) return
     for (const event of body.events) {
       // The body that a file of its own would hold is not there.
-      await eventBytes(folder, event).catch((error: Error) => assert.equal(error.name, 'DamagedRecording'))
+      await recordedBytes(folder, event).catch((error: Error) => assert.equal(error.name, 'DamagedRecording'))
       if ('file' in event) assert.ok(/^bodies\/[0-9a-f]{64}\.[0-9a-z]{1,8}$/.test(event.file))
     }
   },

@@ -68,11 +68,11 @@ test('takes the gateway from the configuration, and the key of the caller where 
 
 test('ends with 12 when a call could not be recorded; says which even when quiet', async () => {
   const cwd = temporaryFolder()
-  const gateway = await localServer([json({ echo: ownKey })])
+  const gateway = await localServer([json({ n: 1 })])
   const env = { MODELGATE_API_KEY: ownKey }
   const recording = await serving(cwd, ['-q', '--record', 'calls', '--upstream', gateway.url], env)
-  expect((await recording.ask('/v1/responses', {})).text).toBe(`{"echo":"${ownKey}"}`)
-  expect(recording.err).toBe('Not recorded: POST /v1/responses: it holds the key in use.\n')
+  expect((await recording.ask('/v1/responses', { input: ownKey })).text).toBe('{"n":1}')
+  expect(recording.err).toBe('Not recorded: POST /v1/responses: the request holds the key in use.\n')
   const { code, err } = await recording.end()
   expect(code).toBe(12)
   expect(err).toContain('1 call could not be recorded.')

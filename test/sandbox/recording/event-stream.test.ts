@@ -1,12 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  createEventSplitter,
-  eventFields,
-  eventText,
-  layOut,
-  writeJson,
-} from '../../../src/sandbox/recording/event-stream.ts'
+import { createEventSplitter } from '../../../src/sandbox/recording/event-stream.ts'
 
 const stream = 'event: a\ndata: {"n":1}\n\ndata: two\r\n\r\n: comment\r\rdata: {"x":"\\n\\n"}\n\ndata: open'
 const events = [
@@ -47,45 +41,10 @@ test('what has come of an event is passed on at once', () => {
   ])
 })
 
-test.for([
-  ['{"a":[1,2],"b":{}}', 'compact'],
-  ['{"a": [1,2],"b": {}}', 'spaced'],
-  ['{"a": [1, 2], "b": {}}', 'spaced-lists'],
-  ['{\n  "a": [\n    1,\n    2\n  ],\n  "b": {}\n}', 'indented'],
-  ['{\n  "a": 1\n}\n', 'indented-line'],
-  ['{"temperature":1.0,"big":12345678901234567890,"e":1E5,"minus":-0}', 'compact'],
-  ['{"2":"b","1":"a"}', undefined],
-  ['{"a":1,"a":2}', undefined],
-  ['{"a": 1, "b":2}', undefined],
-  ['{"a":"\\u0041"}', undefined],
-  ['not json', undefined],
-] as const)('the layout of %j is %s', ([text, layout]) => {
-  const found = layOut(text)
-  expect(found?.layout).toBe(layout)
-  expect(found && writeJson(found.json, found.layout)).toBe(layout && text)
-})
-
-test.for([
-  ['event: response.created\ndata: {"type":"response.created"}\n\n', { event: 'response.created' }],
-  ['data: {"candidates": [{"index": 0}],"modelVersion": "x"}\r\n\r\n', { layout: 'spaced', lines: 'crlf' }],
-  ['data: {"a":1}\n\n', {}],
-  ['data: [DONE]\n\n', undefined],
-  ['data:{"a":1}\n\n', undefined],
-  ['event: a\r\ndata: {"a":1}\n\n', undefined],
-  ['id: 1\ndata: {"a":1}\n\n', undefined],
-  ['data: {"a":\ndata: 1}\n\n', undefined],
-] as const)('the fields of %j', ([text, expected]) => {
-  const fields = eventFields(text)
-  const { data, ...others } = fields ?? { data: undefined }
-  expect(fields && others).toEqual(expected)
-  expect(fields && eventText({ ...others, data })).toBe(expected && text)
-})
-
 test('an event of many pieces takes time for each of them once', () => {
   const splitter = createEventSplitter()
   const piece = 'x'.repeat(1000)
   for (let count = 0; count < 60_000; count++) splitter.push(piece)
-  expect(splitter.openLength).toBe(60_000_000)
   expect(splitter.push('\n')).toEqual([{ text: '\n', event: undefined }])
   expect(splitter.push('\n')).toEqual([{ text: '\n', event: `${'x'.repeat(60_000_000)}\n\n` }])
 })

@@ -184,7 +184,7 @@ test('a recording can be read and edited', async () => {
   })
   expect(Object.keys(reply.headers).sort()).toEqual(['cache-control', 'content-type', 'x-request-id'])
   const lines = readFileSync(join(recording.folder, name!), 'utf8').split('\n')
-  const events = lines.filter((line) => /^ {8}\{"ms": \d+, "event": "response\./.test(line))
+  const events = lines.filter((line) => /^ {8}\{"ms":\d+,"text":"event: response\./.test(line))
   expect(events).toHaveLength(reply.body.events.length)
   expect(textIn(recording.folder)).not.toContain('caller-key')
   expect(textIn(recording.folder)).not.toContain(upstreamKey)
@@ -201,7 +201,7 @@ test('with the real pace each event waits as long as when it was recorded', asyn
   let ms = 0
   writeFileSync(
     path,
-    text.replace(/"ms": \d+/g, () => `"ms": ${(ms += 1000)}`),
+    text.replace(/"ms":\d+/g, () => `"ms":${(ms += 1000)}`),
   )
   const clock = fakeClock()
   const replaying = await replayer(recording.folder, { pace: 'real', clock })
