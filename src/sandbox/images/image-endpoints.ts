@@ -12,13 +12,10 @@ import { assertServed } from '../sandbox-models.ts'
 import { serveBytes } from '../http/serve-bytes.ts'
 import type { Exchange } from '../sandbox.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
-import { readParameters, sizeOf, type ImageParameters } from './parameters.ts'
+import { readImageRequest, sizeOf, usualSize, type ImageRequest } from './image-request.ts'
 import { cutOut, type Size, fit, hasTransparency, paintOpening, tint } from './pixels.ts'
 import { replyWithImages } from './image-reply.ts'
 import { plainPicture } from './plain-picture.ts'
-
-/** The size of a picture if the request leaves it open. */
-export const usualSize = { width: 1024, height: 1024 }
 
 /**
  * Endpoint 4: generate images.
@@ -30,16 +27,14 @@ export function createImages(exchange: Exchange): Promise<Reply> {
   const model = named === '' ? chooseModel(body) : modelCalled(named, sandbox.families)
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, model)
-  const parameters = readParameters(exchange, model, imageCreateEndpoint)
-  const size = parameters.size ?? usualSize
-  const draw = (index: number) => promptPicture(parameters, size, [...exchange.seed, 'image'], index)
-  const task = { eventPrefix: 'image_generation', parameters, size, draw, sources: [] } as const
-  return replyWithImages(task, exchange)
+  const request = readImageRequest(exchange, model, imageCreateEndpoint)
+  const draw = (index: number) => promptPicture(request, request.size, [...exchange.seed, 'image'], index)
+  return replyWithImages({ request, draw, eventPrefix: 'image_generation' }, exchange)
 }
 
 /** Draws one picture of a prompt by its number, from 0. */
 export function promptPicture(
-  { prompt, isVivid, background }: ImageParameters,
+  { prompt, isVivid, background }: ImageRequest,
   { width, height }: Size,
   seed: readonly (string | number)[],
   index: number,
@@ -85,9 +80,10 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
   }
   assertValid(imageEditEndpoint, body, model)
   const { images, mask } = checkSources(files, family)
-  const parameters = readParameters(exchange, model, imageEditEndpoint)
   const isSquare = family !== undefined && !sizeWords(family).includes('auto')
-  const size = parameters.size ?? (isSquare ? usualSize : nearestShape(images[0]))
+  const usual = isSquare ? usualSize : nearestShape(images[0])
+  const request = readImageRequest(exchange, model, imageEditEndpoint, usual)
+  const { size } = request
   const source = await pixelsOf(images[0], 'image')
   await yieldToEventLoop()
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
@@ -99,14 +95,14 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
     fitted ??= { base: fit(source, size), opening: maskPixels && fit(maskPixels, size) }
     const { base, opening } = fitted
     if (opening !== undefined) {
-      return paintOpening(base, opening, (area) => promptPicture(parameters, area, seed, index))
+      return paintOpening(base, opening, (area) => promptPicture(request, area, seed, index))
     }
-    const paint = promptPicture({ ...parameters, background: 'opaque' }, size, seed, index)
+    const paint = promptPicture({ ...request, background: 'opaque' }, size, seed, index)
     const tinted = tint(base, paint, isHighFidelity ? tintShares.faithful : tintShares.usual)
-    return parameters.background === 'transparent' && !hasTransparency(tinted) ? cutOut(tinted) : tinted
+    return request.background === 'transparent' && !hasTransparency(tinted) ? cutOut(tinted) : tinted
   }
-  const task = { eventPrefix: 'image_edit', parameters, size, draw, sources: images, isHighFidelity } as const
-  return replyWithImages(task, exchange)
+  const job = { request, draw, eventPrefix: 'image_edit', sources: images, isHighFidelity } as const
+  return replyWithImages(job, exchange)
 }
 
 /** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */

@@ -6,22 +6,29 @@ import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Repl
 import { seededHex } from '../seeded-random.ts'
 import type { Exchange } from '../sandbox.ts'
 import type { EncodedPicture, ImageFormat } from './image-store.ts'
-import { takes, usageOf, type ImageParameters, type ImageTask } from './parameters.ts'
-import { hasTransparency, onWhite, unfinished } from './pixels.ts'
+import { takes, usageOf, type ImageRequest } from './image-request.ts'
+import { hasTransparency, onWhite, unfinished, type Size } from './pixels.ts'
 
-interface ImageJob extends ImageTask {
-  readonly id: string
-  /** Seconds since 1970. */
-  readonly createdAt: number
-  /** Images to generate: in some scenarios fewer than requested. */
-  readonly count: number
+/** What is made for a request. */
+interface ImageJob {
+  readonly request: ImageRequest
+  /** Draws a picture by its number, from 0: the same one every time. */
+  readonly draw: (index: number) => Pixels
+  /** Prefix of its event names: `image_generation.completed`. */
+  readonly eventPrefix: 'image_generation' | 'image_edit'
+  /** The images that are edited. */
+  readonly sources?: readonly Size[]
+  readonly isHighFidelity?: boolean
 }
 
 /** The properties of a picture in replies and final events; none with legacy models. */
-function imageProperties({ parameters, size }: ImageJob, background: string): object {
-  const { family, format, quality } = parameters
+function imageProperties({ family, format, quality, size }: ImageRequest, background: string): object {
   if (family !== undefined && !takes(family, 'output_format')) return {}
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
+}
+
+function usageAfter({ request, sources = [], isHighFidelity = false }: ImageJob, images: number) {
+  return usageOf(request, sources, isHighFidelity, images)
 }
 
 const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
@@ -38,62 +45,48 @@ const errorEvent = namedEvent(
  * The reply to a valid request: base64, URLs, or events.
  * @throws RequestProblem in scenarios that reject the request
  */
-export async function replyWithImages(task: ImageTask, exchange: Exchange): Promise<Reply> {
-  const { number, origin, sandbox } = exchange
-  const { seed, clock, images } = sandbox
-  const { parameters, eventPrefix } = task
-  const { scenario, streams } = parameters
+export async function replyWithImages(job: ImageJob, exchange: Exchange): Promise<Reply> {
+  const { number, sandbox } = exchange
+  const { scenario, streams, count: asked } = job.request
   if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
-  const job = {
-    ...task,
-    id: `${eventPrefix === 'image_edit' ? 'edit' : 'img'}_${seed}_${number}`,
-    createdAt: Math.floor(clock.now() / 1000),
-    count: countOf(parameters),
-  }
-  const headers = { 'x-request-id': `req_${seededHex(32, job.id)}` }
+  const id = `${job.eventPrefix === 'image_edit' ? 'edit' : 'img'}_${sandbox.seed}_${number}`
+  const created = Math.floor(sandbox.clock.now() / 1000)
+  const count = scenario === 'empty' ? 0 : scenario === 'fewer' ? asked - 1 : asked
+  const headers = { 'x-request-id': `req_${seededHex(32, id)}` }
   if (!streams) {
-    const keep = (index: number, picture: EncodedPicture) =>
-      origin + images.keep(seededHex(32, job.id, index), picture)
-    return jsonReply(await imageList(job, exchange, keep), { headers, creates: true, pause: 'first' })
+    const list = { created, ...(await imageList(job, count, id, exchange)) }
+    return jsonReply(list, { headers, creates: true, pause: 'first' })
   }
   const breakOff = () => [errorEvent]
-  const frames = imageEvents(job)
+  const frames = imageEvents(job, count, created)
   return streamReply(scenario === 'error' ? brokenOff(frames, 2, breakOff) : frames, {
     headers: { ...eventHeaders, ...headers },
     breakOff,
   })
 }
 
-/** The number of images that a scenario generates. */
-function countOf({ scenario, count }: ImageParameters): number {
-  if (scenario === 'empty') return 0
-  return scenario === 'fewer' ? count - 1 : count
-}
-
-async function imageList(
-  job: ImageJob,
-  exchange: Exchange,
-  keep: (index: number, picture: EncodedPicture) => string,
-): Promise<object> {
-  const { parameters, createdAt, count } = job
-  const usage = usageOf(job, count)
-  const { isUrl, isVivid, prompt, family } = parameters
+async function imageList(job: ImageJob, count: number, id: string, exchange: Exchange): Promise<object> {
+  const { isUrl, isVivid, prompt, family } = job.request
+  const { sandbox, origin } = exchange
   // Of the families of the specification only model C, which alone has a style.
   const revises = typeof family?.endpoints['image create']?.['style'] === 'object'
   const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
   let background = 'opaque'
-  const signal = exchange.outlivesClient ? exchange.sandbox.signal : exchange.signal
+  const signal = exchange.outlivesClient ? sandbox.signal : exchange.signal
   // The client has disconnected, but the request was accepted.
   for (let index = 0; index < count && !signal.aborted; index++) {
     const encoded = await paint(job, index)
     background = encoded.background
     data.push({
-      ...(isUrl ? { url: keep(index, encoded) } : { b64_json: base64Of(encoded) }),
+      ...(isUrl
+        ? { url: origin + sandbox.images.keep(seededHex(32, id, index), encoded) }
+        : { b64_json: base64Of(encoded) }),
       ...(revises && { revised_prompt: revised }),
     })
   }
-  return { created: createdAt, data, ...imageProperties(job, background), ...(usage && { usage }) }
+  const usage = usageAfter(job, count)
+  return { data, ...imageProperties(job.request, background), ...(usage && { usage }) }
 }
 
 export function base64Of({ bytes }: EncodedPicture): string {
@@ -104,37 +97,28 @@ export function base64Of({ bytes }: EncodedPicture): string {
  * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is
  * created while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
  */
-async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
-  for (let index = 0; index < job.count; index++) {
-    const isLast = index === job.count - 1
-    const isEarly = job.parameters.scenario === 'early'
-    if (isEarly) yield completed(job, await paint(job, index), index)
-    for (let partial = 0; partial < job.parameters.partials; partial++) {
-      const begun = await paint(job, index, partial)
-      const role = isEarly && isLast ? 'closing' : 'event'
-      yield event(job, 'partial_image', begun, { partial_image_index: partial }, role)
-    }
-    if (!isEarly) yield completed(job, await paint(job, index), index)
+async function* imageEvents(job: ImageJob, count: number, created: number): AsyncGenerator<Frame> {
+  const { partials, scenario } = job.request
+  const event = async (name: string, index: number, more: object, role: Frame['role'], partial?: number) => {
+    const type = `${job.eventPrefix}.${name}`
+    const encoded = await paint(job, index, partial)
+    const properties = imageProperties(job.request, encoded.background)
+    const data = { type, b64_json: base64Of(encoded), created_at: created, ...properties, ...more }
+    return namedEvent(type, data, 'first', role)
   }
-}
-
-/** Usage is that of the request so far: in the last event that of all images. */
-function completed(job: ImageJob, encoded: EncodedPicture, index: number): Frame {
-  const role = index === job.count - 1 ? 'terminal' : 'event'
-  return event(job, 'completed', encoded, { usage: usageOf(job, index + 1) }, role)
-}
-
-function event(
-  job: ImageJob,
-  name: 'partial_image' | 'completed',
-  encoded: EncodedPicture,
-  more: object,
-  role: Frame['role'],
-): Frame {
-  const type = `${job.eventPrefix}.${name}`
-  const properties = imageProperties(job, encoded.background)
-  const data = { type, b64_json: base64Of(encoded), created_at: job.createdAt, ...properties, ...more }
-  return namedEvent(type, data, 'first', role)
+  for (let index = 0; index < count; index++) {
+    const isLast = index === count - 1
+    const isEarly = scenario === 'early'
+    // Usage is that of the request so far: in the last event that of all images.
+    const usage = usageAfter(job, index + 1)
+    const completed = () => event('completed', index, { usage }, isLast ? 'terminal' : 'event')
+    if (isEarly) yield await completed()
+    for (let partial = 0; partial < partials; partial++) {
+      const role = isEarly && isLast ? 'closing' : 'event'
+      yield await event('partial_image', index, { partial_image_index: partial }, role, partial)
+    }
+    if (!isEarly) yield await completed()
+  }
 }
 
 /**
@@ -142,11 +126,11 @@ function event(
  * @param partial the number of a partial image, from 0
  */
 export async function paint(
-  { parameters, draw }: Pick<ImageTask, 'parameters' | 'draw'>,
+  { request, draw }: Pick<ImageJob, 'request' | 'draw'>,
   index: number,
   partial?: number,
 ): Promise<EncodedPicture> {
-  const { format, encoderQuality, background, partials } = parameters
+  const { format, encoderQuality, background, partials } = request
   await yieldToEventLoop()
   const whole = draw(index)
   await yieldToEventLoop()

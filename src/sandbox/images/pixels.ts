@@ -6,13 +6,26 @@ export interface Size {
   readonly height: number
 }
 
-/** A copy with one number for each pixel. */
-function copyOf({ data }: Pixels): Uint32Array<ArrayBuffer> {
-  return new Uint32Array(data.slice().buffer)
+type Change = (data: Uint8ClampedArray, at: number, x: number, y: number) => void
+
+/** A copy of a picture in which every pixel was changed: its red, green, blue and alpha begin at `at`. */
+function changed(picture: Pixels, change: Change): Pixels {
+  const { width, height } = picture
+  const data = picture.data.slice()
+  for (let y = 0, at = 0; y < height; y++) for (let x = 0; x < width; x++, at += 4) change(data, at, x, y)
+  return { data, width, height }
 }
 
-function pictureOf(pixels: Uint32Array<ArrayBuffer>, { width, height }: Size): Pixels {
-  return { data: new Uint8ClampedArray(pixels.buffer), width, height }
+/** Sets a pixel to one of another picture. */
+function copy(
+  data: Uint8ClampedArray,
+  at: number,
+  { data: from, width }: Pixels,
+  x: number,
+  y: number,
+): void {
+  const start = (y * width + x) * 4
+  for (let channel = 0; channel < 4; channel++) data[at + channel] = from[start + channel]!
 }
 
 export function hasTransparency({ data }: Pixels): boolean {
@@ -23,42 +36,32 @@ export function hasTransparency({ data }: Pixels): boolean {
 /** The picture on white, for a format or a background without transparency. */
 export function onWhite(picture: Pixels): Pixels {
   if (!hasTransparency(picture)) return picture
-  const data = picture.data.slice()
-  for (let at = 0; at < data.length; at += 4) {
+  return changed(picture, (data, at) => {
     const alpha = data[at + 3]! / 255
     for (let channel = at; channel < at + 3; channel++) data[channel] = 255 + (data[channel]! - 255) * alpha
     data[at + 3] = 255
-  }
-  return { ...picture, data }
+  })
 }
 
 /** The picture with a transparent margin. */
 export function cutOut(picture: Pixels): Pixels {
   const { width, height } = picture
-  const pixels = copyOf(picture)
   const margin = Math.ceil(Math.min(width, height) / 16)
-  for (let y = 0; y < height; y++) {
-    const isMargin = y < margin || y >= height - margin
-    pixels.fill(0, y * width, y * width + (isMargin ? width : margin))
-    pixels.fill(0, (y + 1) * width - margin, (y + 1) * width)
-  }
-  return pictureOf(pixels, picture)
+  return changed(picture, (data, at, x, y) => {
+    if (Math.min(x, y, width - 1 - x, height - 1 - y) < margin) data.fill(0, at, at + 4)
+  })
 }
 
 /** Scales and crops a picture to fill a size, by its nearest pixels. */
-export function fit(picture: Pixels, size: Size): Pixels {
-  const { width, height } = size
+export function fit(picture: Pixels, { width, height }: Size): Pixels {
   if (picture.width === width && picture.height === height) return picture
   const scale = Math.min(picture.width / width, picture.height / height)
   const left = (picture.width - width * scale) / 2
   const top = (picture.height - height * scale) / 2
-  const from = copyOf(picture)
-  const to = new Uint32Array(width * height)
-  for (let y = 0; y < height; y++) {
-    const row = Math.floor(top + (y + 0.5) * scale) * picture.width
-    for (let x = 0; x < width; x++) to[y * width + x] = from[row + Math.floor(left + (x + 0.5) * scale)]!
-  }
-  return pictureOf(to, size)
+  const empty = { data: new Uint8ClampedArray(width * height * 4), width, height }
+  return changed(empty, (data, at, x, y) => {
+    copy(data, at, picture, Math.floor(left + (x + 0.5) * scale), Math.floor(top + (y + 0.5) * scale))
+  })
 }
 
 /**
@@ -67,11 +70,10 @@ export function fit(picture: Pixels, size: Size): Pixels {
  * @param draw makes the new picture, of the size of the area that is open
  */
 export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => Pixels): Pixels {
-  const { width, height } = base
-  const isOpen = (x: number, y: number) => mask.data[(y * width + x) * 4 + 3] === 0
-  let [left, top, right, bottom] = [width, height, 0, 0]
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
+  const isOpen = (x: number, y: number) => mask.data[(y * mask.width + x) * 4 + 3] === 0
+  let [left, top, right, bottom] = [base.width, base.height, 0, 0]
+  for (let y = 0; y < base.height; y++) {
+    for (let x = 0; x < base.width; x++) {
       if (!isOpen(x, y)) continue
       left = Math.min(left, x)
       right = Math.max(right, x + 1)
@@ -80,31 +82,25 @@ export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => P
     }
   }
   if (bottom === 0) return base
-  const picture = draw({ width: right - left, height: bottom - top })
-  const [pixels, painted] = [copyOf(base), copyOf(picture)]
-  for (let y = top; y < bottom; y++) {
-    for (let x = left; x < right; x++) {
-      if (isOpen(x, y)) pixels[y * width + x] = painted[(y - top) * picture.width + x - left]!
-    }
-  }
-  return pictureOf(pixels, base)
+  const painted = draw({ width: right - left, height: bottom - top })
+  return changed(base, (data, at, x, y) => {
+    if (isOpen(x, y)) copy(data, at, painted, x - left, y - top)
+  })
 }
 
 /** Blends a share of another picture's colours over a whole picture, and keeps its alpha. */
 export function tint(base: Pixels, paint: Pixels, share: number): Pixels {
-  const data = base.data.slice()
-  for (let at = 0; at < data.length; at += 4) {
+  return changed(base, (data, at) => {
     for (let channel = at; channel < at + 3; channel++) {
       data[channel] = data[channel]! + (paint.data[channel]! - data[channel]!) * share
     }
-  }
-  return { ...base, data }
+  })
 }
 
 /** A picture that is painted from the top, and is grey where the paint has not come yet. */
 export function unfinished(picture: Pixels, share: number): Pixels {
-  const data = picture.data.slice()
-  const begin = Math.floor(picture.height * share) * picture.width * 4
-  for (let at = begin; at < data.length; at++) if (at % 4 !== 3) data[at] = 128
-  return { ...picture, data }
+  const begin = Math.floor(picture.height * share)
+  return changed(picture, (data, at, _, y) => {
+    if (y >= begin) data.fill(128, at, at + 3)
+  })
 }

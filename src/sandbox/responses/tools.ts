@@ -2,9 +2,9 @@ import { imageCreateEndpoint } from '../../contract/images.ts'
 import { modelCalled } from '../../contract/known-models.ts'
 import { namedIn } from '../answer/answer.ts'
 import { invalidField } from '../http/request-problem.ts'
-import { promptPicture, usualSize } from '../images/image-endpoints.ts'
+import { promptPicture } from '../images/image-endpoints.ts'
 import { base64Of, paint } from '../images/image-reply.ts'
-import { readParameters } from '../images/parameters.ts'
+import { readImageRequest } from '../images/image-request.ts'
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { output, type OutputItem } from './output-items.ts'
@@ -177,21 +177,21 @@ export function imageModelOf(tool: JsonObject) {
 async function makeImage(call: BuiltInCall, { exchange, prompt, newId }: CallSetting): Promise<MadeCall> {
   const { tool, number, fails } = call
   const body = { ...imageRequestOf(tool), prompt, stream: exchange.body['stream'] }
-  const parameters = readParameters({ ...exchange, body }, imageModelOf(tool), imageCreateEndpoint)
-  const size = parameters.size ?? usualSize
+  const request = readImageRequest({ ...exchange, body }, imageModelOf(tool), imageCreateEndpoint)
+  const { size, format, quality, background } = request
   const seed = [...exchange.seed, 'image']
-  const task = { parameters, draw: (index: number) => promptPicture(parameters, size, seed, index) }
+  const task = { request, draw: (index: number) => promptPicture(request, size, seed, index) }
   const partials: string[] = []
-  const count = parameters.streams && !fails ? parameters.partials : 0
+  const count = request.streams && !fails ? request.partials : 0
   while (partials.length < count) partials.push(base64Of(await paint(task, number, partials.length)))
   const picture = fails ? undefined : await paint(task, number)
   const item = {
     id: newId('ig'),
     type: 'image_generation_call',
     action: 'generate',
-    background: picture?.background ?? parameters.background,
-    output_format: parameters.format,
-    quality: parameters.quality,
+    background: picture?.background ?? background,
+    output_format: format,
+    quality,
     size: `${size.width}x${size.height}`,
     revised_prompt: `[sandbox] ${prompt}`,
     result: picture === undefined ? null : base64Of(picture),

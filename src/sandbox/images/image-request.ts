@@ -1,6 +1,5 @@
 import type { Endpoint, Family } from '../../contract/field.ts'
 import type { Model } from '../../contract/known-models.ts'
-import type { Pixels } from '../../files/codecs.ts'
 import { numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import { askedFor, countTokens, imageScenarios } from '../answer/answer.ts'
@@ -11,15 +10,17 @@ import type { Size } from './pixels.ts'
 const imageFormats: readonly ImageFormat[] = ['png', 'jpeg', 'webp']
 type Quality = 'low' | 'medium' | 'high'
 
-/** The parameters of a valid request to either image endpoint, with the defaults filled in. */
-export interface ImageParameters {
+/** The size of a picture if the request leaves it open. */
+export const usualSize: Size = { width: 1024, height: 1024 }
+
+/** A valid request to either image endpoint, with the defaults filled in. */
+export interface ImageRequest {
   readonly family: Family | undefined
   readonly prompt: string
   readonly scenario: (typeof imageScenarios)[number] | undefined
   /** Number of images. */
   readonly count: number
-  /** Undefined for `auto`. */
-  readonly size: Size | undefined
+  readonly size: Size
   readonly quality: Quality
   readonly format: ImageFormat
   /** 0 to 100, for lossy formats. */
@@ -30,19 +31,6 @@ export interface ImageParameters {
   /** Partial images before each whole one. */
   readonly partials: number
   readonly isVivid: boolean
-}
-
-/** A valid request of either image endpoint. */
-export interface ImageTask {
-  readonly parameters: ImageParameters
-  /** Prefix of its event names: `image_generation.completed`. */
-  readonly eventPrefix: 'image_generation' | 'image_edit'
-  readonly size: Size
-  /** Draws a picture by its number, from 0: the same one every time. */
-  readonly draw: (index: number) => Pixels
-  /** The images that are edited. */
-  readonly sources: readonly Size[]
-  readonly isHighFidelity?: boolean
 }
 
 /**
@@ -62,13 +50,15 @@ const levels: Readonly<Record<string, Quality>> = {
 
 /**
  * Reads a validated body. A model of no family may ask for what the sandbox cannot make.
+ * @param usual the size for `auto`, and where no size is given
  * @throws RequestProblem 400 for that, and in the scenarios that reject the prompt
  */
-export function readParameters(
+export function readImageRequest(
   exchange: Exchange,
   { id: model, family }: Model,
   { fields }: Endpoint,
-): ImageParameters {
+  usual = usualSize,
+): ImageRequest {
   const { body } = exchange
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
@@ -83,7 +73,7 @@ export function readParameters(
     prompt,
     scenario,
     count: numberOf(body['n']) ?? 1,
-    size: drawableSize(textOf(body['size'])),
+    size: drawableSize(textOf(body['size'])) ?? usual,
     quality,
     format: formatOf(textField('output_format')),
     encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
@@ -144,12 +134,16 @@ const partialTokens = 100
 const sourceTokens = { base: 65, tile: 129 } as const
 const fidelityTokens = { square: 4160, other: 6240 } as const
 
-/** Usage once so many images have been generated; undefined for models other than A. All numbers add up. */
+/**
+ * Usage once so many images have been generated; undefined for models other than A. All numbers add up.
+ * @param sources the images that are edited
+ */
 export function usageOf(
-  { parameters, size, sources, isHighFidelity = false }: ImageTask,
+  { family, prompt, quality, partials, streams, size }: ImageRequest,
+  sources: readonly Size[],
+  isHighFidelity: boolean,
   images: number,
 ): object | undefined {
-  const { family, prompt, quality, partials, streams } = parameters
   if (!isLikeModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
   const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isHighFidelity), 0)
