@@ -1,5 +1,6 @@
 import type { VideoState } from '../../contract/video-state.ts'
 import { videoLifetimeMinutes } from '../../contract/videos.ts'
+import type { JobPacing, Reply } from '../http/reply.ts'
 import { type VideoJob, sizeName, sourceVideoId } from './video-job.ts'
 
 /** The state of a job at a given time. */
@@ -43,6 +44,17 @@ export function deletableAt({ createdAt, pendingMs, runningMs }: VideoJob): numb
   return createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
 
+/** When to poll a running job again, in the headers that the clients of either service read. */
+export function pollHint({ kind }: VideoJob, { pollMs }: JobPacing): Reply['headers'] {
+  return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(pollMs) }
+}
+
+/** The status and the headers for the look-up of a job. */
+export function lookUpFacts(job: VideoJob, { state }: JobState, pacing: JobPacing): Partial<Reply> {
+  if (state !== 'pending' && state !== 'in_progress') return {}
+  return { headers: pollHint(job, pacing), status: job.scenario === 'accepted' ? 202 : 200 }
+}
+
 /** An operation reports withheld videos in its response; a Video only has its error field. */
 function isFailure({ scenario, kind }: VideoJob): boolean {
   return scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
@@ -64,6 +76,8 @@ export function videoObject(job: VideoJob, now: number, saysQueued = false): obj
   const { id, model, prompt, films, scenario, remixedFrom } = job
   const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
   const film = films[0]!
+  // The built-in video never expires: its result is always available for another hour.
+  const lifetimeEnd = id === sourceVideoId ? now + videoLifetimeMinutes * 60_000 : expiresAt
   const word = saysQueued && state === 'pending' ? 'queued' : state
   const isFinal = state === 'completed' || state === 'failed'
   return {
@@ -74,12 +88,12 @@ export function videoObject(job: VideoJob, now: number, saysQueued = false): obj
     model,
     status: scenario === 'unknown' && state === 'in_progress' ? 'warming_up' : word,
     progress,
-    ...expiryOf(id, expiresAt, now),
+    ...(lifetimeEnd !== undefined && { expires_at: unixSeconds(lifetimeEnd) }),
     prompt,
     seconds: String(film.seconds),
     size: sizeName(film),
     ...(remixedFrom !== null && { remixed_from_video_id: remixedFrom }),
-    ...(state === 'failed' && { error: errorOf(job) }),
+    ...(state === 'failed' && { error: scenario === 'filtered' ? withheldError : failedError }),
     ...(scenario === 'spelling' && {
       status: otherNames[state],
       progress: `${progress}%`,
@@ -91,24 +105,15 @@ export function videoObject(job: VideoJob, now: number, saysQueued = false): obj
   }
 }
 
-/** The built-in video never expires: its result is always available for another hour. */
-function expiryOf(id: string, expiresAt: number | undefined, now: number): { readonly expires_at?: number } {
-  if (id === sourceVideoId) return { expires_at: unixSeconds(now) + videoLifetimeMinutes * 60 }
-  return expiresAt === undefined ? {} : { expires_at: unixSeconds(expiresAt) }
+const failedError = {
+  code: 'video_generation_failed',
+  message: '[sandbox] The video could not be generated.',
+  type: 'server_error',
 }
-
-function errorOf({ scenario }: VideoJob): object {
-  return scenario === 'filtered'
-    ? {
-        code: 'moderation_blocked',
-        message: '[sandbox] The video was withheld by the safety system.',
-        type: 'video_generation_user_error',
-      }
-    : {
-        code: 'video_generation_failed',
-        message: '[sandbox] The video could not be generated.',
-        type: 'server_error',
-      }
+const withheldError = {
+  code: 'moderation_blocked',
+  message: '[sandbox] The video was withheld by the safety system.',
+  type: 'video_generation_user_error',
 }
 
 function unixSeconds(milliseconds: number): number {

@@ -8,7 +8,7 @@ import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import {
   firstPrompt,
-  maxFilmSeconds,
+  filmSeconds,
   maxFilmSide,
   minFilmSide,
   type Film,
@@ -19,8 +19,7 @@ import {
   availableFilms,
   type VideoJob,
 } from './video-job.ts'
-import { lookUpFacts, newId, pollHint, startJob } from './service.ts'
-import { jobStateAt } from './job-state.ts'
+import { jobStateAt, lookUpFacts, pollHint } from './job-state.ts'
 
 /** Default parameters. */
 const defaults = { seconds: 8, resolution: '720p', count: 1 } as const
@@ -48,10 +47,10 @@ export async function createOperation(exchange: Exchange): Promise<Reply> {
     fingerprints.push(await checkInstance(instance, `instances[${index}]`))
   }
   const prompts = instances.map((instance) => textOf(instance['prompt']))
-  const id = newId(20, exchange)
+  const id = sandbox.videoJobs.newId(20, sandbox.seed, exchange.number)
   const ownSeed = numberOf(parameters['seed'])
   const seed = ownSeed === undefined ? exchange.seed : [sandbox.seed, ownSeed]
-  const job = await startJob(
+  const job = await sandbox.videoJobs.start(
     {
       id,
       kind: 'operation',
@@ -68,19 +67,15 @@ export async function createOperation(exchange: Exchange): Promise<Reply> {
       ),
       remixedFrom: null,
     },
-    sandbox,
+    sandbox.pacing,
   )
-  const headers = pollHint(job, sandbox)
+  const headers = pollHint(job, sandbox.pacing)
   return googleReply({ name: operationName(job) }, { headers, creates: true, pause: 'first' })
 }
 
 /** The specification names no values: what is unknown here is the default, not a refusal. */
 function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'seconds'> {
-  const seconds = numberOf(parameters['durationSeconds']) ?? defaults.seconds
-  if (seconds < 1 || seconds > maxFilmSeconds) {
-    const problem = `must be from 1 to ${maxFilmSeconds} in the sandbox, not ${seconds}`
-    throw invalidField('parameters.durationSeconds', problem)
-  }
+  const seconds = filmSeconds(parameters['durationSeconds'] ?? defaults.seconds, 'parameters.durationSeconds')
   const resolution = textOf(parameters['resolution']).toLowerCase()
   const sides = Object.hasOwn(videoResolutions, resolution) ? videoResolutions[resolution]! : undefined
   return {
@@ -140,7 +135,7 @@ export async function lookUpOperation({ params, origin, sandbox }: Exchange): Pr
   const state = jobStateAt(job, sandbox.clock.now())
   const outcome =
     state.state === 'failed' ? failed : state.state === 'completed' ? done(job, origin) : undefined
-  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, sandbox))
+  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, sandbox.pacing))
 }
 
 const failed = {

@@ -7,7 +7,7 @@ import { textOf } from '../json-value.ts'
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import {
   firstPrompt,
-  maxFilmSeconds,
+  filmSeconds,
   videoScenarioOf,
   sizeName,
   withChange,
@@ -17,8 +17,7 @@ import {
   availableFilms,
 } from './video-job.ts'
 import { checkImage } from '../images/check-images.ts'
-import { videoObject, jobStateAt } from './job-state.ts'
-import { lookUpFacts, newId, pollHint, startJob } from './service.ts'
+import { jobStateAt, lookUpFacts, pollHint, videoObject } from './job-state.ts'
 import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** The defaults of the public service. */
@@ -33,41 +32,34 @@ export async function createVideo(exchange: Exchange): Promise<Reply> {
   const model = textOf(body['model']) || videoModel.id
   assertServed(videoCreateEndpoint, modelCalled(model, exchange.sandbox.families))
   assertValid(videoCreateEndpoint, body)
-  const seconds = readSeconds(body['seconds'])
+  const seconds = filmSeconds(body['seconds'] ?? defaults.seconds, 'seconds')
   const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
   const fingerprint = await checkReference(exchange)
-  const prompt = textOf(body['prompt'])
   const seed = JSON.stringify([...exchange.seed, fingerprint])
-  const film = { prompts: firstPrompt(prompt), seed, width, height, seconds }
-  return startVideo({ id: newVideoId(exchange), model, prompt, film, remixedFrom: null }, exchange)
+  const film = { prompts: firstPrompt(textOf(body['prompt'])), seed, width, height, seconds }
+  return startVideo(exchange, model, film, null)
 }
 
-interface NewVideo extends Pick<VideoJob, 'id' | 'model' | 'prompt' | 'remixedFrom'> {
-  readonly film: Film
-}
-
-async function startVideo({ film, ...video }: NewVideo, exchange: Exchange): Promise<Reply> {
-  const scenario = videoScenarioOf(scenarioHeader(exchange), video.prompt, video.model)
-  const job = await startJob({ ...video, kind: 'video', scenario, films: [film] }, exchange.sandbox)
-  const headers = pollHint(job, exchange.sandbox)
-  const isRemix = video.remixedFrom !== null
+async function startVideo(
+  exchange: Exchange,
+  model: string,
+  film: Film,
+  remixedFrom: string | null,
+): Promise<Reply> {
+  const { sandbox, number } = exchange
+  const prompt = textOf(exchange.body['prompt'])
+  const id = `video_${sandbox.videoJobs.newId(48, sandbox.seed, number)}`
+  const scenario = videoScenarioOf(scenarioHeader(exchange), prompt, model)
+  const job = await sandbox.videoJobs.start(
+    { id, kind: 'video', model, prompt, scenario, films: [film], remixedFrom },
+    sandbox.pacing,
+  )
   // The reply of a remix has `error` (specification, endpoint 3).
   const object = {
-    ...videoObject(job, exchange.sandbox.clock.now(), !isRemix),
-    ...(isRemix ? { error: null } : {}),
+    ...videoObject(job, sandbox.clock.now(), remixedFrom === null),
+    ...(remixedFrom !== null && { error: null }),
   }
-  return jsonReply(object, { headers, creates: true, pause: 'first' })
-}
-
-function newVideoId(exchange: Exchange): string {
-  return `video_${newId(48, exchange)}`
-}
-
-function readSeconds(value: unknown): number {
-  const text = String(value ?? defaults.seconds)
-  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (seconds >= 1 && seconds <= maxFilmSeconds) return seconds
-  throw invalidField('seconds', `must be a whole number from 1 to ${maxFilmSeconds} in the sandbox`)
+  return jsonReply(object, { headers: pollHint(job, sandbox.pacing), creates: true, pause: 'first' })
 }
 
 /** The image that the video starts from, as a file of the form. */
@@ -100,10 +92,8 @@ export async function remixVideo(exchange: Exchange): Promise<Reply> {
     throw invalidVideo(`The operation ${source.id} has no video.`, 'video_missing')
   const film = source.films[0]!
   const [width, height] = sizeName(film).split('x').map(Number) as [number, number]
-  const prompt = textOf(body['prompt'])
-  const changed = { ...film, prompts: withChange(film.prompts, prompt), width, height }
-  const id = newVideoId(exchange)
-  return startVideo({ id, model, prompt, film: changed, remixedFrom: source.id }, exchange)
+  const prompts = withChange(film.prompts, textOf(body['prompt']))
+  return startVideo(exchange, model, { ...film, prompts, width, height }, source.id)
 }
 
 /** An existing video in the wrong state for the request. */
@@ -133,7 +123,10 @@ export async function getVideo(exchange: Exchange): Promise<Reply> {
   const job = await findVideo(exchange)
   const now = exchange.sandbox.clock.now()
   const isHelper = exchange.headers['x-stainless-poll-helper'] !== undefined
-  return jsonReply(videoObject(job, now, isHelper), lookUpFacts(job, jobStateAt(job, now), exchange.sandbox))
+  return jsonReply(
+    videoObject(job, now, isHelper),
+    lookUpFacts(job, jobStateAt(job, now), exchange.sandbox.pacing),
+  )
 }
 
 /**

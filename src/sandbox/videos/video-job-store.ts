@@ -1,12 +1,16 @@
 import * as v from 'valibot'
 import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
+import type { JobPacing } from '../http/reply.ts'
 import { createJsonFolder } from '../json-folder.ts'
+import { seededHex } from '../seeded-random.ts'
 import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './video-job.ts'
 import { deletableAt } from './job-state.ts'
 
 /** Maximum number of jobs in memory. */
 const keptJobs = 1000
+
+type NewJob = Omit<VideoJob, 'createdAt' | 'pendingMs' | 'runningMs'>
 
 export type VideoJobStore = ReturnType<typeof createJobStore>
 
@@ -36,13 +40,24 @@ export function createJobStore(host: FileHost, folder: string | undefined) {
   }
 
   return {
-    /** Makes ids differ from those of other sandboxes with the same folder; empty without a folder. */
-    idSalt: () => (onDisk === undefined ? '' : `${clock.now()} ${clock.random()}`),
-    async add(job: VideoJob) {
-      if (onDisk === undefined) return inMemory.set(job.id, job)
-      await onDisk.write(job).catch(() => inMemory.set(job.id, job))
-      await onDisk.removeHalfWritten(clock.now())
-      await stored()
+    /**
+     * Hexadecimal digits for the id of a new job: repeatable, but other ones than those of another sandbox with the same
+     * folder.
+     */
+    newId(length: number, seed: number, number: number): string {
+      const salt = onDisk === undefined ? '' : `${clock.now()} ${clock.random()}`
+      return seededHex(length, seed, 'video', number, salt)
+    },
+    /** Adds a job, which is queued immediately. */
+    async start(job: NewJob, { pendingMs, runningMs }: JobPacing): Promise<VideoJob> {
+      const started = { ...job, createdAt: clock.now(), pendingMs, runningMs }
+      if (onDisk === undefined) inMemory.set(job.id, started)
+      else {
+        await onDisk.write(started).catch(() => inMemory.set(job.id, started))
+        await onDisk.removeHalfWritten(clock.now())
+        await stored()
+      }
+      return started
     },
     async find(id: string): Promise<VideoJob | undefined> {
       if (id === sourceVideoId) return sourceVideo

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { videoCreateEndpoint } from '../../contract/videos.ts'
 import { askedFor } from '../answer/answer.ts'
-import { moderationBlocked } from '../http/request-problem.ts'
+import { invalidField, moderationBlocked } from '../http/request-problem.ts'
 
 /** Scenarios of video jobs other than success: selected by header, by a word of the prompt, or by the model's name. */
 const videoScenarios = [
@@ -32,7 +32,7 @@ const videoScenarios = [
 type VideoScenario = (typeof videoScenarios)[number]
 
 /** Maximum length of a video; the specification sets no limit, but a stand-in should. */
-export const maxFilmSeconds = 60
+const maxFilmSeconds = 60
 
 /** Limits of the sides of a film, in pixels: even numbers, of whole macroblocks at the least. */
 export const minFilmSide = 16
@@ -74,6 +74,17 @@ export const jobSchema = v.object({
 
 /** A stored job: what was requested and when. Its state follows from the clock. */
 export type VideoJob = Readonly<v.InferOutput<typeof jobSchema>>
+
+/**
+ * The length of a video, as a number or a text.
+ * @throws RequestProblem 400
+ */
+export function filmSeconds(value: unknown, field: string): number {
+  const text = String(value)
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (seconds >= 1 && seconds <= maxFilmSeconds) return seconds
+  throw invalidField(field, `must be a whole number from 1 to ${maxFilmSeconds} in the sandbox`)
+}
 
 /** The size word of the Video object, which has one for each way up (specification, resource Video). */
 export function sizeName({ width, height }: Film): string {
