@@ -157,17 +157,18 @@ export async function createRecorder(
     const store = (bytes: Buffer, type: string) => storeBytes(files, folder, bytes, type)
     const call = { store, elapsed, filter, signal, keep, abandon: () => void abandoned++ }
     const mediaType = reply.headers['content-type'] ?? ''
+    const { body } = reply
     if (/^text\/event-stream\b/i.test(mediaType)) {
-      return { ...streamed, ...facts, frames: passOn(reply, reply.body, eventKeeper(call), call) }
+      return { ...streamed, ...facts, frames: passOn(reply, { body, mediaType, isEvents: true }, call) }
     }
-    const keeper = (length?: number, address?: string) => bodyKeeper(call, mediaType, length, address)
     if (/json/i.test(mediaType) && givesResults(path) && reply.status < 300) {
-      const body = rewritten(reply.body, (json) => urls.rewrite(json, path))
-      return { ...streamed, ...facts, frames: passOn(reply, body, keeper(undefined, origin), call) }
+      const results = rewritten(body, (json) => urls.rewrite(json, path))
+      return { ...streamed, ...facts, frames: passOn(reply, { body: results, mediaType, origin }, call) }
     }
-    const length = reply.headers['content-length']
+    const { 'content-length': length } = reply.headers
     const sentHeaders = { ...facts.headers, ...(length !== undefined && { 'content-length': length }) }
-    const frames = passOn(reply, reply.body, keeper(length === undefined ? undefined : Number(length)), call)
+    const known = length === undefined ? undefined : Number(length)
+    const frames = passOn(reply, { body, mediaType, length: known }, call)
     return { ...streamed, ...facts, headers: sentHeaders, frames }
   }
 
@@ -227,41 +228,84 @@ interface PassedCall {
   readonly abandon: () => void
 }
 
-/** Keeps the body of a reply while it is passed on. */
-interface Keeper {
-  /** Keeps a piece, and returns what is passed on for it. */
-  take(chunk: Buffer): readonly Frame[]
-  /** Whether the caller has it all with what was taken, so that it is recorded at once. */
-  isWhole(): boolean
-  /** Whether the caller may leave now, and it is recorded all the same. */
-  isComplete(): boolean
-  /** @throws Error why it cannot be recorded */
-  finish(): Promise<RecordedBody | undefined>
+interface PassedBody {
+  readonly body: AsyncIterable<Uint8Array>
+  readonly mediaType: string
+  /** Whether it is a stream of events, each recorded with its time. */
+  readonly isEvents?: boolean
+  /** In bytes, where it is known. */
+  readonly length?: number | undefined
+  /** Of the sandbox, for a body with addresses of results. */
+  readonly origin?: string
 }
 
 /**
  * Passes a body on as it arrives. It is recorded before its end is passed on; not at all when the caller has gone
- * before.
+ * before, unless the event that completes the stream has come.
  */
 async function* passOn(
   { close }: UpstreamReply,
-  body: AsyncIterable<Uint8Array>,
-  keeper: Keeper,
-  { signal, keep, abandon }: PassedCall,
+  { body, mediaType, isEvents = false, length = Infinity, origin }: PassedBody,
+  { store, elapsed, filter, signal, keep, abandon }: PassedCall,
 ): AsyncGenerator<Frame> {
-  let isKept = false
-  let isBrokenOff = false
+  const splitter = createEventSplitter()
+  const clean = isEvents ? filter.events() : filter.body()
+  let parts: { readonly ms: number; readonly bytes: Buffer }[] = []
+  /** When the parts came that are not among those yet. */
+  const times: number[] = []
+  let [size, kept] = [0, 0]
+  let [isComplete, isKept, isBrokenOff] = [false, false, false]
+
+  const add = (ready: readonly string[]) => {
+    for (const text of ready) {
+      kept += text.length
+      parts.push({ ms: times.shift() ?? 0, bytes: Buffer.from(text, 'latin1') })
+      if (kept > maxKeptBytes) parts = []
+    }
+  }
+  const keepPart = (text: string) => {
+    isComplete ||= isEvents && isCompleting(text)
+    times.push(elapsed())
+    add(clean.push(text))
+  }
+  const recordedBody = async (): Promise<RecordedBody | undefined> => {
+    if (isEvents && splitter.open !== '') keepPart(splitter.open)
+    add(clean.end())
+    filter.assertNoKey()
+    if (kept > maxKeptBytes) throw new Error('it is too large')
+    if (!isEvents) {
+      return size === 0 ? undefined : store(Buffer.concat(parts.map(({ bytes }) => bytes)), mediaType)
+    }
+    const events: RecordedEvent[] = []
+    for (const { ms, bytes } of parts) {
+      if (bytes.length > maxEventBytes) throw new Error('an event is too long')
+      events.push({ ms, ...(await store(bytes, 'text/plain')) })
+    }
+    return { events }
+  }
   const finish = async () => {
     if (isKept) return
     isKept = true
-    await keep(() => keeper.finish(), isBrokenOff)
+    await keep(recordedBody, isBrokenOff)
   }
   try {
     try {
       for await (const chunk of body) {
-        const frames = keeper.take(Buffer.from(chunk))
-        if (keeper.isWhole()) await finish()
-        yield* frames
+        // One character for each byte, so that no character is split.
+        const latin1 = Buffer.from(chunk).toString('latin1')
+        size += chunk.length
+        if (!isEvents) {
+          keepPart(latin1)
+          // With the last byte of a known length the caller has it all.
+          if (size >= length) await finish()
+          const passed = origin === undefined ? latin1 : atOrigin(latin1, origin)
+          yield { text: '', bytes: Buffer.from(passed, 'latin1'), pause: 'token', role: 'event' }
+          continue
+        }
+        for (const { text, event } of splitter.push(latin1)) {
+          if (event !== undefined) keepPart(event)
+          if (text !== '') yield eventFrame(Buffer.from(text, 'latin1'))
+        }
       }
     } catch (error) {
       if (signal.aborted) throw error
@@ -269,100 +313,11 @@ async function* passOn(
     }
     await finish()
   } finally {
-    if (!isKept && keeper.isComplete()) await finish()
+    if (!isKept && isComplete) await finish()
     else if (!isKept) abandon()
     close()
   }
   if (isBrokenOff) throw new BrokenOff()
-}
-
-/** Bytes up to a limit. */
-function createChunks() {
-  let chunks: { readonly ms: number; readonly bytes: Buffer }[] = []
-  let size = 0
-  return {
-    add(bytes: Buffer, ms: number) {
-      size += bytes.length
-      if (size <= maxKeptBytes) chunks.push({ ms, bytes })
-      else chunks = []
-    },
-    /** @throws Error when there were too many */
-    all() {
-      if (size > maxKeptBytes) throw new Error('it is too large')
-      return chunks
-    },
-  }
-}
-
-/** @param origin of the sandbox, for a body with addresses of results @param length of the body, where it is known */
-function bodyKeeper(
-  { store, filter }: PassedCall,
-  mediaType: string,
-  length: number | undefined,
-  origin: string | undefined,
-): Keeper {
-  const clean = filter.body()
-  const chunks = createChunks()
-  let size = 0
-  return {
-    take(chunk) {
-      size += chunk.length
-      chunks.add(clean.push(chunk), 0)
-      const bytes =
-        origin === undefined ? chunk : Buffer.from(atOrigin(chunk.toString('latin1'), origin), 'latin1')
-      return [{ text: '', bytes, pause: 'token', role: 'event' }]
-    },
-    isWhole: () => length !== undefined && size >= length,
-    isComplete: () => false,
-    async finish() {
-      chunks.add(clean.end(), 0)
-      filter.assertNoKey()
-      const bytes = Buffer.concat(chunks.all().map((chunk) => chunk.bytes))
-      return size === 0 ? undefined : store(bytes, mediaType)
-    },
-  }
-}
-
-/** For a stream of events, each recorded with its time. */
-function eventKeeper({ store, elapsed, filter }: PassedCall): Keeper {
-  const splitter = createEventSplitter()
-  const clean = filter.events()
-  const events = createChunks()
-  /** When the events came that may still have the beginning of a secret at their end. */
-  const times: number[] = []
-  let isComplete = false
-  const add = (ready: readonly string[]) => {
-    for (const event of ready) events.add(Buffer.from(event, 'latin1'), times.shift()!)
-  }
-  const keepEvent = (event: string) => {
-    isComplete ||= isCompleting(event)
-    times.push(elapsed())
-    add(clean.push(event))
-  }
-  return {
-    take(chunk) {
-      const frames: Frame[] = []
-      // One character for each byte, so that no character is split.
-      for (const { text, event } of splitter.push(chunk.toString('latin1'))) {
-        if (event !== undefined) keepEvent(event)
-        if (text !== '') frames.push(eventFrame(Buffer.from(text, 'latin1')))
-      }
-      return frames
-    },
-    isWhole: () => false,
-    isComplete: () => isComplete,
-    async finish() {
-      if (splitter.open !== '') keepEvent(splitter.open)
-      add(clean.end())
-      filter.assertNoKey()
-      const recorded: RecordedEvent[] = []
-      for (const { ms, bytes } of events.all()) {
-        if (bytes.length > maxEventBytes) throw new Error('an event is too long')
-        recorded.push({ ms, ...(await store(bytes, 'text/plain')) })
-      }
-      return { events: recorded }
-    },
-  }
 }
 
 /** A JSON document with other addresses of results; one that is too large, or no text, as it is. */

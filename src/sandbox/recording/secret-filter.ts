@@ -40,12 +40,9 @@ export function createSecretFilter(secrets: readonly string[]) {
       const stream = createTextStream(createStreamMatcher(forms), true)
       const kept = (text: string) => {
         look(text)
-        return Buffer.from(text, 'latin1')
+        return [text]
       }
-      return {
-        push: (chunk: Buffer) => kept(stream.push(chunk.toString('latin1'))),
-        end: () => kept(stream.end()),
-      }
+      return { push: (piece: string) => kept(stream.push(piece)), end: () => kept(stream.end()) }
     },
     /** For the events of a stream, also for what is split between the strings of several. */
     events() {
