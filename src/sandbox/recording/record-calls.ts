@@ -74,7 +74,7 @@ const keptHeaders =
 /** At most so many refusals are listed. */
 const maxRefusals = 1000
 /** Larger replies are passed on and not recorded: they are kept in memory until their end. */
-const maxKeptBytes = 512 * 1024 * 1024
+const maxKeptBytes = 256 * 1024 * 1024
 
 /**
  * Passes every request on to a gateway, and keeps what came.
@@ -248,20 +248,16 @@ async function* passOn(
   { body, mediaType, isEvents = false, length = Infinity, origin }: PassedBody,
   { store, elapsed, filter, signal, keep, abandon }: PassedCall,
 ): AsyncGenerator<Frame> {
-  const splitter = createEventSplitter()
+  let splitter = createEventSplitter()
   const clean = isEvents ? filter.events() : filter.body()
   let parts: { readonly ms: number; readonly bytes: Buffer }[] = []
   /** When the parts came that are not among those yet. */
   const times: number[] = []
-  let [size, kept] = [0, 0]
+  let size = 0
   let [isComplete, isKept, isBrokenOff] = [false, false, false]
 
   const add = (ready: readonly string[]) => {
-    for (const text of ready) {
-      kept += text.length
-      parts.push({ ms: times.shift() ?? 0, bytes: Buffer.from(text, 'latin1') })
-      if (kept > maxKeptBytes) parts = []
-    }
+    for (const text of ready) parts.push({ ms: times.shift() ?? 0, bytes: Buffer.from(text, 'latin1') })
   }
   const keepPart = (text: string) => {
     isComplete ||= isEvents && isCompleting(text)
@@ -269,10 +265,10 @@ async function* passOn(
     add(clean.push(text))
   }
   const recordedBody = async (): Promise<RecordedBody | undefined> => {
+    if (size > maxKeptBytes) throw new Error('it is too large')
     if (isEvents && splitter.open !== '') keepPart(splitter.open)
     add(clean.end())
     filter.assertNoKey()
-    if (kept > maxKeptBytes) throw new Error('it is too large')
     if (!isEvents) {
       return size === 0 ? undefined : store(Buffer.concat(parts.map(({ bytes }) => bytes)), mediaType)
     }
@@ -291,9 +287,18 @@ async function* passOn(
   try {
     try {
       for await (const chunk of body) {
+        const bytes = Buffer.from(chunk)
+        size += bytes.length
+        if (size > maxKeptBytes) {
+          // That is not the caller's doing: it is told even if the caller leaves.
+          isComplete = true
+          parts = []
+          splitter = createEventSplitter()
+          yield isEvents ? eventFrame(bytes) : { text: '', bytes, pause: 'token', role: 'event' }
+          continue
+        }
         // One character for each byte, so that no character is split.
-        const latin1 = Buffer.from(chunk).toString('latin1')
-        size += chunk.length
+        const latin1 = bytes.toString('latin1')
         if (!isEvents) {
           keepPart(latin1)
           // With the last byte of a known length the caller has it all.
