@@ -8,7 +8,7 @@ import { pick, type Random } from '../seeded-random.ts'
 const maxCharacters = 2_000_000
 /** What a schema may require at least, and the longest pattern: a short schema can ask for an enormous value. */
 const limits = { minLength: 1_000_000, minItems: 20_000, minProperties: 20_000, pattern: 2_000 }
-/** Deepest nesting of a schema. */
+/** Deepest nesting of a schema, and of a value that it requires. */
 const maxDepth = 100
 /** Time for generating and checking a value, in milliseconds. Other requests wait meanwhile. */
 const maxMs = 2_000
@@ -18,8 +18,8 @@ const attempts = [
   { isPlausible: true, alwaysFakeOptionals: true, maxDefaultItems: 1 },
   { isPlausible: true, alwaysFakeOptionals: true, maxDefaultItems: 0 },
   { isPlausible: false, alwaysFakeOptionals: true, maxDefaultItems: 1 },
-  { isPlausible: true, optionalsProbability: 0, maxDefaultItems: 0 },
-  { isPlausible: false, optionalsProbability: 0, maxDefaultItems: 0 },
+  { isPlausible: true, optionalsProbability: 0, maxDefaultItems: 0, maxDepth },
+  { isPlausible: false, optionalsProbability: 0, maxDefaultItems: 0, maxDepth },
 ]
 
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
