@@ -54,10 +54,6 @@ test.for<readonly [string, object]>([
   ['a long constant, often', { type: 'array', minItems: 15_000, items: { const: long } }],
   ['a long choice, often', { type: 'array', minItems: 15_000, items: { enum: [long] } }],
   [
-    'many alternatives, often',
-    { type: 'array', minItems: 9_000, items: { anyOf: many(9_000, () => ({ type: 'null' })) } },
-  ],
-  [
     'many required names, often',
     { type: 'array', minItems: 9_000, items: { type: 'object', required: many(9_000, String) } },
   ],
@@ -73,6 +69,10 @@ test.for<readonly [string, object]>([
     { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
   ],
   ['a reference to itself', { $ref: '#' }],
+  [
+    'many alternatives, often',
+    { type: 'array', minItems: 9_000, items: { anyOf: many(9_000, () => ({ type: 'null' })) } },
+  ],
   [
     'a required recursion that doubles',
     { properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] },
