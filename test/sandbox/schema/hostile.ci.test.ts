@@ -71,7 +71,7 @@ test.for<readonly [string, object]>([
   ['a reference to itself', { $ref: '#' }],
   [
     'many alternatives, often',
-    { type: 'array', minItems: 9_000, items: { anyOf: many(9_000, () => ({ type: 'null' })) } },
+    { type: 'array', minItems: 1_000, items: { anyOf: many(1_000, () => ({ type: 'null' })) } },
   ],
   [
     'a required recursion that doubles',
