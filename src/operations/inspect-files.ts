@@ -6,8 +6,8 @@ import type { Inspection, InspectionDocument } from '../events/inspection.ts'
 import { outputVersion } from '../events/version.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { FileFacts } from '../files/inspect-file.ts'
-import { lineOf } from '../files/calls/call-record.ts'
-import { openCalls, type FoundCall } from '../files/calls/read-calls.ts'
+import { lineOf, type CallFacts, type CallWords } from '../files/calls/call-record.ts'
+import { openCalls } from '../files/calls/read-calls.ts'
 import { readSidecar, type StoredSidecar } from '../files/sidecar.ts'
 import type { Listener, OperationContext } from './operation.ts'
 
@@ -65,18 +65,25 @@ export async function inspectFiles(
   }
 }
 
+/** A call with its words. */
+interface ReadCall {
+  readonly facts: CallFacts
+  readonly words: CallWords
+}
+
 /** A log that cannot be read is a warning: the files were inspected. */
 async function findCalls(
   stateFolder: string | undefined,
   digests: ReadonlySet<string>,
   warnings: string[],
-): Promise<ReadonlyMap<string, FoundCall>> {
-  const found = new Map<string, FoundCall>()
+): Promise<ReadonlyMap<string, ReadCall>> {
+  const found = new Map<string, ReadCall>()
   try {
     for (const call of digests.size === 0 ? [] : (await openCalls(stateFolder)).calls([...digests])) {
       // The newest call comes first.
       for (const { sha256 } of call.facts.files) {
-        if (digests.has(sha256) && !found.has(sha256)) found.set(sha256, call)
+        if (!digests.has(sha256) || found.has(sha256)) continue
+        found.set(sha256, { facts: call.facts, words: call.words() })
       }
       if (found.size === digests.size) break
     }
@@ -99,7 +106,7 @@ function failureOf(errors: readonly ModelgateError[], count: number): ModelgateE
 function inspectionOf(
   facts: FileFacts,
   sidecar: StoredSidecar | undefined,
-  call: FoundCall | undefined,
+  call: ReadCall | undefined,
   cwd: string,
 ): Inspection {
   const { path, bytes, sha256, mediaType, media, hasAlpha, integrity, credentials } = facts
@@ -122,11 +129,11 @@ function inspectionOf(
 /** The log has the command line; the sidecar has what a log without prompts lacks. */
 function originOf(
   sidecar: StoredSidecar | undefined,
-  call: FoundCall | undefined,
+  call: ReadCall | undefined,
   { path, sha256 }: Pick<FileFacts, 'path' | 'sha256'>,
   cwd: string,
 ): NonNullable<Inspection['made_with']> {
-  const { facts, words } = { facts: call?.facts, words: call?.words() }
+  const { facts, words } = call ?? {}
   const written = facts?.files.find((file) => file.sha256 === sha256)?.path
   return {
     sidecar: sidecar?.path ?? null,

@@ -98,10 +98,12 @@ export class Spending {
     const start = { count, ...cost, of, ...this.call, ...(model === null ? {} : { model }) }
     if (limits?.all === undefined && limits?.cost === undefined) {
       // A full disk must not stop those who have set no limit.
-      return await book.open().then(
-        () => book.begin(start),
-        () => undefined,
-      )
+      try {
+        await book.open()
+        return book.begin(start)
+      } catch {
+        return undefined
+      }
     }
     const { cannotCount, Created } = await import('./spending-limits.ts')
     const { CreationReader } = await import('../files/calls/count-creations.ts')

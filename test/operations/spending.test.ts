@@ -132,6 +132,11 @@ describe('a creation', () => {
   test('goes on without limits where it cannot be counted, and is not sent with one', async () => {
     const book = new CallBook(undefined, fakeClock())
     await place({ book }).spending.admit(image(1))
+    const full = new CallBook(temporaryFolder(), fakeClock())
+    full.begin = () => {
+      throw new FileError('no_space', 'The disk is full.')
+    }
+    await place({ book: full }).spending.admit(image(1))
     await place({ book, limits: { ...noLimit, own: 5 } }).spending.admit(image(1))
     const { spending } = place({ book, limits: { ...noLimit, all: 5 } })
     await expect(spending.admit(image(1))).rejects.toMatchObject({

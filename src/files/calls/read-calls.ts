@@ -2,6 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync }
 import { join } from 'node:path'
 import { readError, systemCode, writeError } from '../file-error.ts'
 import { isObject } from '../../json.ts'
+import { parseJson } from '../parse-json.ts'
 import {
   isWhole,
   linesFrom,
@@ -17,7 +18,7 @@ import { withText, type CallFacts, type CallWords } from './call-record.ts'
 /** A call, with what was said in it as far as that was kept. */
 export interface FoundCall {
   readonly facts: CallFacts
-  /** Read when it is asked for; empty where nothing was kept. */
+  /** Read when it is asked for; empty where nothing was kept. @throws FileError */
   words(): CallWords
 }
 
@@ -168,14 +169,21 @@ export class CallReader {
   }
 
   #words(id: string): CallWords {
+    const path = wordsFile(this.#folder!, id)
+    let text: string
     try {
-      const words: unknown = JSON.parse(readFileSync(wordsFile(this.#folder!, id), 'utf8'))
-      if (!isObject(words)) return {}
-      const { reply } = words as CallWords
-      return { ...words, ...(isObject(reply) ? { reply: withText(reply) } : {}) }
-    } catch {
+      text = readFileSync(path, 'utf8')
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return {}
+      throw readError(error, path)
+    }
+    const { value: words } = parseJson(text)
+    if (!isObject(words)) {
+      this.damaged++
       return {}
     }
+    const { reply } = words as CallWords
+    return { ...words, ...(isObject(reply) ? { reply: withText(reply) } : {}) }
   }
 }
 

@@ -127,6 +127,19 @@ describe('a call', () => {
     )
   })
 
+  test('of which the words cannot be read is no call without words', async () => {
+    const { state, folder, reader } = place()
+    const words = join(folder, 'words', `${'a'.repeat(16)}.json`)
+    await recordCall(state, { id: 'a'.repeat(16), arguments: [] })
+    writeFileSync(words, '{"prompt":"cu')
+    const calls = reader()
+    expect([...calls.calls()].map((call) => call.words())).toEqual([{}])
+    expect(calls.damaged).toBe(1)
+    rmSync(words)
+    mkdirSync(words)
+    expect(() => [...reader().calls()][0]?.words()).toThrow(`"${words}" cannot be read: it is a folder.`)
+  })
+
   const thought = { text: 'Hm. ', thought: true }
   const message = { type: 'message', content: [{ type: 'output_text', text: 'Half ' }] }
   test.each<[string, number, Readonly<Record<string, unknown>>]>([
