@@ -48,7 +48,7 @@ test('a command that is given up is killed', async () => {
   const { context, home } = configPlace({ env })
   const failure = failureOf(() => runKeyCommand(context, 'echo $$ > pid; exec sleep 1000', source))
   const written = () => (existsSync(join(home, 'pid')) ? readFileSync(join(home, 'pid'), 'utf8') : '')
-  await until(() => written().endsWith('\n') && context.clock.pendingTimers === 1)
+  await until(() => written().endsWith('\n') && context.clock.pendingTimers === 1, home)
   await context.clock.advance(10_000)
   expect(await failure).toMatch('took longer than 10 seconds')
   await until(() => !isRunning(Number(written())))
