@@ -16,7 +16,6 @@ import { countedFirst, type CallEnd } from './call-record.ts'
 export async function takeOver(stateFolder: string, folder: string): Promise<void> {
   const fresh = `${folder}.${randomBytes(8).toString('hex')}`
   try {
-    rmSync(fresh, { recursive: true, force: true })
     mkdirSync(join(fresh, 'words'), { recursive: true, mode: 0o700 })
     const log = join(stateFolder, 'log')
     const ledger = join(stateFolder, 'ledger')
@@ -25,17 +24,26 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
       const calls = oldLines(join(log, name)).flatMap((line) => callOf(line, fresh))
       writeFileSync(join(fresh, name), [...counts, ...calls].join(''), { mode: 0o600 })
     }
-    writeFileSync(join(fresh, 'version'), '1\n', { mode: 0o600 })
-    renameSync(fresh, folder)
+    place(fresh, folder)
     for (const old of [log, ledger]) {
       rmSync(old, { recursive: true, force: true })
       writeFileSync(old, 'A newer version of modelgate keeps its records in "calls".\n', { mode: 0o600 })
     }
+    // Last, so that whoever comes after a killed process closes the old folders.
+    writeFileSync(join(folder, 'version'), '1\n', { mode: 0o600 })
   } catch (error) {
-    rmSync(fresh, { recursive: true, force: true })
-    // Another process was faster.
-    if (systemCode(error) === 'ENOTEMPTY' || systemCode(error) === 'EEXIST') return
     throw writeError(error, folder)
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+/** Another process may have been faster, or have been killed after this. */
+function place(fresh: string, folder: string): void {
+  try {
+    renameSync(fresh, folder)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST') throw error
   }
 }
 
@@ -54,7 +62,8 @@ function oldLines(path: string): string[] {
       .split('\n')
       .filter((line) => line.trim() !== '')
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
+    // Not there, or a file in place of its folder.
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return []
     throw error
   }
 }
