@@ -7,7 +7,9 @@ import { usageGroupings, type UsageGrouping } from '../events/usage-sums.ts'
 import { openCalls } from '../files/calls/read-calls.ts'
 import { localDay } from '../local-time.ts'
 import { usageReport } from '../operations/usage-report.ts'
+import type { Columns } from '../output/table-cells.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
+import { damagedLines } from './log.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
 import { wrap } from '../output/line-breaks.ts'
@@ -55,14 +57,18 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
     days.set(quarter, day)
     return day
   }
-  const document = usageReport((await openCalls(stateFolder(context))).callsSince(since ?? 0), {
+  const calls = await openCalls(stateFolder(context))
+  const report = usageReport(calls.callsSince(since ?? 0), {
     by: by!,
     since,
     prices,
     dayOf,
   })
-  await printDocument(context, options, document, (_, columns) => usageTable(document, columns))
-  if (options.json || settings!.quiet.value) return
+  const isQuiet = settings!.quiet.value
+  const document = { ...report, warnings: damagedLines(calls) }
+  const table = (_: unknown, columns: Columns) => usageTable(document, columns)
+  await printDocument(context, options, document, table, { quiet: isQuiet })
+  if (options.json || isQuiet) return
   const isPriced = Object.keys(prices).length > 0
   const { isTerminal, columns } = context.stderr
   for (const note of usageNotes(document, isPriced)) {

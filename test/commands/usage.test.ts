@@ -167,7 +167,7 @@ test('costs in several currencies are not added', async () => {
   ])
 })
 
-test('damaged lines are passed over; a call that was killed may have been billed', async () => {
+test('damaged lines are told; a call that was killed may have been billed', async () => {
   const { run, state } = await machine([calls[0]!])
   const path = join(state, 'calls/2026-11.jsonl')
   const line = readFileSync(path, 'utf8')
@@ -175,8 +175,9 @@ test('damaged lines are passed over; a call that was killed may have been billed
   const book = new CallBook(state, fakeClock({ start: now }))
   await book.open()
   book.begin({ count: 1, amount: null, currency: null, command: 'generate', cwd: '/', model: 'writer' })
-  const { total } = JSON.parse((await run(['--json'])).out) as UsageDocument
+  const { total, warnings } = JSON.parse((await run(['--json'])).out) as UsageDocument
   expect([total.calls, total.output_tokens, total.maybe_billed]).toEqual([2, 100_000, 1])
+  expect(warnings).toEqual(['2 lines of the log are damaged, and left out.'])
 })
 
 test('a line may be longer than what is read at once', async () => {

@@ -89,8 +89,9 @@ export class CallReader {
         const { bytes } = line
         // Of a hundred thousand calls, only what is asked for is parsed.
         const type = bytes[typeAt]
-        if (type === beginByte) open.set(idOf(bytes), { path: line.path, start: line.start })
         if (type === countByte && bytes.includes(givenBack, typeAt)) open.delete(idOf(bytes))
+        if (type === beginByte) open.set(idOf(bytes), { path: line.path, start: line.start })
+        else if (type !== countByte && type !== endByte) this.damaged++
         if (type !== endByte) continue
         const rest = bytes.indexOf(restStart, typeAt)
         const call =
