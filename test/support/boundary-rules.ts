@@ -51,13 +51,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 12_682,
+    commands: 12_688,
     config: 3041,
     context: 409,
     contract: 1811,
     cost: 279,
     events: 1919,
-    files: 7299,
+    files: 7300,
     gateway: 8875,
     operations: 6990,
     output: 6432,
@@ -69,7 +69,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     action: 1277,
     bench: 2049,
     'black-box': 2550,
-    commands: 9328,
+    commands: 9329,
     config: 2549,
     context: 252,
     contract: 770,
