@@ -6,8 +6,8 @@ import { isFinal, jobStates } from '../contract/video-state.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { JobSummary } from '../events/video.ts'
-import { summaryOf } from '../files/jobs/job-record.ts'
-import type { StoredJob } from '../files/jobs/job-store.ts'
+import { summaryOf } from '../files/calls/job-record.ts'
+import type { StoredJob } from '../files/calls/job-store.ts'
 import { isPrunable, openJobs } from '../operations/jobs.ts'
 import { jobsToRefresh, refreshJobs } from '../operations/refresh-jobs.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
@@ -68,7 +68,7 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
     .filter(({ record }) => !options.prune || isPrunable(record, now))
     .slice(0, limit)
   if (options.prune && !options.dryRun) await store.forget(chosen)
-  const jobs = chosen.map(({ record }) => summaryOf(record))
+  const jobs = chosen.map((job) => summaryOf(job.record, job.prompt()))
   await show(context, options, settings!, gate, { jobs, warnings, now })
 }
 

@@ -4,7 +4,9 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import { openCalls } from '../files/calls/read-calls.ts'
+import { isPrunable, openJobs } from '../operations/jobs.ts'
 import { endedAt } from '../operations/read-log.ts'
+import { createGate } from '../output/gate.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { printDocument } from './shared/call/print-document.ts'
@@ -39,7 +41,10 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
   if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) {
     return void context.stderr.write('Nothing was forgotten.\n')
   }
-  const removed = log.forget(time)
+  const { jobs } = await openJobs(context, stateFolder(context), createGate(context)).list()
+  const now = context.clock.now() / 1000
+  const kept = new Set(jobs.flatMap(({ key, record }) => (isPrunable(record, now) ? [] : [key])))
+  const removed = log.forget(time, kept)
   const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
   await printDocument(context, options, document, () => '')
   if (!json && !jsonl && !quiet) {

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { videoKinds } from '../files/jobs/job-record.ts'
+import { videoKinds } from '../files/calls/job-record.ts'
 import { addShared, strictMeanings } from './shared/options/common-options.ts'
 import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { addJobOptions, findNamedJob, lastOption } from './shared/jobs/named-job.ts'

@@ -2,8 +2,8 @@ import { leadTo } from '../files/next-command.ts'
 import { responseStateOf } from '../contract/response-object.ts'
 import { Interrupted, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
-import type { JobProgress } from '../files/jobs/job-record.ts'
-import type { StoredJob } from '../files/jobs/job-store.ts'
+import type { JobProgress } from '../files/calls/job-record.ts'
+import type { StoredJob } from '../files/calls/job-store.ts'
 import {
   createBackground,
   hasEnded,

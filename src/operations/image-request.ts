@@ -9,7 +9,7 @@ import { ContractError, FileError, ModelgateError, UsageError } from '../errors.
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
 import { describeInputFile } from '../files/input-file.ts'
-import type { MadeImages } from '../files/jobs/job-record.ts'
+import type { MadeImages } from '../files/calls/job-record.ts'
 import { inspectFile } from '../files/media-file.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { maxPlannedNames, planOutputs, promisedMediaType, type OutputPlan } from '../files/output-plan.ts'

@@ -1,5 +1,5 @@
 import { isFinal } from '../contract/video-state.ts'
-import type { FileHost } from '../context.ts'
+import type { Clock } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
@@ -9,8 +9,8 @@ import {
   type JobRecord,
   type NewJob,
   type RecordKind,
-} from '../files/jobs/job-record.ts'
-import { openJobStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
+} from '../files/calls/job-record.ts'
+import { JobStore, type StoredJob } from '../files/calls/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import { isOwnOrigin } from '../gateway/url.ts'
 import { responseInBeginning } from '../gateway/responses/background.ts'
@@ -40,9 +40,12 @@ export interface JobGateway {
  * Opens the store of jobs on this machine.
  * @param redactor removes secrets from records
  */
-export function openJobs(host: FileHost, stateFolder: string | undefined, redactor: Redactor): JobStore {
-  return openJobStore(stateFolder, host.clock, {
-    host,
+export function openJobs(
+  { clock }: { readonly clock: Clock },
+  stateFolder: string | undefined,
+  redactor: Redactor,
+): JobStore {
+  return new JobStore(stateFolder, clock, {
     clean: (json) => redactor.document(json),
     readReply: (text, kind) =>
       kind === 'response' || kind === 'image' ? responseInBeginning(text) : jobInBeginning(text, kind),
@@ -59,6 +62,8 @@ export interface RecordPlan {
   readonly terminal?: string | undefined
   /** What `-o`, `output_dir` and `--force` say, so that a later command can plan it again. */
   readonly location: Omit<NewJob['output'], 'cwd'>
+  /** Whether prompts are kept (`history`). */
+  readonly keepsWords: boolean
 }
 
 /**
@@ -68,10 +73,13 @@ export interface RecordPlan {
  */
 export async function recordJob(
   { context, gateway }: Call,
-  { store, isSandbox, profile, terminal, location }: RecordPlan,
-  job: Pick<
+  { store, isSandbox, profile, terminal, location, keepsWords }: RecordPlan,
+  {
+    prompt,
+    ...job
+  }: { readonly prompt: string } & Pick<
     NewJob,
-    'kind' | 'command' | 'model' | 'prompt' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
+    'kind' | 'command' | 'model' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
   >,
   warn: (reason: string) => void,
   known?: Partial<JobProgress>,
@@ -79,7 +87,8 @@ export async function recordJob(
   try {
     const output = { ...location, cwd: context.cwd }
     const rest = { profile, key_digest: digestOfKey(gateway.key), is_sandbox: isSandbox, output }
-    return await store.create({ ...job, ...rest, ...(terminal === undefined ? {} : { terminal }) }, known)
+    const facts = { ...job, ...rest, ...(terminal === undefined ? {} : { terminal }) }
+    return await store.create(facts, keepsWords ? prompt : undefined, known)
   } catch (error) {
     warn(asModelgateError(error, gateway.trace !== undefined).message)
     return undefined
@@ -208,7 +217,7 @@ const nouns = {
 const newForS = 10
 
 /** Whether the job was started, or seen running, a moment ago, as far as there is a record of it. */
-export function isNew(stored: StoredJob | undefined, { clock }: Pick<FileHost, 'clock'>): boolean {
+export function isNew(stored: StoredJob | undefined, { clock }: { readonly clock: Clock }): boolean {
   if (stored === undefined) return false
   const { state, checked_at, created_at } = stored.record
   return !isFinal(state) && Math.abs(clock.now() / 1000 - (checked_at ?? created_at)) < newForS

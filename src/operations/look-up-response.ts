@@ -1,6 +1,6 @@
 import type { ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
-import type { StoredJob } from '../files/jobs/job-store.ts'
+import type { StoredJob } from '../files/calls/job-store.ts'
 import {
   cancelResponse,
   hasEnded,

@@ -5,7 +5,7 @@ import { formatState, isoTime } from '../events/format-job.ts'
 
 import { Interrupted, ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
-import type { JobRecord } from '../files/jobs/job-record.ts'
+import type { JobRecord } from '../files/calls/job-record.ts'
 import { describeVideoFile } from '../files/video-info.ts'
 import { isUnknownJob, lookUpJob, lookUpOnce } from '../gateway/videos/look-up-job.ts'
 import { isNew, type NamedJob } from './jobs.ts'

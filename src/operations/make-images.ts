@@ -4,7 +4,7 @@ import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import type { ImageReceiver } from '../gateway/images/image-receiver.ts'
 import { receiveImages } from '../gateway/images/receive-images.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
-import type { MadeImages, RemoteImage } from '../files/jobs/job-record.ts'
+import type { MadeImages, RemoteImage } from '../files/calls/job-record.ts'
 import {
   addLink,
   compareImages,

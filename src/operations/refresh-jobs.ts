@@ -1,6 +1,6 @@
 import { isFinal } from '../contract/video-state.ts'
 import { asModelgateError } from '../errors.ts'
-import type { StoredJob } from '../files/jobs/job-store.ts'
+import type { StoredJob } from '../files/calls/job-store.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { lookUpResponse } from '../gateway/responses/background.ts'
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JobListDocument } from '../../src/events/video.ts'
-import { digestOfKey, type JobProgress, type NewJob } from '../../src/files/jobs/job-record.ts'
-import { openJobStore } from '../../src/files/jobs/job-store.ts'
-import { newJob } from '../files/jobs/job-samples.ts'
+import { digestOfKey, type JobProgress, type NewJob } from '../../src/files/calls/job-record.ts'
+import { JobStore } from '../../src/files/calls/job-store.ts'
+import { newJob } from '../files/calls/job-samples.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { runMain } from '../support/run-main.ts'
@@ -18,7 +18,7 @@ const day = 86_400_000
 function machine() {
   const folder = temporaryFolder()
   const clock = fakeClock()
-  const store = openJobStore(folder, clock)
+  const store = new JobStore(folder, clock)
   const add = async (change: Partial<JobProgress>, job: Partial<NewJob> = {}) => {
     const handle = await store.create(newJob(job))
     await handle.update(change)
@@ -148,14 +148,14 @@ test('--prune keeps a job of which a video is still to be fetched', async () => 
 test('a damaged record is a warning', async () => {
   const { add, list, folder } = machine()
   await add({ id: 'video_1', state: 'pending' })
-  const broken = join(folder, 'jobs', `20260101T000000000-${'0'.repeat(16)}`)
-  mkdirSync(broken)
-  writeFileSync(join(broken, `1-${'a'.repeat(16)}.json`), '{"half')
+  const month = join(folder, 'calls/2026-01.jsonl')
+  const line = `{"id":"${'0'.repeat(16)}","at":"2026-01-01T00:00:00.000Z","type":"job","job":{}}`
+  appendFileSync(month, `${line}\n`)
   const { code, out, err } = await list()
   expect({ code, lines: out.split('\n').length }).toEqual({ code: 0, lines: 2 })
-  expect(err).toMatch(/^warning: Skipped the job record in ".*": .* is not valid JSON/)
+  expect(err).toMatch(/^warning: Skipped the line at byte \d+ of ".*2026-01\.jsonl": it is damaged\.\n$/)
   const document = JSON.parse((await list(['--json'])).out) as JobListDocument
-  expect(document.warnings).toEqual([expect.stringContaining('Skipped the job record')])
+  expect(document.warnings).toEqual([expect.stringContaining('Skipped the line')])
 })
 
 /** A gateway that answers once four have come, or all: whoever asks one by one gets nothing. */

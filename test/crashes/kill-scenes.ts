@@ -56,16 +56,29 @@ async function callsOfTwoMonths(machine: Machine): Promise<void> {
     await recordCall(machine.state, { arguments: [], prompt: note }, Date.UTC(2020, 0, 1 + at))
 }
 
-/** The records of jobs on disk. */
-function jobs(machine: Machine): readonly { readonly id: string | null; readonly idempotency_key: string }[] {
-  const folder = join(machine.state, 'jobs')
+interface SeenJob {
+  readonly id: string | null
+  readonly idempotency_key: string
+}
+
+/** The jobs on record. */
+function jobs({ state }: Machine): readonly SeenJob[] {
+  const folder = join(state, 'calls')
   if (!existsSync(folder)) return []
-  return readdirSync(folder).flatMap((name) =>
-    readdirSync(join(folder, name))
-      .filter((file) => file.endsWith('.json'))
-      .slice(-1)
-      .map((file) => JSON.parse(readFileSync(join(folder, name, file), 'utf8')) as never),
-  )
+  const found = new Map<string, SeenJob>()
+  const lines = readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
+    .filter((line) => line.includes('"type":"job"') && line.endsWith('}'))
+  for (const line of lines) {
+    const { id, job, change, forgotten } = JSON.parse(line) as Record<string, string> & {
+      readonly job?: SeenJob
+      readonly change?: Partial<SeenJob>
+    }
+    if (forgotten) found.delete(id!)
+    else found.set(id!, { ...found.get(id!), ...job, ...change } as SeenJob)
+  }
+  return [...found.values()]
 }
 
 export const scenes: readonly KillScene[] = [

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { OutputEvent } from '../../src/events/documents.ts'
-import type { StoredJob } from '../../src/files/jobs/job-store.ts'
+
 import { nextCommand } from '../../src/files/next-command.ts'
 import { namedJob, openJobs } from '../../src/operations/jobs.ts'
 import { lookUpVideo } from '../../src/operations/look-up-video.ts'
@@ -19,7 +19,7 @@ import {
 import { waitForVideo } from '../../src/operations/wait-for-video.ts'
 import { testGateway } from '../gateway/test-gateway.ts'
 import { clip, film, finished, operation, running, started } from '../program/videos/video-replies.ts'
-import { videoKinds } from '../../src/files/jobs/job-record.ts'
+import { videoKinds } from '../../src/files/calls/job-record.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
@@ -54,6 +54,7 @@ async function worker(replies: readonly ServerReply[]) {
     store,
     isSandbox: false,
     profile: 'default',
+    keepsWords: true,
     onRecorded: async () => {},
     location,
     output: planVideos(context, location, { ...request, now: clock.now() }),
@@ -138,16 +139,7 @@ test('the wait of a job ends with an outcome that knows how it goes on', async (
 
 test('a job that was refused is forgotten by the store that recorded it', async () => {
   const { call, request, plan, store } = await worker([json({ error: { message: 'no' } }, { status: 400 })])
-  const forgotten: StoredJob[] = []
-  const watched = {
-    ...store,
-    async forget(jobs: readonly StoredJob[]) {
-      forgotten.push(...jobs)
-      await store.forget(jobs)
-    },
-  }
-  const outcome = await startVideo(call, request, { ...plan, store: watched })
+  const outcome = await startVideo(call, request, plan)
   expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'http_400' }, document: undefined })
-  expect(forgotten.map(({ record }) => record.prompt)).toEqual(['A boat'])
   expect((await store.list()).jobs).toEqual([])
 })

@@ -2,11 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { FileHost } from '../../src/context.ts'
-import { openJobStore } from '../../src/files/jobs/job-store.ts'
 import { takeLock } from '../../src/files/lock-file.ts'
 import { renameFile } from '../../src/files/write-target.ts'
 import { createJsonFolder } from '../../src/sandbox/json-folder.ts'
-import { newJob } from '../files/jobs/job-samples.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { withFsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -72,30 +70,6 @@ describe('a file that is renamed while another program has it open', () => {
       failed: 1,
       waited: 0,
       content: 'old',
-    })
-  })
-})
-
-describe('the record of a job that may be paid for, while a virus scanner reads it', () => {
-  const record = async (platform: Platform) => {
-    const folder = temporaryFolder()
-    const run = await whileHeld(platform, { name: 'rename', times: 1, code: 'EPERM' }, async (host) => {
-      const job = await openJobStore(folder, fakeClock(), { host }).create(newJob())
-      return job.record.state
-    })
-    return { ...run, jobs: (await openJobStore(folder, fakeClock()).list()).jobs.length }
-  }
-
-  test('is kept on Windows', async () => {
-    expect(await record('win32')).toMatchObject({ failed: 1, waited: 10, jobs: 1 })
-  })
-
-  test('is refused on Linux, where that means that it may not be written', async () => {
-    expect(await record('linux')).toMatchObject({
-      result: 'permission_denied',
-      failed: 1,
-      waited: 0,
-      jobs: 0,
     })
   })
 })

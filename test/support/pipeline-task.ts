@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { systemClock, type Clock } from '../../src/context.ts'
 import type { Prices } from '../../src/cost/prices.ts'
+import { JobStore } from '../../src/files/calls/job-store.ts'
 import { CallBook } from '../../src/files/calls/call-book.ts'
 import { Spending } from '../../src/operations/spending.ts'
 import type { Task } from '../../src/pipeline/execute/task.ts'
@@ -71,6 +72,7 @@ export function taskBench(
     project,
     gateway: { ...testGateway(url), clock, signal: context.signal },
     redactor: { text: (text) => text, document: (json) => json },
+    jobs: new JobStore(project.stateFolder, clock),
     newSpending() {
       const spending = new Spending({
         book: new CallBook(join(folder, 'state'), clock),

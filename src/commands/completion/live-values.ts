@@ -5,8 +5,8 @@ import { parseYaml } from '../../config/parse-config.ts'
 import { stateFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import { knownModels } from '../../contract/known-models.ts'
-import { recordKinds, videoKinds, type RecordKind } from '../../files/jobs/job-record.ts'
-import { openJobStore } from '../../files/jobs/job-store.ts'
+import { recordKinds, videoKinds, type RecordKind } from '../../files/calls/job-record.ts'
+import { JobStore } from '../../files/calls/job-store.ts'
 import { callsFolder } from '../../files/calls/call-book.ts'
 import { shownIdLength } from '../../files/calls/call-record.ts'
 import { CallReader } from '../../files/calls/read-calls.ts'
@@ -67,10 +67,12 @@ export async function liveValues(
 }
 
 async function jobs(place: Place, kinds: readonly RecordKind[]): Promise<Candidate[]> {
-  const store = openJobStore(stateFolder(place), { now: () => place.now })
-  const { jobs: found } = await store.list(kinds, maxValues)
-  return found.flatMap(({ record: { id, state, prompt, created_at } }) =>
-    id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt) }],
+  const { jobs: found } = await new JobStore(stateFolder(place), { now: () => place.now }).list(
+    kinds,
+    maxValues,
+  )
+  return found.flatMap(({ record: { id, state, created_at }, prompt }) =>
+    id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt()) }],
   )
 }
 

@@ -5,7 +5,7 @@ import { rescueFolder, stateFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import { shellWord, systemCode, writeError } from '../../files/file-error.ts'
 import { isFinal } from '../../contract/video-state.ts'
-import { openJobStore } from '../../files/jobs/job-store.ts'
+import { JobStore } from '../../files/calls/job-store.ts'
 import { callsFolder } from '../../files/calls/call-book.ts'
 import { hasPermissions } from '../../platform.ts'
 import { byteText } from '../../quantities.ts'
@@ -58,7 +58,7 @@ export async function checkState(context: Context): Promise<Finding> {
 }
 
 async function jobTexts(context: Context, folder: string): Promise<string[]> {
-  const { jobs, warnings } = await openJobStore(folder, context.clock).list()
+  const { jobs, warnings } = await new JobStore(folder, context.clock).list()
   const running = jobs.filter(({ record: { state } }) => !isFinal(state))
   return [
     `${count(running.length, 'job')} running`,

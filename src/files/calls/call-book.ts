@@ -6,6 +6,7 @@ import { FileError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
 import { appendLine, monthFile, sealedLine } from '../sealed-lines.ts'
 import { makeFolder } from '../write-target.ts'
+import type { JobProgress, JobRecord } from './job-record.ts'
 import { countedFirst, withoutText, type CallEnd, type CallStart, type CallWords } from './call-record.ts'
 
 /** What a line says of what is created: an amount is a decimal number, null while the cost is not known. */
@@ -28,6 +29,29 @@ export type BookLine = { readonly id: string; readonly at: string } & (
   | ({ readonly type: 'end'; readonly others?: readonly string[] } & CallEnd)
 )
 
+/** A line about a job: all that is known when it is recorded, then what is learned of it, or that it is forgotten. */
+export interface JobLine {
+  readonly job?: JobRecord
+  readonly change?: Partial<JobProgress>
+  readonly forgotten?: true
+}
+
+/** `{"id":"0123456789abcdef","at":"2026-11-27T08:00:00.000Z","type":"` */
+const idAt = '{"id":"'.length
+const idLength = 16
+/** Where the type of a line stands. */
+export const typeAt = idAt + idLength + '","at":"2026-11-27T08:00:00.000Z","type":"'.length
+const jobByte = 'j'.charCodeAt(0)
+
+export function idOfLine(line: Buffer): string {
+  return line.toString('latin1', idAt, idAt + idLength)
+}
+
+/** Whether a line is about a job: it is not parsed. */
+export function isOfJob(line: Buffer): boolean {
+  return line[typeAt] === jobByte
+}
+
 /** The folder of the records of all calls of this machine. */
 export function callsFolder(stateFolder: string): string {
   return join(stateFolder, 'calls')
@@ -41,6 +65,9 @@ export function wordsFile(folder: string, id: string): string {
 /** The form of the folder; its file `version` has it. */
 const bookVersion = 1
 
+/** Where version 0.1.0 kept its records. */
+const oldFolders = ['log', 'ledger', 'jobs', 'responses', 'images']
+
 /**
  * Makes the records of earlier versions records of this one, which happens once.
  * @throws FileError `state_newer` when a newer program has written what is there
@@ -50,7 +77,7 @@ export async function openBook(stateFolder: string): Promise<string> {
   const path = join(folder, 'version')
   const found = versionIn(path)
   if (found === undefined) {
-    const old = ['log', 'ledger'].some((name) => existsSync(join(stateFolder, name)))
+    const old = oldFolders.some((name) => existsSync(join(stateFolder, name)))
     if (old) await (await import('./take-over.ts')).takeOver(stateFolder, folder)
   } else if (found > bookVersion) {
     throw new FileError('state_newer', `${shownPath(folder)} was written by a newer version of modelgate.`, {
@@ -76,7 +103,7 @@ function versionIn(path: string): number | undefined {
  */
 export class CallBook {
   readonly #stateFolder: string | undefined
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'now'>
   readonly #clean: (json: string) => string
   #folder: string | undefined
 
@@ -86,7 +113,7 @@ export class CallBook {
    */
   constructor(
     stateFolder: string | undefined,
-    clock: Clock,
+    clock: Pick<Clock, 'now'>,
     clean: (json: string) => string = (json) => json,
   ) {
     this.#stateFolder = stateFolder
@@ -142,22 +169,33 @@ export class CallBook {
    * @throws FileError
    */
   async end([id = newId(), ...others]: readonly string[], end: CallEnd, words?: CallWords): Promise<void> {
-    const folder = await this.open()
+    await this.open()
     if (words !== undefined) {
-      const reply = words.reply && withoutText(words.reply)
-      const path = wordsFile(folder, id)
-      try {
-        await makeFolder(join(folder, 'words'))
-        // What a kill leaves of it has no id, and goes with the next `log clear`.
-        const part = `${path}.part`
-        writeFileSync(part, `${this.#clean(JSON.stringify({ ...words, reply }))}\n`, { mode: 0o600 })
-        renameSync(part, path)
-      } catch (error) {
-        throw writeError(error, path)
-      }
+      const { reply } = words
+      await this.keepWords(id, reply === undefined ? words : { ...words, reply: withoutText(reply) })
     }
     const also = others.length === 0 ? {} : { others }
     this.#append({ id, type: 'end', ...also, ...countedFirst(end) })
+  }
+
+  /** Keeps what was said in a call, or in the request for a job. @param id of its record @throws FileError */
+  async keepWords(id: string, words: CallWords): Promise<void> {
+    const folder = await this.open()
+    const path = wordsFile(folder, id)
+    try {
+      await makeFolder(join(folder, 'words'))
+      // What a kill leaves of it has no id, and goes with the next `log clear`.
+      const part = `${path}.part`
+      writeFileSync(part, `${this.#clean(JSON.stringify(words))}\n`, { mode: 0o600 })
+      renameSync(part, path)
+    } catch (error) {
+      throw writeError(error, path)
+    }
+  }
+
+  /** Records what is known of a job. The book has to be open. @throws FileError */
+  addJob({ id, ...line }: { readonly id: string } & JobLine, isSynced = false): void {
+    this.#append({ id, type: 'job', ...line }, isSynced)
   }
 
   #append({ id, type, ...fields }: Record<string, unknown>, isSynced = false): void {
@@ -172,6 +210,7 @@ export class CallBook {
   }
 }
 
-function newId(): string {
+/** 16 hexadecimal digits. */
+export function newId(): string {
   return randomBytes(8).toString('hex')
 }

@@ -9,10 +9,11 @@ import {
   linesFromEnd,
   monthFile,
   monthFiles,
+  openLine,
   sealedLine,
   type Line,
 } from '../sealed-lines.ts'
-import { openBook, wordsFile, type BookLine } from './call-book.ts'
+import { idOfLine, isOfJob, openBook, typeAt, wordsFile, type BookLine } from './call-book.ts'
 import { withText, type CallFacts, type CallWords } from './call-record.ts'
 
 /** A call, with what was said in it as far as that was kept. */
@@ -57,13 +58,13 @@ export class CallReader {
 
   /** The calls whose ids begin so. @throws FileError */
   withId(beginning: string): Generator<FoundCall, void, undefined> {
-    return this.#select((line) => idOf(line).startsWith(beginning))
+    return this.#select((line) => idOfLine(line).startsWith(beginning))
   }
 
   *#select(isWanted: (line: Buffer) => boolean): Generator<FoundCall, void, undefined> {
     const ended = new Set<string>()
     for (const { bytes } of this.#lines()) {
-      if (!isWanted(bytes) || ended.has(idOf(bytes))) continue
+      if (!isWanted(bytes) || ended.has(idOfLine(bytes))) continue
       const line = this.#parse(bytes)
       if (line === undefined || (line.type === 'count' && line.count >= 0)) continue
       ended.add(line.id)
@@ -89,9 +90,9 @@ export class CallReader {
         const { bytes } = line
         // Of a hundred thousand calls, only what is asked for is parsed.
         const type = bytes[typeAt]
-        if (type === countByte && bytes.includes(givenBack, typeAt)) open.delete(idOf(bytes))
-        if (type === beginByte) open.set(idOf(bytes), { path: line.path, start: line.start })
-        else if (type !== countByte && type !== endByte) this.damaged++
+        if (type === countByte && bytes.includes(givenBack, typeAt)) open.delete(idOfLine(bytes))
+        if (type === beginByte) open.set(idOfLine(bytes), { path: line.path, start: line.start })
+        else if (type !== countByte && type !== endByte && !isOfJob(bytes)) this.damaged++
         if (type !== endByte) continue
         const rest = bytes.indexOf(restStart, typeAt)
         const call =
@@ -116,7 +117,7 @@ export class CallReader {
     let id: string | undefined
     let amount: string | null | undefined
     for (const { bytes } of this.#lines()) {
-      if (id === undefined ? !bytes.includes(named) : idOf(bytes) !== id) continue
+      if (id === undefined ? !bytes.includes(named) : idOfLine(bytes) !== id) continue
       const line = this.#parse(bytes)
       if (line === undefined) continue
       id = line.id
@@ -132,24 +133,36 @@ export class CallReader {
    * Forgets what was said in the calls that ended before a time, and all but what they have counted. In a line blanks take the
    * place of what is forgotten, because others may append at the same time.
    * @param before milliseconds since 1970; Infinity for every call
+   * @param kept the keys of jobs whose prompts are not forgotten; no record of a job is
    * @returns how many calls were forgotten
    * @throws FileError
    */
-  forget(before: number): number {
+  forget(before: number, kept: ReadonlySet<string>): number {
     let count = 0
     const folder = this.#folder
     if (folder === undefined) return 0
     for (const name of this.#months()) {
       for (const { path, start, bytes } of linesFromEnd(join(folder, name))) {
-        const line = this.#parse(bytes)
+        const isJob = isOfJob(bytes)
+        if (isJob && kept.has(idOfLine(bytes))) continue
+        const line = isJob ? (openLine(bytes) as BookLine | undefined) : this.#parse(bytes)
         if (line === undefined || line.type === 'count' || Date.parse(line.at) >= before) continue
         if (line.type === 'end') count++
-        overwrite(path, start, line.type === 'end' ? ' '.repeat(bytes.length) : countOnly(line, bytes.length))
+        if (!isJob) {
+          overwrite(
+            path,
+            start,
+            line.type === 'end' ? ' '.repeat(bytes.length) : countOnly(line, bytes.length),
+          )
+        }
         remove(wordsFile(folder, line.id))
       }
     }
     // What a killed process has left.
-    if (before === Infinity) for (const name of wordsIn(folder)) remove(join(folder, 'words', name))
+    if (before === Infinity) {
+      for (const name of wordsIn(folder))
+        if (!kept.has(name.split('.')[0]!)) remove(join(folder, 'words', name))
+    }
     return count
   }
 
@@ -188,19 +201,10 @@ export class CallReader {
   }
 }
 
-/** `{"id":"0123456789abcdef","at":"2026-11-27T08:00:00.000Z","type":"` */
-const idAt = '{"id":"'.length
-const idLength = 16
-const typeAt = idAt + idLength + '","at":"2026-11-27T08:00:00.000Z","type":"'.length
-
 const [beginByte, countByte, endByte] = [...Buffer.from('bce')]
 const givenBack = Buffer.from(',"count":-')
 /** What follows the members that are counted. */
 const restStart = Buffer.from(',"duration_ms":')
-
-function idOf(line: Buffer): string {
-  return line.toString('latin1', idAt, idAt + idLength)
-}
 
 /** What to say of a call that has no end. */
 const unfinished = {

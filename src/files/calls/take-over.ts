@@ -1,15 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { systemCode, writeError } from '../file-error.ts'
 import { parseJson } from '../parse-json.ts'
-import { monthFiles, sealedLine } from '../sealed-lines.ts'
+import { monthFile, monthFiles, sealedLine } from '../sealed-lines.ts'
 import { countedFirst, type CallEnd } from './call-record.ts'
+import { mergeRecords, type JobRecord } from './job-record.ts'
+import { replyFile } from './reply-log.ts'
 
 /**
- * Makes the log and the counts of version 0.1.0 (`log/2026-11.jsonl`, `ledger/2026-11.jsonl`) records of this one. Files take
- * the place of the old folders, so that a program of that version says that it cannot write there.
+ * Makes the log, the counts and the jobs of version 0.1.0 (`log/2026-11.jsonl`, `ledger/2026-11.jsonl`, `jobs/TIME-KEY/1-….json`)
+ * records of this one. Files take the place of the old folders, so that a program of that version says that it cannot write there.
  * @param folder where the records belong
  * @throws FileError
  */
@@ -19,13 +31,25 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
     mkdirSync(join(fresh, 'words'), { recursive: true, mode: 0o700 })
     const log = join(stateFolder, 'log')
     const ledger = join(stateFolder, 'ledger')
+    const jobs = jobFolders.map((name) => join(stateFolder, name))
     for (const name of new Set([...oldMonths(ledger), ...oldMonths(log)])) {
       const counts = oldLines(join(ledger, name)).map(countsOf())
       const calls = oldLines(join(log, name)).flatMap((line) => callOf(line, fresh))
       writeFileSync(join(fresh, name), [...counts, ...calls].join(''), { mode: 0o600 })
     }
+    const isOfMachine = existsSync(log) || existsSync(ledger)
+    const lines = jobs
+      .flatMap((old) => namesIn(old).map((name) => join(old, name)))
+      // Their names begin with the time.
+      .toSorted((one, other) => (basename(one) < basename(other) ? -1 : 1))
+      .flatMap((path) => jobOf(path, fresh))
+    // The newest file, since no other is searched for jobs.
+    const newest = monthFiles(fresh).at(-1) ?? monthFile(Math.max(0, ...lines.map(({ at }) => at)))
+    if (lines.length > 0)
+      appendFileSync(join(fresh, newest), lines.map(({ line }) => line).join(''), { mode: 0o600 })
     place(fresh, folder)
-    for (const old of [log, ledger]) {
+    for (const old of [log, ledger, ...jobs]) {
+      if (!existsSync(old) && (jobs.includes(old) || !isOfMachine)) continue
       rmSync(old, { recursive: true, force: true })
       writeFileSync(old, 'A newer version of modelgate keeps its records in "calls".\n', { mode: 0o600 })
     }
@@ -57,13 +81,17 @@ function oldMonths(folder: string): string[] {
 }
 
 function oldLines(path: string): string[] {
+  return textIn(path)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+}
+
+function textIn(path: string): string {
   try {
     return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line.trim() !== '')
   } catch (error) {
     // Not there, or a file in place of its folder.
-    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return []
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return ''
     throw error
   }
 }
@@ -122,4 +150,43 @@ function callOf(line: string, folder: string): string[] {
     files,
   }
   return [sealedLine(JSON.stringify({ id, at, type: 'end', ...countedFirst(end as unknown as CallEnd) }))]
+}
+
+const jobFolders = ['jobs', 'responses', 'images']
+
+/** A job, whose folder has a file for each writer that met others, and what arrived of the reply that has its id. */
+function jobOf(path: string, folder: string): { readonly at: number; readonly line: string }[] {
+  const key = randomBytes(8).toString('hex')
+  const names = namesIn(path)
+  const versions = names
+    .filter((name) => name.endsWith('.json'))
+    .toSorted((one, other) => Number.parseInt(one) - Number.parseInt(other))
+    .map(
+      (name) =>
+        objectOf(parseJson(textIn(join(path, name))).value) as unknown as JobRecord & { prompt?: unknown },
+    )
+    .filter((record) => typeof record.idempotency_key === 'string' && Array.isArray(record.files))
+  if (versions.length === 0) return []
+  const { prompt, ...record } = versions.reduce(mergeRecords)
+  const at = record.created_at * 1000
+  if (!Number.isFinite(at)) return []
+  if (typeof prompt === 'string') {
+    writeFileSync(join(folder, 'words', `${key}.json`), JSON.stringify({ prompt }), { mode: 0o600 })
+  }
+  const reply = names.find((name) => name.startsWith('reply-'))
+  if (reply !== undefined) {
+    mkdirSync(join(folder, 'replies'), { recursive: true, mode: 0o700 })
+    copyFileSync(join(path, reply), replyFile(folder, key))
+  }
+  const line = { id: key, at: new Date(at).toISOString(), type: 'job', job: record }
+  return [{ at, line: sealedLine(JSON.stringify(line)) }]
+}
+
+/** The names in a folder; none where there is none. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }

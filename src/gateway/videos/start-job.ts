@@ -5,7 +5,7 @@ import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/video
 import type { Creation } from '../../cost/creation.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
-import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'
+import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
 import { isObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { requestJson, withRequestId, type JsonText } from '../request-json.ts'

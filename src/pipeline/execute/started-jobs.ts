@@ -1,5 +1,6 @@
-import type { FileHost } from '../../context.ts'
-import { videoKinds } from '../../files/jobs/job-record.ts'
+import type { Clock } from '../../context.ts'
+import { videoKinds } from '../../files/calls/job-record.ts'
+import type { JobStore } from '../../files/calls/job-store.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { Project } from '../project.ts'
@@ -17,7 +18,7 @@ export interface StartedJob {
  * between the two.
  */
 export async function startedJobs(
-  context: FileHost,
+  context: { readonly clock: Clock },
   { stateFolder }: Pick<Project, 'stateFolder'>,
   redactor: Redactor,
 ): Promise<ReadonlyMap<string, StartedJob>> {
@@ -32,19 +33,7 @@ export async function startedJobs(
 }
 
 /** Removes the record of a job whose id is safe elsewhere. Never throws. */
-export async function forgetJob(
-  {
-    context,
-    project: { stateFolder },
-    redactor,
-  }: { readonly context: FileHost; readonly project: Project; readonly redactor: Redactor },
-  { id }: StartedJob,
-): Promise<void> {
-  try {
-    const store = openJobs(context, stateFolder, redactor)
-    const { jobs } = await store.list(videoKinds)
-    await store.forget(jobs.filter(({ record }) => record.id === id))
-  } catch {
-    // It does no harm.
-  }
+export async function forgetJob(store: JobStore, { id }: StartedJob): Promise<void> {
+  const stored = await store.find(id).catch(() => undefined)
+  if (stored !== undefined) await store.forget([stored])
 }

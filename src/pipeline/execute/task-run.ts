@@ -4,6 +4,7 @@ import type { Prices } from '../../cost/prices.ts'
 import type { ModelgateError } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
 import { shownPath } from '../../files/file-error.ts'
+import type { JobStore } from '../../files/calls/job-store.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Call, OperationContext, Outcome, Redactor } from '../../operations/operation.ts'
 import type { Spending } from '../../operations/spending.ts'
@@ -18,6 +19,8 @@ export interface ExecuteCall {
   /** Of its own only look-ups and downloads are retried here: whoever runs the tasks repeats them. */
   readonly gateway: Gateway
   readonly redactor: Redactor
+  /** The remote jobs that were started in the project. */
+  readonly jobs: JobStore
   /** Counts what one task creates, within the limits of the user. */
   newSpending(): Pick<Spending, 'admit' | 'withCost'>
   readonly prices: Prices

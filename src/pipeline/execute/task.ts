@@ -1,6 +1,6 @@
 import type { TaskRequest } from '../manifest/request-body.ts'
 import type { Creation } from '../../cost/creation.ts'
-import type { MadeImages } from '../../files/jobs/job-record.ts'
+import type { MadeImages } from '../../files/calls/job-record.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import type { ResultParts } from '../store/results.ts'
 

@@ -1,10 +1,10 @@
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { VideoDocument } from '../../events/video.ts'
-import { videoKinds } from '../../files/jobs/job-record.ts'
+import { videoKinds } from '../../files/calls/job-record.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { stringOf } from '../../json.ts'
-import { openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
+import { unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo, type StartPlan } from '../../operations/start-video.ts'
 import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
 import { waitForVideo } from '../../operations/wait-for-video.ts'
@@ -57,14 +57,15 @@ export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobRepor
   }
 }
 
-function planOf({ task: { instance }, call: { context, redactor }, shared }: TaskRun): StartPlan {
+function planOf({ task: { instance }, call: { context }, shared }: TaskRun): StartPlan {
   const location = { output: fileTemplate, folder: null, force: true }
   const names = { model: instance.model ?? '', prompt: '', count: instance.count, now: context.clock.now() }
   return {
-    store: openJobs(context, shared.project.stateFolder, redactor),
+    store: shared.jobs,
     isSandbox: shared.project.isSandbox,
     profile: shared.profile,
     location,
+    keepsWords: false,
     onRecorded: async () => {},
     waits: false,
     checksSource: true,

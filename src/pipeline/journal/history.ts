@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { shownPath } from '../../files/file-error.ts'
-import type { MadeImages } from '../../files/jobs/job-record.ts'
+import type { MadeImages } from '../../files/calls/job-record.ts'
 import type { Project } from '../project.ts'
 import { readStateFile } from '../state-folder.ts'
 import { damagedLine, listRuns, readLines, runsFolder, type JournalEvent } from './journal.ts'

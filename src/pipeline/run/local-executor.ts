@@ -1,6 +1,7 @@
 import { executeTask } from '../execute/execute-task.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
+import { openJobs } from '../../operations/jobs.ts'
 import type { Executor, Run } from './run-call.ts'
 
 /** Makes the attempts of a run in this process. */
@@ -21,6 +22,7 @@ export class LocalExecutor implements Executor {
       context: { ...call.context, signal: stop.signal },
       project: project.manifest.project,
       redactor: call.redactor,
+      jobs: openJobs(call.context, project.manifest.project.stateFolder, call.redactor),
       rescueFolder: call.rescueFolder,
       timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
     }

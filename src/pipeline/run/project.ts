@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
-import { videoKinds } from '../../files/jobs/job-record.ts'
+import { callsFolder } from '../../files/calls/call-book.ts'
+import { videoKinds } from '../../files/calls/job-record.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { openAsserts } from '../execute/check-asserts.ts'
@@ -236,7 +237,7 @@ async function forgetJobs(
   { context, redactor }: Pick<ManifestCall, 'context' | 'redactor'>,
   { project: { stateFolder }, history }: Known,
 ): Promise<void> {
-  if ((await namesIn(join(stateFolder, 'jobs'))).length === 0) return
+  if ((await namesIn(callsFolder(stateFolder))).length === 0) return
   const store = openJobs(context, stateFolder, redactor)
   const { jobs } = await store.list(videoKinds)
   await store.forget(jobs.filter(({ record }) => history.settled.has(record.idempotency_key)))
@@ -245,7 +246,7 @@ async function forgetJobs(
 /** `.hero.webp.0123456789abcdef.mgpart` */
 const temporaryName = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/
 
-/** Temporary files in every place where a run writes, and records of jobs that were never whole. */
+/** Temporary files in every place where a run writes. */
 async function removeIncomplete(
   { context }: Pick<ManifestCall, 'context'>,
   { project }: Known,
@@ -267,10 +268,6 @@ async function removeIncomplete(
   await removeFrom(join(stateFolder, 'replaced'), () => true)
   for (const key of await namesIn(join(stateFolder, 'results'))) {
     await removeFrom(join(stateFolder, 'results', key), () => true)
-  }
-  for (const name of await namesIn(join(stateFolder, 'jobs'))) {
-    const folder = join(stateFolder, 'jobs', name)
-    if ((await namesIn(folder)).every((file) => temporaryName.test(file))) await remove(folder)
   }
 }
 

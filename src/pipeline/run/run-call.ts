@@ -30,7 +30,9 @@ export interface RunCall extends ManifestCall {
   /** Where the requests are made by workers; undefined for a run that makes them itself. */
   readonly queue: QueueCall | undefined
   /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
-  connect(): Promise<Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs' | 'rescueFolder'>>
+  connect(): Promise<
+    Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs' | 'rescueFolder'>
+  >
 }
 
 /** A queue, and the store that all of its machines share. */

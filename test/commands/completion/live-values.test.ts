@@ -4,8 +4,8 @@ import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
-import { openJobStore } from '../../../src/files/jobs/job-store.ts'
-import type { NewJob } from '../../../src/files/jobs/job-record.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
+import type { NewJob } from '../../../src/files/calls/job-record.ts'
 import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { programTree } from '../../support/program-tree.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -40,7 +40,6 @@ const job: NewJob = {
   kind: 'video',
   command: 'video generate',
   model: 'veo',
-  prompt: 'A paper boat',
   base_url: 'https://gw.example',
   is_sandbox: false,
   request: {},
@@ -49,13 +48,12 @@ const job: NewJob = {
 }
 
 /** @param minutes how long ago it was started */
-async function startJob(id: string | null, minutes: number, prompt = job.prompt): Promise<void> {
+async function startJob(id: string | null, minutes: number, prompt = 'A paper boat'): Promise<void> {
   const clock = { now: () => now - minutes * 60_000 }
-  const stored = await openJobStore(stateFolder(), clock).create({
-    ...job,
+  const stored = await new JobStore(stateFolder(), clock).create(
+    { ...job, idempotency_key: `${id}-${minutes}` },
     prompt,
-    idempotency_key: `${id}-${minutes}`,
-  })
+  )
   if (id !== null) await stored.update({ id, state: 'in_progress' })
 }
 
@@ -76,8 +74,8 @@ describe('jobs', () => {
   })
 
   test('of the other kind are background responses', async () => {
-    const store = openJobStore(stateFolder(), { now: () => now })
-    const stored = await store.create({ ...job, kind: 'response', command: 'respond' })
+    const store = new JobStore(stateFolder(), { now: () => now })
+    const stored = await store.create({ ...job, kind: 'response', command: 'respond' }, 'A paper boat')
     await stored.update({ id: 'resp_1', state: 'completed' })
     expect(await lines('responses')).toEqual([['resp_1', 'completed, 0 s ago: A paper boat']])
     await startJob('video_1', 2)

@@ -323,7 +323,7 @@ describe('to forget', () => {
     book.begin({ ...some(5), model: 'secret' })
     for (const [hour, id] of ids.entries()) await recordCall(state, ...at(hour + 1, { id }))
     const { size } = statSync(file)
-    expect(reader().forget(Date.UTC(2026, 10, 22, 2, 30))).toBe(2)
+    expect(reader().forget(Date.UTC(2026, 10, 22, 2, 30), new Set())).toBe(2)
     expect(idsIn(reader())).toEqual([ids[2]])
     expect(readdirSync(join(folder, 'words'))).toEqual([`${ids[2]}.json`])
     // In place, so that nothing is lost that others append meanwhile.
@@ -331,12 +331,12 @@ describe('to forget', () => {
     await clock.advance(3_600_000)
     expect(createdBefore(folder, book.begin(some(1)))).toBe(5)
     writeFileSync(join(folder, 'words', 'left.json'), '{}')
-    expect(reader().forget(Infinity)).toBe(1)
+    expect(reader().forget(Infinity, new Set())).toBe(1)
     expect([readdirSync(join(folder, 'words')), readFileSync(file, 'utf8').includes('secret')]).toEqual([
       [],
       false,
     ])
-    expect(reader().forget(Infinity)).toBe(0)
+    expect(reader().forget(Infinity, new Set())).toBe(0)
   })
 })
 

@@ -40,7 +40,7 @@ async function runOn({
 test('a video from an image is a file with its facts, and its job is told before it is waited for', async () => {
   const seen: string[] = []
   const instance = teaser({ fields: { image: filesField('first.png'), duration_seconds: valueField(4) } })
-  const { task, outcome, sandbox, project } = await runOn({
+  const { task, outcome, sandbox, shared } = await runOn({
     instance,
     task: {
       async onJob(id, kind) {
@@ -65,7 +65,7 @@ test('a video from an image is a file with its facts, and its job is told before
   expect(seen[0]).toBe('operation models/sandbox-video/operations')
   expect(seen.at(-1)).toBe('completed')
   expect(sandbox.created()).toBe(1)
-  expect(readdirSync(join(project.stateFolder, 'jobs'))).toEqual([])
+  expect((await shared.jobs.list()).jobs).toEqual([])
 })
 
 test('several videos are numbered', async () => {

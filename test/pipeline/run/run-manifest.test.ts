@@ -546,7 +546,6 @@ describe('what a killed run has left', () => {
       `copy/.note.txt.${part}`,
       `copy/.other.txt.${part}`,
       `.modelgate/replaced/.blob.${part}`,
-      `.modelgate/jobs/20261122T120000000-0123456789abcdef/.record.${part}`,
       `.modelgate/results/${'0'.repeat(64)}/1.png`,
       `.modelgate/results/${'0'.repeat(64)}/.1.png.${part}`,
     ]) {
@@ -564,7 +563,6 @@ describe('what a killed run has left', () => {
     expect(bench.list('copy').toSorted()).toEqual(['.other.txt.0123456789abcdef.mgpart', 'note.txt'])
     expect(bench.list('.').filter((name) => name.endsWith('.mgpart'))).toEqual([])
     expect(bench.list('.modelgate/replaced').filter((name) => name.endsWith('.mgpart'))).toEqual([])
-    expect(bench.list('.modelgate/jobs')).toEqual([])
     expect(bench.list(`.modelgate/results/${'0'.repeat(64)}`)).toEqual(['1.png'])
   })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
-import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer } from '../../support/local-server.ts'
 import { head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
@@ -30,8 +30,8 @@ const { given, runGiven } = answeredBy(workspaceOf)
 
 /** What is on record of background responses. */
 async function recordsOf({ home }: VideoWorkspace) {
-  const store = openJobStore(join(home, '.local/state/modelgate'), fakeClock())
-  return (await store.list()).jobs.map(({ record }) => record)
+  const store = new JobStore(join(home, '.local/state/modelgate'), fakeClock())
+  return (await store.list()).jobs.map((job) => ({ ...job.record, prompt: job.prompt() }))
 }
 
 test('the id alone is printed, exit 0, and the response is on record', async () => {

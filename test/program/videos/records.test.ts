@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort } from '../../support/local-server.ts'
@@ -45,7 +45,7 @@ test('the job is on record and on standard error before its first look-up is ans
       prompt: 'A boat',
       base_url: `${server.url}/`,
       is_sandbox: false,
-      request: { instances: [{ prompt: 'A boat' }], parameters: {} },
+      request: { instances: [{}], parameters: {} },
       idempotency_key: server.requests[0]!.headers['idempotency-key'],
       state: 'pending',
       files: [],
@@ -146,13 +146,16 @@ test('neither a key nor pictures get on record', async () => {
   ]
   const { code } = await workspace.run([...words, '--no-validate'])
   expect(code).toBe(0)
-  const jobs = join(workspace.home, '.local/state/modelgate/jobs')
-  const contents = readdirSync(jobs, { recursive: true, withFileTypes: true })
+  const calls = join(workspace.home, '.local/state/modelgate/calls')
+  const contents = readdirSync(calls, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
-  expect(contents.length).toBe(1)
-  expect(contents[0]).not.toContain(picture.toString('base64'))
-  expect(contents[0]).not.toContain(workspace.key)
+  // The month, the version, and the words of the job and of the call.
+  expect(contents.length).toBe(4)
+  expect(
+    contents.filter((text) => !text.startsWith('{"arguments"') && text.includes(picture.toString('base64'))),
+  ).toEqual([])
+  expect(contents.filter((text) => text.includes(workspace.key))).toEqual([])
 })
 
 test('a state folder that cannot be written is told, and the job is started all the same', async () => {
@@ -241,13 +244,14 @@ test('a key of another profile than that of the job is sent nowhere', async () =
 })
 
 test('a record from before profiles were recorded says nothing of the key', async () => {
-  const { run, home } = await given(video('queued'))
+  const { run, home, records } = await given(video('queued'))
   await run([...remix, '--no-check', '--no-wait'])
-  for (const name of readdirSync(home, { recursive: true, encoding: 'utf8' })) {
-    if (!/jobs\/.*\.json$/.test(name)) continue
-    const path = join(home, name)
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/ *"profile": .*\n/, ''))
-  }
+  const state = join(home, '.local/state/modelgate')
+  const [{ profile: _, ...old } = {}] = await records()
+  rmSync(state, { recursive: true })
+  writeFiles(state, {
+    [`jobs/20260101T000000000-${'0'.repeat(16)}/1-${'a'.repeat(16)}.json`]: JSON.stringify(old),
+  })
   const { code, err } = await run(['status', '--last'], { env: unset })
   expect([code, err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
 })

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { openJobStore } from '../../../src/files/jobs/job-store.ts'
-import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
+import type { JobRecord } from '../../../src/files/calls/job-record.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-key.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -32,7 +32,7 @@ export interface VideoWorkspace {
   /** The command of a hint or of a line, as a shell would take its words apart, run again. */
   paste(text: string, more?: TestOverrides): Promise<VideoRun>
   /** What is on record, newest first. */
-  records(): Promise<readonly JobRecord[]>
+  records(): Promise<readonly (JobRecord & { readonly prompt: string })[]>
   /** Names of all files in the working folder, in order; temporary ones too. */
   files(): readonly string[]
   read(name: string): Buffer
@@ -84,8 +84,8 @@ export function videoWorkspace(
       return await finish(words.trim().split(' '), more)
     },
     async records() {
-      const { jobs } = await openJobStore(join(home, '.local/state/modelgate'), clock).list()
-      return jobs.map(({ record }) => record)
+      const { jobs } = await new JobStore(join(home, '.local/state/modelgate'), clock).list()
+      return jobs.map((job) => ({ ...job.record, prompt: job.prompt() }))
     },
     files: () => (existsSync(cwd) ? readdirSync(cwd).sort() : []),
     read: (name) => readFileSync(join(cwd, name)),

@@ -3,9 +3,9 @@ import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/jobs/job-record.ts'
+import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/calls/job-record.ts'
 import { shellWord } from '../../../files/file-error.ts'
-import type { JobStore } from '../../../files/jobs/job-store.ts'
+import type { JobStore } from '../../../files/calls/job-store.ts'
 import { pollSeconds } from '../../../limits.ts'
 import {
   namedJob,
@@ -124,7 +124,7 @@ export async function findNamedJob<
 export function recordPlan(
   context: Context,
   options: CommonOptions,
-  { profile, outputDir }: Settings,
+  { profile, outputDir, history }: Settings,
   gate: Gate,
 ): RecordPlan {
   return {
@@ -137,5 +137,6 @@ export function recordPlan(
       folder: outputDir.value ?? null,
       force: options.force === true,
     },
+    keepsWords: history.value === 'full',
   }
 }

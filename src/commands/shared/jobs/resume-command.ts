@@ -4,7 +4,7 @@ import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../files/next-command.ts'
-import type { JobStore } from '../../../files/jobs/job-store.ts'
+import type { JobStore } from '../../../files/calls/job-store.ts'
 import { objectOf, objectsOf } from '../../../json.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 

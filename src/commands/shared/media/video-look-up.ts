@@ -174,7 +174,7 @@ async function planWait(
   }
   const job = {
     model: record?.model ?? '',
-    prompt: record?.prompt ?? id,
+    prompt: stored?.prompt() || id,
     count: videoCount(record?.request),
     now: record === undefined ? context.clock.now() : record.created_at * 1000,
   }

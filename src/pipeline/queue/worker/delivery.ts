@@ -167,7 +167,7 @@ export class Delivery {
     try {
       if (job !== null) return await this.#handIn(await fetchJob(call, task, job, report))
       if (this.#lane !== 'video') return await this.#handIn(await executeTask(call, task))
-      await forgetJob(call, await startJob(call, task))
+      await forgetJob(call.jobs, await startJob(call, task))
     } catch (thrown) {
       return await this.#fail(folder, asModelgateError(thrown, false))
     }
@@ -345,13 +345,14 @@ export class Delivery {
 
   /** How the request is executed: its folder is the project's. */
   #call(folder: string): ExecuteCall {
-    const { context, shared, redactor, isSandbox, ownFolder, inFlight: signal } = this.#worker
+    const { context, shared, redactor, jobs, isSandbox, ownFolder, inFlight: signal } = this.#worker
     return {
       ...shared,
       gateway: { ...shared.gateway, signal },
       context: { ...context, cwd: folder, signal },
       project: { ...projectIn(folder, isSandbox), stateFolder: projectIn(ownFolder, false).stateFolder },
       redactor,
+      jobs,
       timeoutMs: undefined,
     }
   }

@@ -1,6 +1,7 @@
 import type { Context } from '../../../context.ts'
 import type { OutputEvent } from '../../../events/documents.ts'
 import type { OperationContext, Redactor } from '../../../operations/operation.ts'
+import type { JobStore } from '../../../files/calls/job-store.ts'
 import type { ExecuteCall } from '../../execute/task-run.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import type { SharedStore } from '../../store/blob-store.ts'
@@ -21,7 +22,7 @@ export interface WorkerCall {
   readonly context: OperationContext & Pick<Context, 'processes'>
   readonly server: QueueServer
   readonly store: SharedStore
-  readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'timeoutMs'>
+  readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs'>
   readonly redactor: Redactor
   readonly isSandbox: boolean
   /** For the workers of this machine, absolute: each process has a folder of its own in it. */
@@ -39,6 +40,8 @@ export interface Worker extends WorkerCall {
   readonly name: string
   /** Of this process alone. */
   readonly ownFolder: string
+  /** The remote jobs that it starts. */
+  readonly jobs: JobStore
   /** Aborted when nothing new is begun. */
   readonly closing: AbortSignal
   /** Aborted when the time of grace is over: requests are given up, and what cannot be written down is for the next process. */

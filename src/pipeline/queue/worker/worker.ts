@@ -8,6 +8,7 @@ import { namesIn } from '../../state-folder.ts'
 import { stopWithGrace } from '../../stop.ts'
 import { createDeliveryHandler, Delivery } from './delivery.ts'
 import type { Worker, WorkerCall } from './worker-call.ts'
+import { openJobs } from '../../../operations/jobs.ts'
 import { deadFolders, openWorkerFolder, projectIn, workIn } from './worker-folder.ts'
 
 /** A worker that does not renew its locks for so long is taken for dead, at the next look. */
@@ -33,6 +34,7 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
     ...call,
     name: `${hostname()}-${context.processes.own}-${randomHex(clock, 8)}`,
     ownFolder: folder.path,
+    jobs: openJobs(context, projectIn(folder.path, false).stateFolder, call.redactor),
     closing: closing.signal,
     inFlight: stop.signal,
     end(reason) {

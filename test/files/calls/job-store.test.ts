@@ -1,27 +1,20 @@
 import { videoStates } from '../../../src/contract/video-state.ts'
 import process from 'node:process'
 import * as fc from 'fast-check'
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-import { recordKinds, summaryOf, videoKinds, type JobProgress } from '../../../src/files/jobs/job-record.ts'
-import { openJobStore, type JobStore } from '../../../src/files/jobs/job-store.ts'
+import { recordKinds, summaryOf, videoKinds, type JobProgress } from '../../../src/files/calls/job-record.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
+import { sealedLine } from '../../../src/files/sealed-lines.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { anyPlace, newJob } from './job-samples.ts'
 import { runs } from '../../support/sample.ts'
 
 function newStore(folder = temporaryFolder(), clock = fakeClock()) {
-  return { folder, clock, store: openJobStore(folder, clock), jobs: join(folder, 'jobs') }
-}
-
-/** Every file below a folder, by its path. */
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted()
+  return { folder, clock, store: new JobStore(folder, clock), month: join(folder, 'calls/2026-01.jsonl') }
 }
 
 async function recordsOf(store: JobStore) {
@@ -36,7 +29,6 @@ test('a job is recorded before anything is known about it, and everything learne
   const handle = await store.create(job)
   const fresh = {
     ...job,
-    version: 5,
     id: null,
     created_at: clock.now() / 1000,
     checked_at: null,
@@ -68,26 +60,25 @@ test('a job is recorded before anything is known about it, and everything learne
   }
   expect(await recordsOf(store)).toEqual([whole])
   expect(handle.record).toEqual(whole)
-  const { version, command, request, output, error, request_id, ...summary } = handle.record
-  expect([version, command, request, output, error, request_id].length).toBe(6)
-  expect(summaryOf(handle.record)).toEqual(summary)
+  const { command, request, output, error, request_id, ...summary } = handle.record
+  expect([command, request, output, error, request_id].length).toBe(5)
+  expect(summaryOf(handle.record, 'A boat')).toEqual({ ...summary, prompt: 'A boat' })
 })
 
-test.skipIf(process.platform === 'win32')('each job is one file that only its owner may read', async () => {
-  const { store, jobs } = newStore()
-  const handle = await store.create(newJob({ idempotency_key: '../../etc/passwd' }))
-  await handle.update({ id: '../../../etc/shadow', state: 'pending' })
-  const [file = '', ...more] = filesIn(jobs)
-  expect(more).toEqual([])
-  expect(file.slice(jobs.length)).toMatch(/^\/20260101T000000000-[0-9a-f]{16}\/2-[0-9a-f]{16}\.json$/)
-  const modes = [file, join(file, '..'), jobs].map((path) => statSync(path).mode & 0o777)
-  expect(modes).toEqual([0o600, 0o700, 0o700])
-})
-
-test('no key and no media get on record', async () => {
+test.skipIf(process.platform === 'win32')('what is on record may be read by its owner alone', async () => {
   const { store, folder } = newStore()
+  await store.create(newJob({ idempotency_key: '../../etc/passwd' }), 'A boat')
+  const names = readdirSync(folder, { recursive: true }).map(String).toSorted()
+  const words = names.find((name) => name.endsWith('.json'))!
+  expect(names).toEqual(['calls', 'calls/2026-01.jsonl', 'calls/version', 'calls/words', words].toSorted())
+  const modes = names.map((name) => statSync(join(folder, name)).mode & 0o777)
+  expect(modes).toEqual(names.map((name) => (name.endsWith('s') ? 0o700 : 0o600)))
+})
+
+test('no key and no media get on record, and no words in a line', async () => {
+  const { store, folder, month } = newStore()
   const secret = 'sk-canary-0123456789'
-  const withRedactor = openJobStore(folder, fakeClock(), {
+  const withRedactor = new JobStore(folder, fakeClock(), {
     clean: (json) => json.replaceAll(secret, '[hidden]'),
   })
   const media = 'QUJD'.repeat(4000)
@@ -97,51 +88,57 @@ test('no key and no media get on record', async () => {
     `no url ${secret}`,
   ]) {
     const image = { bytesBase64Encoded: media, mimeType: 'image/png' }
-    await store.create(
-      newJob({
-        prompt: 'with pictures',
-        base_url,
-        request: {
-          instances: [
-            { prompt: 'a boat', image, other: { deep: [`data:image/png;base64,${media}`, media] } },
-          ],
-          parameters: { durationSeconds: 4 },
-        },
-      }),
-    )
+    const request = {
+      instances: [{ prompt: 'a red boat', image }],
+      parameters: {
+        durationSeconds: 4,
+        negativePrompt: 'a red boat',
+        other: [`data:image/png;base64,${media}`],
+      },
+    }
+    await store.create(newJob({ base_url, request }), 'a red boat')
   }
-  const handle = await withRedactor.create(newJob({ prompt: `say ${secret}` }))
+  const handle = await withRedactor.create(newJob(), `say ${secret}`)
   await handle.update({ state: 'failed', error: { code: 'x', message: `The key ${secret} is bad.` } })
-  const texts = filesIn(folder).map((file) => readFileSync(file, 'utf8'))
-  expect(texts).toHaveLength(4)
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
+  expect(texts).toHaveLength(6)
   expect(texts.filter((text) => text.includes('canary') || text.includes('QUJD'))).toEqual([])
-  const records = await recordsOf(store)
-  expect(records.map(({ base_url }) => base_url).toSorted()).toEqual([
+  expect(readFileSync(month, 'utf8')).not.toContain('red boat')
+  const { jobs } = await store.list()
+  expect(jobs.map((job) => job.prompt())).toEqual(['say [hidden]', 'a red boat', 'a red boat', 'a red boat'])
+  expect(jobs.map(({ record }) => record.base_url)).toEqual([
+    'https://gateway.example/v1',
     '',
     'https://gateway.example/v1',
     'https://gateway.example/v1',
-    'https://gateway.example/v1',
   ])
-  expect(records.find(({ prompt }) => prompt === 'with pictures')!.request).toEqual({
-    instances: [
-      {
-        prompt: 'a boat',
-        image: { bytesBase64Encoded: null, mimeType: 'image/png' },
-        other: { deep: [null, null] },
-      },
-    ],
-    parameters: { durationSeconds: 4 },
+  expect(jobs[1]!.record.request).toEqual({
+    instances: [{}],
+    parameters: { durationSeconds: 4, other: [null] },
   })
+})
+
+test('of a response the text format alone is kept, and no prompt where none is to be', async () => {
+  const { store, folder } = newStore()
+  const text = { format: { type: 'json_schema', schema: { properties: { prompt: {} } } } }
+  await store.create(
+    newJob({ kind: 'response', request: { input: 'secret words', instructions: 'others', text } }),
+  )
+  const [job] = (await new JobStore(folder, fakeClock()).list()).jobs
+  expect([job!.record.request, job!.prompt()]).toEqual([{ text }, ''])
 })
 
 test('newest first, also of those of one second', async () => {
   const { store, clock } = newStore()
   for (const prompt of ['first', 'second', 'third']) {
-    await store.create(newJob({ prompt }))
+    await store.create(newJob(), prompt)
     await clock.advance(prompt === 'first' ? 1 : 1500)
   }
-  expect((await recordsOf(store)).map(({ prompt }) => prompt)).toEqual(['third', 'second', 'first'])
-  expect((await store.last(anyPlace, recordKinds))?.record.prompt).toBe('third')
+  expect((await store.list()).jobs.map((job) => job.prompt())).toEqual(['third', 'second', 'first'])
+  expect((await store.last(anyPlace, recordKinds))?.prompt()).toBe('third')
   expect(await newStore().store.last(anyPlace, recordKinds)).toBeUndefined()
 })
 
@@ -205,33 +202,26 @@ test('whatever several handles write at once, no file, id or end is lost', async
 })
 
 test('calls of one handle need not be awaited', async () => {
-  const { store, jobs } = newStore()
+  const { store } = newStore()
   const handle = await store.create(newJob())
   const paths = Array.from({ length: 20 }, (_, at) => `/${at}.mp4`)
   await Promise.all(paths.map((path) => handle.update({ files: [path] })))
   expect(handle.record.files).toEqual(paths)
-  expect(filesIn(jobs)).toHaveLength(1)
 })
 
-test('fields of a later version stay, also those with the name of a prototype', async () => {
-  const { store, jobs, folder } = newStore()
-  await store.create(newJob())
-  const [file = ''] = filesIn(jobs)
-  const later = readFileSync(file, 'utf8').replace(
-    '"version": 5,',
-    '"version": 6, "new": [1], "__proto__": {"x": 1},',
+test('fields of a later version stay, and lines of other types are left alone', async () => {
+  const { store, folder, month } = newStore()
+  await store.create(newJob({ new: [1] } as object))
+  appendFileSync(
+    month,
+    sealedLine(`{"id":"${'0'.repeat(16)}","at":"2026-01-01T00:00:00.000Z","type":"just new"}`),
   )
-  writeFileSync(file, later)
-  const found = (await newStore(folder).store.last(anyPlace, recordKinds))!
-  await found.update({ state: 'pending' })
-  const written = JSON.parse(readFileSync(filesIn(jobs)[0]!, 'utf8')) as Record<string, unknown>
-  expect(written).toMatchObject({ version: 6, new: [1], state: 'pending' })
-  expect(Object.getOwnPropertyDescriptor(written, '__proto__')?.value).toEqual({ x: 1 })
-  expect(({} as { x?: unknown }).x).toBeUndefined()
+  await (await newStore(folder).store.last(anyPlace, recordKinds))!.update({ state: 'pending' })
+  expect(await recordsOf(newStore(folder).store)).toMatchObject([{ new: [1], state: 'pending' }])
 })
 
-test('what a job has led to stays when more is learned, and is damage when it is unusable', async () => {
-  const { store, jobs } = newStore()
+test('what a job has led to stays when more is learned', async () => {
+  const { store } = newStore()
   const handle = await store.create(newJob())
   const video = {
     path: '/a.mp4',
@@ -241,81 +231,61 @@ test('what a job has led to stays when more is learned, and is damage when it is
     format: 'mp4',
     verified: true,
   }
-  const result = { reply: { id: 'a' }, videos: [{ ...video, width: null, height: 720, seconds: 4 }] }
-  await handle.update({ result })
+  const videos = [{ ...video, width: null, height: 720, seconds: 4 }]
+  await handle.update({ result: { reply: { id: 'a', prompt: 'a boat' }, videos } })
   await (await store.last(anyPlace, recordKinds))!.update({ state: 'in_progress' })
-  expect(await recordsOf(store)).toMatchObject([{ state: 'in_progress', result }])
-  const [file = ''] = filesIn(jobs)
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"bytes": 5', '"bytes": "5"'))
-  const { jobs: left, warnings } = await store.list()
-  expect([left, warnings]).toEqual([[], [expect.stringContaining('has no valid "result"')]])
+  expect(await recordsOf(store)).toMatchObject([
+    { state: 'in_progress', result: { reply: { id: 'a' }, videos } },
+  ])
 })
 
-test.each([
-  ['half a record', '{"version": 1, "id": "vi'],
-  ['nothing', ''],
-  ['no object', '[]'],
-  ['a field of another type', '{"version": 1, "id": 5}'],
-  ['binary', '\0\xff\x1b[31m'],
-  ['deep', `${'['.repeat(2000)}${']'.repeat(2000)}`],
-])('a damaged record (%s) is told and left out; the others are there', async (_, text) => {
-  const { store, jobs } = newStore()
-  await store.create(newJob({ prompt: 'whole' }))
-  const broken = join(jobs, `20260101T000000000-${'0'.repeat(16)}`)
-  mkdirSync(broken)
-  writeFileSync(join(broken, `1-${'a'.repeat(16)}.json`), text)
-  const list = await store.list()
-  expect(list.jobs.map(({ record }) => record.prompt)).toEqual(['whole'])
-  expect(list.warnings).toEqual([expect.stringContaining(`Skipped the job record in "${broken}": 1-aaaa`)])
-  expect(list.warnings[0]).not.toContain('\x1b')
-  expect(readFileSync(join(broken, `1-${'a'.repeat(16)}.json`), 'utf8')).toBe(text)
+test('a flipped bit costs what one line said; it is told, and the other jobs are there', async () => {
+  const { store, month, folder } = newStore()
+  const broken = await store.create(newJob())
+  await broken.update({ id: 'video_1', state: 'pending' })
+  await (await store.create(newJob())).update({ id: 'video_2' })
+  const text = readFileSync(month, 'utf8')
+  writeFileSync(month, text.replace('"state":"pending"', '"state":"pendinf"'))
+  const { jobs, warnings } = await newStore(folder).store.list()
+  expect(jobs.map(({ record }) => record.id)).toEqual(['video_2', null])
+  expect(warnings).toEqual([
+    expect.stringMatching(/^Skipped the line at byte \d+ of ".*2026-01\.jsonl": it is damaged\.$/),
+  ])
 })
 
-test('beside a damaged version the whole one counts, and what others put there is left alone', async () => {
-  const { store, jobs } = newStore()
-  const handle = await store.create(newJob())
-  const folder = join(filesIn(jobs)[0]!, '..')
-  writeFileSync(join(folder, `7-${'b'.repeat(16)}.json`), '{')
-  writeFileSync(join(jobs, 'notes.txt'), 'mine')
-  mkdirSync(join(jobs, 'other'))
-  await handle.update({ id: 'video_1' })
-  const { jobs: found, warnings } = await store.list()
-  expect(found.map(({ record }) => record.id)).toEqual(['video_1'])
-  expect(warnings).toHaveLength(1)
-  expect(readdirSync(folder).toSorted()).toEqual([`7-${'b'.repeat(16)}.json`, expect.stringMatching(/^8-/)])
-  expect(readFileSync(join(jobs, 'notes.txt'), 'utf8')).toBe('mine')
+test('what a killed writer has left of a line is no record, and hides no later one', async () => {
+  const { store, month, folder } = newStore()
+  const job = await store.create(newJob())
+  appendFileSync(month, readFileSync(month, 'utf8').slice(0, 100))
+  expect(await recordsOf(newStore(folder).store)).toHaveLength(1)
+  await job.update({ id: 'video_1' })
+  expect(await recordsOf(newStore(folder).store)).toMatchObject([{ id: 'video_1' }])
 })
 
-test('what killed writers left goes after a day, and not before', async () => {
-  const { store, jobs, clock } = newStore()
-  await store.create(newJob())
-  const empty = join(jobs, `20260101T000000001-${'1'.repeat(16)}`)
-  mkdirSync(empty)
-  const left = join(empty, `.record.${'c'.repeat(16)}.mgpart`)
-  const age = (seconds: number) =>
-    utimesSync(left, clock.now() / 1000 - seconds, clock.now() / 1000 - seconds)
-  writeFileSync(left, '{"half')
-  age(23 * 3600)
-  expect(await recordsOf(store)).toHaveLength(1)
-  expect(readdirSync(empty)).toHaveLength(1)
-  age(25 * 3600)
-  expect(await recordsOf(store)).toHaveLength(1)
-  expect(readdirSync(jobs)).toHaveLength(1)
+test('a job is found in the next month, whatever the clock says', async () => {
+  const { folder } = newStore()
+  const at = (month: number) => new JobStore(folder, { now: () => Date.UTC(2026, month, 2) })
+  await (await at(10).create(newJob())).update({ id: 'video_1' })
+  await (await at(11).find('video_1'))!.update({ state: 'in_progress' })
+  await (await at(10).find('video_1'))!.update({ state: 'completed' })
+  expect(readdirSync(join(folder, 'calls')).toSorted()).toEqual(['2026-11.jsonl', '2026-12.jsonl', 'version'])
+  expect(await recordsOf(at(12))).toMatchObject([{ id: 'video_1', state: 'completed' }])
 })
 
-test('a forgotten job is gone, and returns when more is learned about it', async () => {
-  const { store, jobs } = newStore()
-  const handles = [await store.create(newJob({ prompt: 'a' })), await store.create(newJob({ prompt: 'b' }))]
+test('a forgotten job is gone with its words, and returns when more is learned about it', async () => {
+  const { store, folder } = newStore()
+  const handles = [await store.create(newJob(), 'a'), await store.create(newJob(), 'b')]
   await handles[0]!.update({ id: 'video_a', files: ['/a.mp4'] })
   await store.forget((await store.list()).jobs)
-  expect(readdirSync(jobs)).toEqual([])
+  expect(await recordsOf(newStore(folder).store)).toEqual([])
+  expect(readdirSync(join(folder, 'calls/words'))).toEqual([])
   await store.forget(handles)
   await handles[0]!.update({ state: 'completed' })
-  expect(await recordsOf(store)).toMatchObject([{ prompt: 'a', id: 'video_a', files: ['/a.mp4'] }])
+  expect(await recordsOf(newStore(folder).store)).toMatchObject([{ id: 'video_a', files: ['/a.mp4'] }])
 })
 
 test('without a folder nothing is on record, and it is said', async () => {
-  const store = openJobStore(undefined, fakeClock())
+  const store = new JobStore(undefined, fakeClock())
   await expect(store.create(newJob())).rejects.toMatchObject({ exitCode: 10, code: 'no_state_folder' })
   expect(await store.list()).toEqual({ jobs: [], warnings: [expect.stringContaining('no home directory')] })
   expect(await store.find('video_1')).toBeUndefined()

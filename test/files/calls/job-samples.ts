@@ -1,4 +1,4 @@
-import type { NewJob } from '../../../src/files/jobs/job-record.ts'
+import type { NewJob } from '../../../src/files/calls/job-record.ts'
 
 /** A job that is about to be sent; each has a key of its own. */
 export function newJob(overrides: Partial<NewJob> = {}): NewJob {
@@ -6,10 +6,9 @@ export function newJob(overrides: Partial<NewJob> = {}): NewJob {
     kind: 'video',
     command: 'video generate',
     model: 'video-model',
-    prompt: 'a paper boat',
     base_url: 'https://gateway.example/v1',
     is_sandbox: false,
-    request: { prompt: 'a paper boat' },
+    request: { seconds: '4' },
     idempotency_key: `key-${++count}`,
     output: { output: 'boat.mp4', folder: null, force: false, cwd: '/project' },
     ...overrides,

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { recordKinds, videoKinds, type NewJob } from '../../../src/files/jobs/job-record.ts'
-import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { recordKinds, videoKinds, type NewJob } from '../../../src/files/calls/job-record.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { anyPlace, newJob } from './job-samples.ts'
 
 const newResponse = (overrides: Partial<NewJob> = {}): NewJob =>
   newJob({ kind: 'response', command: 'respond', ...overrides })
-const newStore = () => openJobStore(temporaryFolder(), fakeClock())
+const newStore = () => new JobStore(temporaryFolder(), fakeClock())
 
 test('a background response is on record beside the videos, and each is found by its id', async () => {
   const store = newStore()
@@ -25,7 +25,7 @@ test('a background response is on record beside the videos, and each is found by
 
 test('the last job is that of this terminal, else that of this folder, and never that of another', async () => {
   const clock = fakeClock()
-  const store = openJobStore(temporaryFolder(), clock)
+  const store = new JobStore(temporaryFolder(), clock)
   const output = (cwd: string) => ({ output: null, folder: null, force: false, cwd })
   for (const [id, cwd, terminal] of [
     ['mine', '/a', 'tty-1'],

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openJobStore } from '../../../src/files/jobs/job-store.ts'
-import { recordKinds } from '../../../src/files/jobs/job-record.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
+import { recordKinds } from '../../../src/files/calls/job-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { anyPlace, newJob } from './job-samples.ts'
@@ -18,11 +18,11 @@ function newStore() {
       return id === undefined ? undefined : { id, kind: 'video' as const }
     },
   }
-  const store = openJobStore(folder, fakeClock(), options)
+  const store = new JobStore(folder, fakeClock(), options)
   const replies = () =>
     readdirSync(folder, { recursive: true })
       .map((name) => join(folder, String(name)))
-      .filter((name) => name.endsWith('.part'))
+      .filter((name) => /replies.[0-9a-f]{16}$/.test(name))
   return { folder, store, replies }
 }
 
@@ -66,7 +66,7 @@ test('a process that resumes a job records the id it has found', async () => {
   log.close()
   await (await store.last(anyPlace, recordKinds))!.update({ state: 'in_progress' })
   expect(replies()).toEqual([])
-  const plain = await openJobStore(folder, fakeClock()).last(anyPlace, recordKinds)
+  const plain = await new JobStore(folder, fakeClock()).last(anyPlace, recordKinds)
   expect(plain!.record).toMatchObject({ id: 'video_1', kind: 'video', state: 'in_progress' })
 })
 

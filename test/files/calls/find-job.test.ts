@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '../../../src/errors.ts'
-import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { JobStore } from '../../../src/files/calls/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { hostileNames } from '../../support/hostile-names.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -9,7 +9,7 @@ import { sample } from '../../support/sample.ts'
 
 async function storeWith(ids: readonly (string | null)[]) {
   const clock = fakeClock()
-  const store = openJobStore(temporaryFolder(), clock)
+  const store = new JobStore(temporaryFolder(), clock)
   for (const id of ids) {
     await (await store.create(newJob({ kind: id?.includes('/') ? 'operation' : 'video' }))).update({ id })
     await clock.advance(1000)

@@ -1,26 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { isFinal, jobStates } from '../../contract/video-state.ts'
+import { isFinal } from '../../contract/video-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
-
-import { isObject } from '../../json.ts'
-import { parseJson } from '../parse-json.ts'
-
-/** Incremented when a field is added; fields are never removed. */
-const recordVersion = 5
+import { objectOf } from '../../json.ts'
 
 /** What a record is about: a video or an operation, a background response, images at addresses. */
 export type RecordKind = JobSummary['kind']
 export const videoKinds = ['video', 'operation'] as const satisfies readonly JobKind[]
-/** Every kind, with the folder of its records in the state folder. */
-export const recordFolders = {
-  video: 'jobs',
-  operation: 'jobs',
-  response: 'responses',
-  image: 'images',
-} as const satisfies Record<RecordKind, string>
-export const recordKinds = Object.keys(recordFolders) as readonly RecordKind[]
+export const recordKinds = [
+  'video',
+  'operation',
+  'response',
+  'image',
+] as const satisfies readonly RecordKind[]
 type JobState = JobSummary['state']
-const states: readonly JobState[] = [...jobStates, 'unknown']
 
 /** The output options of the command that started the job. */
 interface JobOutput {
@@ -39,21 +31,20 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
   /** `video generate`, `video remix`, `respond`. */
   readonly command: string
   readonly model: string
-  readonly prompt: string
   /** Without credentials and query. */
   readonly base_url: string
-  /** Added in version 3: the profile whose settings led there. */
+  /** The profile whose settings led there. */
   readonly profile?: string
-  /** Added in version 4: whose key it was, as `digestOfKey` writes it. */
+  /** Whose key it was, as `digestOfKey` writes it. */
   readonly key_digest?: string
   readonly is_sandbox: boolean
-  /** The body of the request, without media. */
+  /** The body of the request, without media and words. */
   readonly request: unknown
   readonly idempotency_key: string
   readonly output: JobOutput
-  /** Added in version 3: whether the answer of a background response is checked against the schema in the request. */
+  /** Whether the answer of a background response is checked against the schema in the request. */
   readonly checks_schema?: boolean
-  /** Added in version 5: the terminal that the command was typed in. */
+  /** The terminal that the command was typed in. */
   readonly terminal?: string
 }
 
@@ -63,7 +54,7 @@ export interface JobProgress {
   readonly id: string | null
   /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
-  /** Added in version 3; Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
+  /** Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
   readonly completed_at?: number | null
   readonly state: JobState
   /** The gateway's own name for the state. */
@@ -76,15 +67,15 @@ export interface JobProgress {
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
-  /** Added in version 2; set once every video of the job has been saved. */
+  /** Set once every video of the job has been saved. */
   readonly result?: JobResult
-  /** Added in version 4: where the images are. */
+  /** Where the images are. */
   readonly made?: MadeImages
 }
 
 /** The result of a job, so that it can be reported again after the gateway has deleted the job. */
 interface JobResult {
-  /** The gateway's own object, without media. */
+  /** The gateway's own object, without media and prompt. */
   readonly reply: unknown
   /** In the order of their numbers, with absolute paths. */
   readonly videos: readonly SavedVideo[]
@@ -110,28 +101,19 @@ export interface RemoteImage {
   readonly url: string
 }
 
-/** The record of a job. Fields of later versions are preserved. */
+/** What is known of a job; its prompt is kept apart. Fields are added in later versions, and never removed. */
 export interface JobRecord<Kind extends RecordKind = RecordKind> extends NewJob<Kind>, JobProgress {
-  readonly version: number
   /** Unix seconds, of this machine's clock. */
   readonly created_at: number
 }
 
 /** Creates the record of a job before its request is sent. @param now Unix seconds */
-export function newRecord<Kind extends RecordKind>(job: NewJob<Kind>, now: number): JobRecord<Kind> {
+export function newRecord(job: NewJob, now: number): JobRecord {
   return {
-    version: recordVersion,
+    ...job,
     id: null,
-    kind: job.kind,
-    command: job.command,
-    model: job.model,
-    prompt: job.prompt,
     base_url: recordedBaseUrl(job.base_url),
-    ...(job.profile === undefined ? {} : { profile: job.profile }),
-    ...(job.key_digest === undefined ? {} : { key_digest: job.key_digest }),
-    is_sandbox: job.is_sandbox,
-    request: withoutMedia(job.request),
-    idempotency_key: job.idempotency_key,
+    request: withoutMedia(withoutWords(job)),
     created_at: now,
     checked_at: null,
     state: 'unknown',
@@ -139,11 +121,21 @@ export function newRecord<Kind extends RecordKind>(job: NewJob<Kind>, now: numbe
     progress: null,
     expires_at: null,
     files: [],
-    output: job.output,
-    ...(job.checks_schema === undefined ? {} : { checks_schema: job.checks_schema }),
-    ...(job.terminal === undefined ? {} : { terminal: job.terminal }),
     request_id: null,
     error: null,
+  }
+}
+
+/** What a later command needs of a body, without what the user said. */
+function withoutWords({ kind, request }: NewJob): unknown {
+  const { prompt: _, instances, parameters, ...body } = objectOf(request)
+  if (kind === 'response') return { text: body['text'] }
+  const { negativePrompt: __, ...rest } = objectOf(parameters)
+  return {
+    ...body,
+    ...(parameters === undefined ? {} : { parameters: rest }),
+    // How many they are says how many videos there will be.
+    ...(Array.isArray(instances) ? { instances: instances.map(() => ({})) } : {}),
   }
 }
 
@@ -161,7 +153,8 @@ export function isStartedWith({ key_digest }: Pick<NewJob, 'key_digest'>, key: s
 export function recordedChange(change: Partial<JobProgress>): Partial<JobProgress> {
   const { result } = change
   if (result === undefined) return change
-  return { ...change, result: { ...result, reply: withoutMedia(result.reply) } }
+  const { prompt: _, ...reply } = objectOf(result.reply)
+  return { ...change, result: { ...result, reply: withoutMedia(reply) } }
 }
 
 /**
@@ -190,8 +183,8 @@ export function mergeRecords<Kind extends RecordKind>(
 }
 
 /** The fields for output. */
-export function summaryOf(record: JobRecord): JobSummary {
-  const { id, kind, state, status, progress, model, prompt, base_url, is_sandbox } = record
+export function summaryOf(record: JobRecord, prompt: string): JobSummary {
+  const { id, kind, state, status, progress, model, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, completed_at = null, expires_at, files } = record
   return {
     id,
@@ -251,103 +244,4 @@ function withoutMedia(value: unknown): unknown {
 
 function isMedia(text: string): boolean {
   return /^\s*data:[^,]*,/i.test(text) || (text.length > maxWordLength && /^[\w+/=-]+$/.test(text))
-}
-
-type Check = (value: unknown) => boolean
-
-const isText: Check = (value) => typeof value === 'string'
-const isBoolean: Check = (value) => typeof value === 'boolean'
-const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value)
-const orNull =
-  (check: Check): Check =>
-  (value) =>
-    value === null || check(value)
-const isOneOf =
-  (words: readonly string[]): Check =>
-  (value) =>
-    words.includes(value as string)
-const hasFields =
-  (checks: Readonly<Record<string, Check>>): Check =>
-  (value) =>
-    isObject(value) && wrongField(checks, value) === undefined
-
-const isVideo = hasFields({
-  path: isText,
-  bytes: isNumber,
-  sha256: isText,
-  mime_type: isText,
-  format: isText,
-  width: orNull(isNumber),
-  height: orNull(isNumber),
-  seconds: orNull(isNumber),
-})
-const isResult = hasFields({
-  reply: (value) => value !== undefined,
-  videos: (value) => Array.isArray(value) && value.length > 0 && value.every(isVideo),
-})
-
-const isMade = hasFields({
-  origin: isText,
-  expires_at: isNumber,
-  images: (value) => Array.isArray(value) && value.every(hasFields({ index: isNumber, url: isText })),
-  model: orNull(isText),
-  request_id: orNull(isText),
-  usage: (value) => value !== undefined,
-})
-
-const fields: Readonly<Record<Exclude<keyof JobRecord, keyof typeof laterFields>, Check>> = {
-  kind: isOneOf(recordKinds),
-  state: isOneOf(states),
-  version: (value) => Number.isInteger(value) && (value as number) >= 1,
-  id: orNull(isText),
-  command: isText,
-  model: isText,
-  prompt: isText,
-  base_url: isText,
-  is_sandbox: isBoolean,
-  request: (value) => value !== undefined,
-  idempotency_key: isText,
-  created_at: isNumber,
-  checked_at: orNull(isNumber),
-  status: orNull(isText),
-  progress: orNull(isNumber),
-  expires_at: orNull(isNumber),
-  files: (value) => Array.isArray(value) && value.every(isText),
-  output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isBoolean, cwd: isText }),
-  request_id: orNull(isText),
-  error: orNull(hasFields({ code: isText, message: isText })),
-}
-
-/** Fields that not every record has. */
-const laterFields = {
-  result: isResult,
-  checks_schema: isBoolean,
-  terminal: isText,
-  profile: isText,
-  key_digest: isText,
-  made: isMade,
-  completed_at: orNull(isNumber),
-}
-
-/** Parses a record, keeping unknown fields. The problem is a clause. */
-export function decodeRecord(
-  text: string,
-):
-  | { readonly record: JobRecord; readonly problem?: never }
-  | { readonly problem: string; readonly record?: never } {
-  const { value, problem } = parseJson(text)
-  if (problem !== undefined) return { problem }
-  if (!isObject(value)) return { problem: 'is not a JSON object' }
-  const later = Object.entries(laterFields).filter(([name]) => Object.hasOwn(value, name))
-  const wrong = wrongField({ ...fields, ...Object.fromEntries(later) }, value)
-  return wrong === undefined
-    ? { record: value as unknown as JobRecord }
-    : { problem: `has no valid "${wrong}"` }
-}
-
-function wrongField(
-  checks: Readonly<Record<string, Check>>,
-  value: Readonly<Record<string, unknown>>,
-): string | undefined {
-  return Object.keys(checks).find((name) => !Object.hasOwn(value, name) || !checks[name]!(value[name]))
 }

@@ -1,0 +1,272 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isFinal, lastSegment } from '../../contract/video-state.ts'
+import type { Clock, Context } from '../../context.ts'
+import { FileError, UsageError } from '../../errors.ts'
+import { objectOf, stringOf } from '../../json.ts'
+import { shownPath } from '../file-error.ts'
+import { parseJson } from '../parse-json.ts'
+import { linesFrom, monthFiles, openLine } from '../sealed-lines.ts'
+import { CallBook, idOfLine, isOfJob, newId, openBook, wordsFile, type JobLine } from './call-book.ts'
+import {
+  mergeRecords,
+  newRecord,
+  recordedChange,
+  recordKinds,
+  type JobProgress,
+  type JobRecord,
+  type NewJob,
+  type RecordKind,
+} from './job-record.ts'
+import { openReplyLog, replyFile, type ReplyLog } from './reply-log.ts'
+
+interface JobList<Kind extends RecordKind> {
+  /** Newest first. */
+  readonly jobs: readonly StoredJob<Kind>[]
+  /** One sentence for each record that cannot be read. */
+  readonly warnings: readonly string[]
+}
+
+interface JobStoreOptions {
+  /** Removes secrets from what is written. */
+  readonly clean?: (text: string) => string
+  /** Finds the id of a job in the reply to its creation, which may be incomplete. */
+  readonly readReply?: (text: string, kind: RecordKind) => Pick<JobRecord, 'id' | 'kind'> | undefined
+}
+
+/** A job as it stands on record. */
+interface Entry {
+  record: JobRecord
+  /** From a reply that a killed process did not get to record. */
+  inReply?: Pick<JobRecord, 'id' | 'kind'> | undefined
+  isForgotten: boolean
+}
+
+/** Jobs that were started longer ago than the month before the current one are found in the log alone. */
+const monthsRead = 2
+
+/**
+ * The jobs started on this machine, which are lines among those of the calls: one when a job is recorded, one for whatever is
+ * learned of it. Any number of processes may read and write at once and be killed at any time: nothing written is lost.
+ */
+export class JobStore {
+  readonly #stateFolder: string | undefined
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #options: JobStoreOptions
+  readonly #book: CallBook
+  readonly #entries = new Map<string, Entry>()
+  readonly #warnings: string[] = []
+  /** How far each file has been read. */
+  readonly #read = new Map<string, number>()
+
+  /** @param stateFolder undefined where the machine has none: then nothing is recorded, and `create` fails with that reason */
+  constructor(stateFolder: string | undefined, clock: Pick<Clock, 'now'>, options: JobStoreOptions = {}) {
+    this.#stateFolder = stateFolder
+    this.#clock = clock
+    this.#options = options
+    this.#book = new CallBook(stateFolder, clock, options.clean)
+  }
+
+  /**
+   * Records a job before its request is sent, so that its idempotency key survives a kill.
+   * @param prompt undefined where it is not to be kept
+   * @param known what is known of it already
+   * @throws FileError
+   */
+  async create(job: NewJob, prompt?: string, known: Partial<JobProgress> = {}): Promise<StoredJob> {
+    const folder = await this.#book.open()
+    const key = newId()
+    const record = { ...newRecord(job, seconds(this.#clock)), ...recordedChange(known) }
+    if (prompt) await this.#book.keepWords(key, { prompt })
+    this.#book.addJob({ id: key, job: record }, true)
+    const entry = { record, isForgotten: false }
+    this.#entries.set(key, entry)
+    return this.#stored(folder, key, entry)
+  }
+
+  /** @param newest no more than so many @throws FileError `state_newer` */
+  async list<Kind extends RecordKind = RecordKind>(
+    kinds: readonly Kind[] = recordKinds as readonly RecordKind[] as readonly Kind[],
+    newest = Infinity,
+  ): Promise<JobList<Kind>> {
+    if (this.#stateFolder === undefined)
+      return { jobs: [], warnings: ['Nothing is on record: there is no home directory.'] }
+    let folder: string
+    try {
+      folder = await openBook(this.#stateFolder)
+      this.#readLines(folder)
+    } catch (error) {
+      if (!(error instanceof FileError) || error.code === 'state_newer') throw error
+      return { jobs: [], warnings: [error.message] }
+    }
+    const jobs = [...this.#entries]
+      .filter(([, { isForgotten }]) => !isForgotten)
+      .toReversed()
+      .map(([key, entry]) => this.#stored(folder, key, entry))
+      .filter((job): job is StoredJob<Kind> => kinds.some((kind) => kind === job.record.kind))
+      .toSorted((one, other) => other.record.created_at - one.record.created_at)
+    return { jobs: jobs.slice(0, newest), warnings: this.#warnings }
+  }
+
+  /**
+   * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
+   * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
+   * @throws UsageError `ambiguous_id` when several begin so
+   */
+  async find(text: string): Promise<StoredJob | undefined> {
+    return findJob((await this.list()).jobs, text)
+  }
+
+  /** The newest job of this terminal, or, where there is none, of this folder. Its id may be unknown. */
+  async last<Kind extends RecordKind>(
+    { terminalId, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
+    kinds: readonly Kind[],
+  ): Promise<StoredJob<Kind> | undefined> {
+    const { jobs } = await this.list(kinds)
+    const ofTerminal = ({ record }: StoredJob) => terminalId !== undefined && record.terminal === terminalId
+    return jobs.find(ofTerminal) ?? jobs.find(({ record }) => record.output.cwd === cwd)
+  }
+
+  /** Forgets jobs, until more is learned of them. Never throws: those that cannot be forgotten stay. */
+  async forget(jobs: readonly StoredJob[]): Promise<void> {
+    try {
+      const folder = await this.#book.open()
+      for (const { key } of jobs) {
+        this.#book.addJob({ id: key, forgotten: true })
+        const entry = this.#entries.get(key)
+        if (entry !== undefined) entry.isForgotten = true
+        for (const path of [wordsFile(folder, key), replyFile(folder, key)]) remove(path)
+      }
+    } catch {
+      // They are listed again.
+    }
+  }
+
+  #readLines(folder: string): void {
+    for (const name of monthFiles(folder).slice(-monthsRead)) {
+      const path = join(folder, name)
+      for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
+        this.#read.set(name, start + bytes.length + 1)
+        if (!isOfJob(bytes)) continue
+        const line = openLine(bytes) as JobLine | undefined
+        if (line === undefined) {
+          this.#warnings.push(`Skipped the line at byte ${start} of ${shownPath(path)}: it is damaged.`)
+        } else this.#apply(idOfLine(bytes), line)
+      }
+    }
+  }
+
+  #apply(key: string, { job, change, forgotten }: JobLine): void {
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) {
+      entry.isForgotten = forgotten === true
+      if (change !== undefined) entry.record = mergeRecords(entry.record, { ...entry.record, ...change })
+    } else if (job !== undefined) this.#entries.set(key, { record: job, isForgotten: false })
+  }
+
+  #stored(folder: string, key: string, entry: Entry): StoredJob {
+    const { clean = (text) => text, readReply } = this.#options
+    if (entry.record.id === null && readReply !== undefined) {
+      entry.inReply = readReply(textIn(replyFile(folder, key)), entry.record.kind)
+    }
+    return {
+      key,
+      get record() {
+        return entry.record.id === null ? { ...entry.record, ...entry.inReply } : entry.record
+      },
+      prompt: () => stringOf(objectOf(parseJson(textIn(wordsFile(folder, key))).value)['prompt']) ?? '',
+      update: async (change) => {
+        const now = seconds(this.#clock)
+        const whole = {
+          ...(entry.record.id === null ? entry.inReply : undefined),
+          ...(change.state === undefined ? {} : { checked_at: now }),
+          ...(change.state !== undefined && isFinal(change.state) ? { completed_at: now } : {}),
+          ...recordedChange(change),
+        }
+        await this.#book.open()
+        this.#book.addJob({ id: key, change: whole }, entry.record.id === null)
+        this.#apply(key, { change: whole })
+        if (entry.record.id !== null) remove(replyFile(folder, key))
+      },
+      openReplyLog: async () => openReplyLog(replyFile(folder, key), clean),
+    }
+  }
+}
+
+/** Empty also where it cannot be read. */
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // It is in nobody's way, and `log clear` removes it.
+  }
+}
+
+function seconds(clock: Pick<Clock, 'now'>): number {
+  return Math.floor(clock.now() / 1000)
+}
+
+/** Minimum length of an id prefix: a shorter one is more likely a typo. */
+const minPrefixLength = 4
+
+/** How many ids are listed when several match. */
+const maxCandidates = 10
+
+/**
+ * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
+ * idempotency key, which is all that is known of some.
+ * @param jobs newest first; of several with the same id the first is chosen
+ * @throws UsageError `ambiguous_id`
+ */
+function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
+  const key = text.replace(/^key:/, '')
+  const keyed = jobs.find(({ record }) => record.idempotency_key === key)
+  if (keyed !== undefined) return keyed
+  const known = jobs.flatMap((job) => (job.record.id === null ? [] : [{ job, id: job.record.id }]))
+  const exact =
+    known.find(({ id }) => id === text) ?? known.find(({ id }) => text !== '' && lastSegment(id) === text)
+  if (exact !== undefined || text.length < minPrefixLength) return exact?.job
+  const fitting = known.filter(({ id }) => id.startsWith(text) || lastSegment(id).startsWith(text))
+  const ids = [...new Set(fitting.map(({ id }) => id))]
+  if (ids.length > 1) throw ambiguous(text, ids)
+  return fitting[0]?.job
+}
+
+function ambiguous(text: string, ids: readonly string[]): UsageError {
+  const more = ids.length > maxCandidates ? [`  and ${ids.length - maxCandidates} more`] : []
+  const lines = [...ids.slice(0, maxCandidates).map((id) => `  ${id}`), ...more]
+  return new UsageError(`${ids.length} jobs have ids that begin with ${text}:\n${lines.join('\n')}`, {
+    code: 'ambiguous_id',
+    hint: 'Give more of the ID.',
+  })
+}
+
+/** A recorded job. */
+export interface StoredJob<Kind extends RecordKind = RecordKind> {
+  /** Of its record, which is there before the gateway gives it an id. */
+  readonly key: string
+  /** The record as last read or written by this process. */
+  readonly record: JobRecord<Kind>
+  /** Empty where it was not kept. */
+  prompt(): string
+  /**
+   * Records new facts: a saved file, an id and an end are never lost. Every state sets `checked_at` to the present time
+   * unless it is given. May be called concurrently.
+   * @throws FileError
+   */
+  update(change: Partial<JobProgress>): Promise<void>
+  /**
+   * Opens a file for the gateway's reply as it arrives. The job's id is found in it until the id is recorded; then the
+   * file is removed.
+   * @throws FileError
+   */
+  openReplyLog(): Promise<ReplyLog>
+}

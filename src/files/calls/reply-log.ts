@@ -1,0 +1,64 @@
+import { closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeError } from '../file-error.ts'
+
+/** What has arrived of the reply to a new job. @param key of the job's record */
+export function replyFile(folder: string, key: string): string {
+  return join(folder, 'replies', key)
+}
+
+/** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
+export const jobReplyBeginningBytes = 160 * 1024
+
+/** The beginning of a reply, on disk as it arrives: a process killed before reading it has not lost the job's id. */
+export interface ReplyLog {
+  /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */
+  add(bytes: Uint8Array): void
+  /** Never throws. */
+  close(): void
+}
+
+/**
+ * Creates the file, which only the user may read.
+ * @param clean takes secrets out of what is written
+ * @throws FileError
+ */
+export function openReplyLog(path: string, clean: (text: string) => string): ReplyLog {
+  let descriptor: number
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    descriptor = openSync(path, 'w', 0o600)
+  } catch (error) {
+    throw writeError(error, path)
+  }
+  let beginning = Buffer.alloc(0)
+  let nextSync = 1
+  let isOpen = true
+  const close = () => {
+    if (!isOpen) return
+    isOpen = false
+    try {
+      closeSync(descriptor)
+    } catch {
+      // What counts has been synced.
+    }
+  }
+  return {
+    add(bytes) {
+      if (!isOpen || beginning.length >= jobReplyBeginningBytes) return
+      beginning = Buffer.concat([beginning, bytes.subarray(0, jobReplyBeginningBytes - beginning.length)])
+      try {
+        // All of it again, because a secret may arrive in two pieces.
+        const text = Buffer.from(clean(beginning.toString()))
+        writeSync(descriptor, text, 0, text.length, 0)
+        ftruncateSync(descriptor, text.length)
+        if (beginning.length < nextSync) return
+        fdatasyncSync(descriptor)
+        nextSync = beginning.length * 2
+      } catch {
+        close()
+      }
+    },
+    close,
+  }
+}
