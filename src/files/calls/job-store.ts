@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFinal, lastSegment } from '../../contract/video-state.ts'
-import type { Clock, Context } from '../../context.ts'
+import type { Clock } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { objectOf, stringOf } from '../../json.ts'
 import { shownPath } from '../file-error.ts'
@@ -119,7 +119,7 @@ export class JobStore {
 
   /** The newest job of this terminal, or, where there is none, of this folder. Its id may be unknown. */
   async last<Kind extends RecordKind>(
-    { terminalId, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
+    { terminalId, cwd }: { readonly terminalId: string | undefined; readonly cwd: string },
     kinds: readonly Kind[],
   ): Promise<StoredJob<Kind> | undefined> {
     const { jobs } = await this.list(kinds)

@@ -162,19 +162,19 @@ function adopt(body: Body, { style, settings, system }: Conversation): void {
 const shownCharacters = 40
 
 /** The line that says what is continued; undefined for a new conversation. */
-export function announce({ messages, model, lacksBeginning }: Conversation): string | undefined {
-  if (messages.length === 0) return undefined
+export function announce(conversation: Conversation): string | undefined {
+  return conversation.messages.length === 0 ? undefined : `continuing ${titleOf(conversation)}`
+}
+
+/** `"Name three rivers", 2 turns, model some-model` */
+export function titleOf({ messages, model, lacksBeginning }: Conversation): string {
   const texts = messages.filter(isCallers).map((message) => textOf(message).replaceAll(/\s+/g, ' ').trim())
   const line = texts.find((text) => text !== '') ?? ''
   const isLong = line.length > shownCharacters
   const words = isLong ? `${line.slice(0, shownCharacters).replace(/\s\S*$/, '')}…` : line
   const count = countExchanges(messages)
   const known = `${count}${lacksBeginning ? ' or more' : ''} ${count === 1 && !lacksBeginning ? 'turn' : 'turns'}`
-  return [
-    `continuing ${JSON.stringify(words)}`,
-    known,
-    ...(model === undefined ? [] : [`model ${model}`]),
-  ].join(', ')
+  return [JSON.stringify(words), known, ...(model === undefined ? [] : [`model ${model}`])].join(', ')
 }
 
 /** @throws UsageError for the other style, and for another gateway than the one that it was held with */
