@@ -4,9 +4,9 @@ import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { usageGroupings, type UsageGrouping } from '../events/usage-sums.ts'
-import { openCalls } from '../files/calls/read-calls.ts'
+import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
 import { localDay } from '../local-time.ts'
-import { usageReport } from '../operations/usage-report.ts'
+import { CallSums } from '../operations/usage-report.ts'
 import type { Columns } from '../output/table-cells.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { damagedLines } from './log.ts'
@@ -49,21 +49,9 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
   const by = await check(() => groupingOf(options.by))
   throwIfAny()
   const prices = settings!.prices.value
-  const days = new Map<string, string>()
-  const dayOf = (time: string) => {
-    // All offsets are quarters of an hour.
-    const quarter = `${time.slice(0, 14)}${Math.floor(Number(time.slice(14, 16)) / 15)}`
-    const day = days.get(quarter) ?? localDay(Date.parse(time))
-    days.set(quarter, day)
-    return day
-  }
   const calls = await openCalls(stateFolder(context))
-  const report = usageReport(calls.callsSince(since ?? 0), {
-    by: by!,
-    since,
-    prices,
-    dayOf,
-  })
+  const sums = sumsSince(calls, since)
+  const report = sums.report({ by: by!, since, prices, dayOf: (time) => localDay(Date.parse(time)) })
   const isQuiet = settings!.quiet.value
   const document = { ...report, warnings: damagedLines(calls) }
   const table = (_: unknown, columns: Columns) => usageTable(document, columns)
@@ -75,6 +63,24 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
     const lines = isTerminal ? wrap(note, columns).split('\n') : [note]
     for (const line of lines) tell(context, line)
   }
+}
+
+/** So many calls are added up again sooner than what they came to is read. */
+const fewCalls = 2_000
+
+/** The sums of all calls are kept, so that the next report reads only what has been added. */
+function sumsSince(calls: CallReader, since = 0): CallSums {
+  const kept = since === 0 ? calls.keptSums() : undefined
+  const place = kept?.place ?? { read: {}, begun: new Map() }
+  const sums = new CallSums(kept?.sums)
+  let count = 0
+  for (const call of calls.endedSince(since, place)) {
+    sums.add(call)
+    count++
+  }
+  if (since === 0 && count > fewCalls) calls.keepSums(place, sums.toJSON())
+  for (const call of calls.begunSince(since, place)) sums.add(call)
+  return sums
 }
 
 function groupingOf(text: string): UsageGrouping {

@@ -3,6 +3,7 @@ import { costOf, type Cost } from '../cost/estimate.ts'
 import type { Prices } from '../cost/prices.ts'
 import { outputVersion } from '../events/version.ts'
 import type { UsageDocument, UsageGrouping, UsageRow, UsageSums } from '../events/usage-sums.ts'
+import type { JsonObject } from '../json.ts'
 import type { CountedCall } from '../files/calls/read-calls.ts'
 
 export interface UsageQuestion {
@@ -15,60 +16,98 @@ export interface UsageQuestion {
 }
 
 /**
- * Adds up calls. Look-ups and waits are none: they create nothing.
- * @param calls in the order in which they ended
+ * Calls that are added up by the quarter of an hour in which they began, from which every report follows. Look-ups and waits
+ * are none: they create nothing.
  */
-export function usageReport(
-  calls: Iterable<CountedCall>,
-  { by, since, prices, dayOf }: UsageQuestion,
-): UsageDocument {
-  const kinds = new Map<string, Kind>()
+export class CallSums {
+  readonly #kinds: Map<string, Kind>
   /** Jobs whose tokens, or seconds, only a later look-up tells. */
-  const open = new Map<string, CountedCall>()
-  let sandboxCalls = 0
-  const add = (call: CountedCall) => {
-    const key = by === 'day' ? dayOf(call.time) : (call[by] ?? null)
-    const name = nameOfKind(key, call)
-    let kind = kinds.get(name)
-    if (kind === undefined) kinds.set(name, (kind = { key, sample: call, ...none }))
-    addCall(kind, call)
+  readonly #open: Map<string, CountedCall>
+  #sandboxCalls: number
+
+  /** @param saved what `toJSON` has returned */
+  constructor(saved: JsonObject = {}) {
+    const { kinds = [], open = [], sandbox = 0 } = saved as Partial<ReturnType<CallSums['toJSON']>>
+    this.#kinds = new Map(kinds)
+    this.#open = new Map(open)
+    this.#sandboxCalls = sandbox
   }
-  for (const call of calls) {
-    if (!creating.has(call.command)) {
-      const { jobs = [], usage, files } = call
-      const [job = ''] = jobs
-      const asked = open.get(job)
-      if (asked === undefined) continue
-      const savedSeconds = files.reduce((sum, { seconds = 0 }) => sum + seconds, 0)
-      if (asked.command === 'respond') {
-        if (usage === undefined) continue
-        open.delete(job)
-        add({ ...asked, usage })
-        // Which of several jobs the seconds are of is not known.
-      } else if (jobs.length === 1 && savedSeconds > 0) {
-        open.delete(job)
-        add({ ...asked, created: { ...asked.created, video_seconds: savedSeconds } })
-      }
-    } else if (call.sandbox) sandboxCalls++
-    else if (isOpen(call)) open.set(call.created!.job!, call)
-    else add(call)
+
+  toJSON() {
+    return { kinds: [...this.#kinds], open: [...this.#open], sandbox: this.#sandboxCalls }
   }
-  open.forEach(add)
-  const priced = [...kinds.values()].map((kind) => ({ kind, cost: costOfKind(kind, prices) }))
-  const keys = new Set(priced.map(({ kind }) => kind.key))
-  const rows = [...keys].map((key): UsageRow => ({
-    key,
-    ...sumOf(priced.filter(({ kind }) => kind.key === key)),
-  }))
+
+  /** Calls are added in the order in which they ended. */
+  add(call: CountedCall): void {
+    if (!creating.has(call.command)) this.#addLookUp(call)
+    else if (call.sandbox) this.#sandboxCalls++
+    else if (isOpen(call)) this.#open.set(call.created!.job!, call)
+    else addTo(this.#kinds, quarterOf(call), call)
+  }
+
+  #addLookUp({ jobs = [], usage, files }: CountedCall): void {
+    const [job = ''] = jobs
+    const asked = this.#open.get(job)
+    if (asked === undefined) return
+    const savedSeconds = files.reduce((sum, { seconds = 0 }) => sum + seconds, 0)
+    const isText = asked.command === 'respond'
+    // Which of several jobs the seconds are of is not known.
+    if (isText ? usage === undefined : jobs.length > 1 || savedSeconds === 0) return
+    this.#open.delete(job)
+    const told = isText
+      ? { ...asked, usage: usage! }
+      : { ...asked, created: { ...asked.created, video_seconds: savedSeconds } }
+    addTo(this.#kinds, quarterOf(asked), told)
+  }
+
+  report({ by, since, prices, dayOf }: UsageQuestion): UsageDocument {
+    const merged = new Map<string, Kind>()
+    const keyOf = (call: CountedCall) => (by === 'day' ? dayOf(call.time) : (call[by] ?? null))
+    for (const kind of this.#kinds.values()) addTo(merged, keyOf(kind.sample), kind.sample, kind)
+    for (const call of this.#open.values()) addTo(merged, keyOf(call), call)
+    const priced = [...merged.values()].map((kind) => ({ kind, cost: costOfKind(kind, prices) }))
+    const keys = new Set(priced.map(({ kind }) => kind.key))
+    const rows = [...keys].map((key): UsageRow => ({
+      key,
+      ...sumOf(priced.filter(({ kind }) => kind.key === key)),
+    }))
+    return {
+      version: outputVersion,
+      command: 'usage',
+      since: since === undefined ? null : new Date(since).toISOString(),
+      by,
+      rows: rows.sort(orderOf(by)),
+      total: sumOf(priced),
+      sandbox_calls: this.#sandboxCalls,
+      warnings: [],
+    }
+  }
+}
+
+/** `2026-11-27T08:3`: days begin with a quarter of an hour everywhere. */
+function quarterOf({ time }: CountedCall): string {
+  return `${time.slice(0, 14)}${Math.floor(Number(time.slice(14, 16)) / 15)}`
+}
+
+/** @param sums what is added: by default one call */
+function addTo(kinds: Map<string, Kind>, key: string | null, call: CountedCall, sums = sumsOf(call)): void {
+  const name = nameOfKind(key, call)
+  const kind = kinds.get(name)
+  if (kind === undefined) kinds.set(name, { ...sums, key, sample: sampleOf(call) })
+  else for (const field of sumNames) kind[field] += sums[field]
+}
+
+/** What a price needs of a call. */
+function sampleOf({ time, command, model, error, usage, created, files: [file] }: CountedCall): CountedCall {
   return {
-    version: outputVersion,
-    command: 'usage',
-    since: since === undefined ? null : new Date(since).toISOString(),
-    by,
-    rows: rows.sort(orderOf(by)),
-    total: sumOf(priced),
-    sandbox_calls: sandboxCalls,
-    warnings: [],
+    time,
+    command,
+    exit_code: 0,
+    ...(model === undefined ? {} : { model }),
+    ...(error === undefined ? {} : { error: { ...error, message: '' } }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(created === undefined ? {} : { created }),
+    files: file === undefined ? [] : [file],
   }
 }
 
@@ -118,16 +157,22 @@ function nameOfKind(
   return `${key}|${model}|${command}|${error?.billed}|${tokens}|${variant}|${images === undefined}|${seconds === undefined}`
 }
 
-function addCall(kind: Kind, { exit_code: code, error, created, usage }: CountedCall): void {
-  kind.calls++
-  if (code !== 0) kind.failed++
-  if (error?.billed === 'maybe') kind.maybe_billed++
-  kind.images += created?.images?.count ?? 0
-  kind.video_seconds += created?.video_seconds ?? 0
-  kind.input_tokens += usage?.['input_tokens'] ?? 0
-  kind.cached_tokens += usage?.['cached_tokens'] ?? 0
-  kind.output_tokens += usage?.['output_tokens'] ?? 0
-  kind.input_image_tokens += usage?.['input_image_tokens'] ?? 0
+const sumNames = Object.keys(none) as readonly (keyof typeof none)[]
+
+function sumsOf({ exit_code: code, error, created, usage }: CountedCall): {
+  [Name in keyof typeof none]: number
+} {
+  return {
+    calls: 1,
+    failed: code === 0 ? 0 : 1,
+    maybe_billed: error?.billed === 'maybe' ? 1 : 0,
+    images: created?.images?.count ?? 0,
+    video_seconds: created?.video_seconds ?? 0,
+    input_tokens: usage?.['input_tokens'] ?? 0,
+    cached_tokens: usage?.['cached_tokens'] ?? 0,
+    output_tokens: usage?.['output_tokens'] ?? 0,
+    input_image_tokens: usage?.['input_image_tokens'] ?? 0,
+  }
 }
 
 /** Width and height of the first file. */

@@ -16,7 +16,7 @@ const calls: readonly (readonly string[])[] = [
   ['usage'],
   ['usage', '--by', 'day'],
   ['jobs'],
-  ['generate', '--sandbox', '--dry-run', '-c', 'And?'],
+  ['generate', '--base-url', 'https://gateway.example', '--dry-run', '-c', 'And?'],
 ]
 
 /** How long a look into the records of 100,000 calls takes. */

@@ -1,7 +1,8 @@
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CallBook } from '../../src/files/calls/call-book.ts'
+import { sealedLine } from '../../src/files/sealed-lines.ts'
 import type { UsageDocument } from '../../src/events/usage-sums.ts'
 import { recordCall, type RecordedCall } from '../support/call-records.ts'
 import { fakeClock } from '../support/fake-clock.ts'
@@ -117,6 +118,33 @@ test('the facts alone say the same', async () => {
     return words === undefined || request === undefined ? call : one
   })
   expect(await documentOf([], facts)).toEqual(await documentOf([]))
+})
+
+test('what thousands of calls came to is kept: later ones are added, and forgotten ones are not counted', async () => {
+  const { state, run } = await machine()
+  const first = readFileSync(join(state, 'calls/2026-11.jsonl'), 'utf8')
+  const one = first.split('\n').find((line) => line.includes('"type":"end"')) ?? ''
+  const { check: _check, ...fields } = JSON.parse(one) as Record<string, unknown>
+  const many = Array.from({ length: 2_500 }, (_, at) =>
+    sealedLine(JSON.stringify({ ...fields, id: at.toString(16).padStart(16, '0') })),
+  )
+  appendFileSync(join(state, 'calls/2026-11.jsonl'), many.join(''))
+  const report = async (...words: string[]) => (await run([...words, '--json'])).out
+  const [model, day] = [await report(), await report('--by', 'day', '--since', '2026-01-01')]
+  expect(existsSync(join(state, 'calls/sums.json'))).toBe(true)
+  expect((JSON.parse(model) as UsageDocument).total.calls).toBe(2_511)
+  expect(await report()).toBe(model)
+  // `since` reads every line.
+  const { since, ...kept } = JSON.parse(await report('--by', 'day')) as UsageDocument
+  const { since: __, ...read } = JSON.parse(day) as UsageDocument
+  expect([since, kept]).toEqual([null, read])
+  const file = { path: '/a.mp4', bytes: 1, sha256: 'ab', format: 'mp4', seconds: 8 }
+  // A job that was open is closed by a later wait, as without.
+  await recordCall(state, entry('wait', 'film', { jobs: ['video_1'], files: [file] }), now)
+  const { total } = JSON.parse(await report()) as UsageDocument
+  expect([total.calls, total.video_seconds]).toEqual([2_511, 16])
+  await runMain(['log', 'clear', '--force'], { env: { MODELGATE_STATE_DIR: state } })
+  expect((JSON.parse(await report()) as UsageDocument).total.calls).toBe(0)
 })
 
 test('by model, command or day', async () => {

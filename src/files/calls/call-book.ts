@@ -52,6 +52,9 @@ export function isOfJob(line: Buffer): boolean {
   return line[typeAt] === jobByte
 }
 
+/** What stands in lines about jobs alone: within a text its quotes would be escaped. */
+export const jobMark = Buffer.from('","type":"job",')
+
 /** The folder of the records of all calls of this machine. */
 export function callsFolder(stateFolder: string): string {
   return join(stateFolder, 'calls')

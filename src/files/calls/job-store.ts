@@ -7,7 +7,7 @@ import { objectOf, stringOf } from '../../json.ts'
 import { shownPath } from '../file-error.ts'
 import { parseJson } from '../parse-json.ts'
 import { linesFrom, monthFiles, openLine } from '../sealed-lines.ts'
-import { CallBook, idOfLine, isOfJob, newId, openBook, wordsFile, type JobLine } from './call-book.ts'
+import { CallBook, idOfLine, jobMark, newId, openBook, wordsFile, type JobLine } from './call-book.ts'
 import {
   mergeRecords,
   newRecord,
@@ -145,9 +145,8 @@ export class JobStore {
   #readLines(folder: string): void {
     for (const name of monthFiles(folder).slice(-monthsRead)) {
       const path = join(folder, name)
-      for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
+      for (const { start, bytes } of linesFrom(path, this.#read.get(name), jobMark)) {
         this.#read.set(name, start + bytes.length + 1)
-        if (!isOfJob(bytes)) continue
         const line = openLine(bytes) as JobLine | undefined
         if (line === undefined) {
           this.#warnings.push(`Skipped the line at byte ${start} of ${shownPath(path)}: it is damaged.`)

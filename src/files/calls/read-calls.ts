@@ -1,7 +1,17 @@
-import { closeSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { readError, systemCode, writeError } from '../file-error.ts'
-import { isObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 import {
   isWhole,
@@ -28,6 +38,24 @@ export type CountedCall = Pick<
   CallFacts,
   'time' | 'command' | 'model' | 'sandbox' | 'exit_code' | 'error' | 'usage' | 'created' | 'jobs' | 'files'
 >
+
+/** How far the calls have been read. */
+export interface ReadPlace {
+  /** The bytes of each file. */
+  readonly read: Record<string, number>
+  /** Where the calls began that had not ended, by their ids. */
+  readonly begun: Map<string, { readonly name: string; readonly start: number }>
+}
+
+interface KeptSums {
+  readonly read: ReadPlace['read']
+  readonly begun: readonly [string, { readonly name: string; readonly start: number }][]
+  readonly damaged: number
+  readonly sums: JsonObject
+}
+
+/** The sums of all calls up to a place, as `usage` has last added them up. */
+const sumsName = 'sums.json'
 
 /** @param stateFolder undefined where the machine has none: then there are no calls @throws FileError */
 export async function openCalls(stateFolder: string | undefined): Promise<CallReader> {
@@ -58,12 +86,15 @@ export class CallReader {
 
   /** The calls whose ids begin so. @throws FileError */
   withId(beginning: string): Generator<FoundCall, void, undefined> {
-    return this.#select((line) => idOfLine(line).startsWith(beginning))
+    return this.#select(() => true, this.#linesWith(Buffer.from(`{"id":"${beginning}`)))
   }
 
-  *#select(isWanted: (line: Buffer) => boolean): Generator<FoundCall, void, undefined> {
+  *#select(
+    isWanted: (line: Buffer) => boolean,
+    lines: Iterable<Line> = this.#lines(),
+  ): Generator<FoundCall, void, undefined> {
     const ended = new Set<string>()
-    for (const { bytes } of this.#lines()) {
+    for (const { bytes } of lines) {
       if (!isWanted(bytes) || ended.has(idOfLine(bytes))) continue
       const line = this.#parse(bytes)
       if (line === undefined || (line.type === 'count' && line.count >= 0)) continue
@@ -76,22 +107,22 @@ export class CallReader {
   }
 
   /**
-   * What usage and prices need of the calls that began at a time or later; those that have not ended come last.
+   * What usage and prices need of the calls that began at a time or later and have ended.
    * @param since milliseconds since 1970
+   * @param place where to begin; it is moved to where the reading has ended
    * @throws FileError
    */
-  *callsSince(since: number): Generator<CountedCall, void, undefined> {
+  *endedSince(since: number, place: ReadPlace): Generator<CountedCall, void, undefined> {
+    const { read, begun } = place
     const from = new Date(since).toISOString()
-    /** Where the calls began that have not ended. */
-    const open = new Map<string, Pick<Line, 'path' | 'start'>>()
     const first = monthFile(since)
     for (const name of this.#months().filter((other) => other >= first)) {
-      for (const line of linesFrom(join(this.#folder!, name))) {
-        const { bytes } = line
+      for (const { start, bytes } of linesFrom(join(this.#folder!, name), read[name])) {
+        read[name] = start + bytes.length + 1
         // Of a hundred thousand calls, only what is asked for is parsed.
         const type = bytes[typeAt]
-        if (type === countByte && bytes.includes(givenBack, typeAt)) open.delete(idOfLine(bytes))
-        if (type === beginByte) open.set(idOfLine(bytes), { path: line.path, start: line.start })
+        if (type === countByte && bytes.includes(givenBack, typeAt)) begun.delete(idOfLine(bytes))
+        if (type === beginByte) begun.set(idOfLine(bytes), { name, start })
         else if (type !== countByte && type !== endByte && !isOfJob(bytes)) this.damaged++
         if (type !== endByte) continue
         const rest = bytes.indexOf(restStart, typeAt)
@@ -100,14 +131,46 @@ export class CallReader {
             ? (JSON.parse(`${bytes.toString('utf8', 0, rest)}}`) as BookLine)
             : this.#parse(bytes)
         if (call?.type !== 'end') continue
-        for (const id of [call.id, ...(call.others ?? [])]) open.delete(id)
+        for (const id of [call.id, ...(call.others ?? [])]) begun.delete(id)
         if (call.time >= from) yield call
       }
     }
-    for (const { path, start } of open.values()) {
-      const { value } = linesFrom(path, start).next()
+  }
+
+  /** The calls that have begun and not ended, up to a place. @throws FileError */
+  *begunSince(since: number, { begun }: ReadPlace): Generator<CountedCall, void, undefined> {
+    const from = new Date(since).toISOString()
+    for (const { name, start } of begun.values()) {
+      const { value } = linesFrom(join(this.#folder!, name), start).next()
       const line = value && this.#parse(value.bytes)
       if (line?.type === 'begin' && line.at >= from) yield factsOf(line)
+    }
+  }
+
+  /** What `keepSums` has kept, as long as the lines that it adds up are there. */
+  keptSums(): { readonly place: ReadPlace; readonly sums: JsonObject } | undefined {
+    if (this.#folder === undefined) return undefined
+    try {
+      const line = openLine(readFileSync(join(this.#folder, sumsName)).subarray(0, -1))
+      const { read, begun, damaged, sums } = line as unknown as KeptSums
+      const isShort = ([name, length]: [string, number]) => statSync(join(this.#folder!, name)).size < length
+      if (Object.entries(read).some(isShort)) return undefined
+      this.damaged = damaged
+      return { place: { read, begun: new Map(begun) }, sums }
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Keeps the sums of the calls up to a place, so that they need not be read again. Best effort: never throws. */
+  keepSums({ read, begun }: ReadPlace, sums: JsonObject): void {
+    const path = join(this.#folder ?? '', sumsName)
+    try {
+      const kept = { read, begun: [...begun], damaged: this.damaged, sums } satisfies KeptSums
+      writeFileSync(`${path}.part`, sealedLine(JSON.stringify(kept)), { mode: 0o600 })
+      renameSync(`${path}.part`, path)
+    } catch {
+      // It is slower without.
     }
   }
 
@@ -141,6 +204,7 @@ export class CallReader {
     let count = 0
     const folder = this.#folder
     if (folder === undefined) return 0
+    remove(join(folder, sumsName))
     for (const name of this.#months()) {
       for (const { path, start, bytes } of linesFromEnd(join(folder, name))) {
         const isJob = isOfJob(bytes)
@@ -169,6 +233,17 @@ export class CallReader {
   /** Every line, the newest first. */
   *#lines(): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) yield* linesFromEnd(join(this.#folder!, name))
+  }
+
+  /** The lines in which something stands, which are few; the newest first. */
+  *#linesWith(mark: Buffer): Generator<Line, void, undefined> {
+    for (const name of this.#months().toReversed()) {
+      const found = linesFrom(join(this.#folder!, name), 0, mark).map((line) => ({
+        ...line,
+        bytes: Buffer.from(line.bytes),
+      }))
+      yield* [...found].toReversed()
+    }
   }
 
   #months(): string[] {

@@ -39,24 +39,22 @@ export function lastExchange(
   find: FindCalls,
   { terminalId: terminal, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
 ): LastExchange {
-  let ofFolder: WholeCall | undefined
-  let unrecorded = 0
-  for (const { facts, words } of find(terminal === undefined ? [cwd] : [terminal, cwd])) {
-    if (!textCommands.has(facts.command)) continue
-    const isOfTerminal = terminal !== undefined && facts.terminal === terminal
-    if (!isOfTerminal && (facts.cwd !== cwd || ofFolder !== undefined)) continue
-    const whole = { ...facts, ...words() }
-    if (whole.request === undefined || answerIn(whole) === undefined) {
+  const places = [...(terminal === undefined ? [] : [['terminal', terminal] as const]), ['cwd', cwd] as const]
+  let isUnrecorded = false
+  for (const [field, value] of places) {
+    let unrecorded = 0
+    for (const { facts, words } of find([value])) {
+      if (facts[field] !== value || !textCommands.has(facts.command)) continue
+      const whole = { ...facts, ...words() }
+      if (whole.request !== undefined && answerIn(whole) !== undefined)
+        return { kind: 'found', conversation: conversationOf(whole, find) }
       if (whole.request === undefined && whole.exit_code === 0) unrecorded++
       // Where words have not been kept for so long, older ones are not what is meant.
       if (unrecorded === maxUnrecorded) break
-      continue
     }
-    if (isOfTerminal) return { kind: 'found', conversation: conversationOf(whole, find) }
-    ofFolder = whole
+    isUnrecorded ||= unrecorded > 0
   }
-  if (ofFolder !== undefined) return { kind: 'found', conversation: conversationOf(ofFolder, find) }
-  return { kind: unrecorded > 0 ? 'not-recorded' : 'none' }
+  return { kind: isUnrecorded ? 'not-recorded' : 'none' }
 }
 
 /**

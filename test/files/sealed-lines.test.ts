@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { linesFrom } from '../../src/files/sealed-lines.ts'
+import { runs } from '../support/sample.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+test('lines in which a text stands are found as by reading all of them, wherever they begin', () => {
+  const path = join(temporaryFolder(), 'lines')
+  // Some are longer than the block of 256 KiB that is read at once.
+  const anyLine = fc.oneof(
+    fc.string({ unit: fc.constantFrom('a', 'b', 'ü'), minLength: 1, maxLength: 6 }),
+    fc
+      .tuple(fc.integer({ min: 1, max: 300_000 }), fc.constantFrom('', 'ab'))
+      .map(([n, end]) => 'x'.repeat(n) + end),
+  )
+  fc.assert(
+    fc.property(fc.array(anyLine, { maxLength: 8 }), fc.constantFrom('\n', ''), (lines, end) => {
+      writeFileSync(path, lines.join('\n') + end)
+      const whole = end === '' ? lines.slice(0, -1) : lines
+      const found = linesFrom(path, 0, Buffer.from('ab')).map(({ start, bytes }) => [start, bytes.toString()])
+      const starts = whole.map((_, at) =>
+        Buffer.byteLength(
+          whole
+            .slice(0, at)
+            .map((line) => `${line}\n`)
+            .join(''),
+        ),
+      )
+      const expected = whole.flatMap((line, at) => (line.includes('ab') ? [[starts[at], line]] : []))
+      expect([...found]).toEqual(expected)
+    }),
+    runs(100),
+  )
+})
