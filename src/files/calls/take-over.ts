@@ -48,6 +48,11 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
     if (lines.length > 0)
       appendFileSync(join(fresh, newest), lines.map(({ line }) => line).join(''), { mode: 0o600 })
     place(fresh, folder)
+    // What killed processes have left has the words of the calls, too.
+    for (const name of namesIn(stateFolder)) {
+      if (/^calls\.[0-9a-f]{16}$/.test(name))
+        rmSync(join(stateFolder, name), { recursive: true, force: true })
+    }
     for (const old of [log, ledger, ...jobs]) {
       if (!existsSync(old) && (jobs.includes(old) || !isOfMachine)) continue
       rmSync(old, { recursive: true, force: true })
@@ -56,7 +61,8 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
     // Last, so that whoever comes after a killed process closes the old folders.
     writeFileSync(join(folder, 'version'), '1\n', { mode: 0o600 })
   } catch (error) {
-    throw writeError(error, folder)
+    // Another process was faster.
+    if (!existsSync(join(folder, 'version'))) throw writeError(error, folder)
   } finally {
     rmSync(fresh, { recursive: true, force: true })
   }
