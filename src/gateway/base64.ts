@@ -125,6 +125,34 @@ export function base64Start(text: string, final: boolean): number | undefined {
   return comma + 1
 }
 
+/** The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `bad_base64` */
+export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) {
+  const decoder = createBase64Decoder(write)
+  /** What has come while it is unknown where the base64 begins; undefined afterwards. */
+  let head: string | undefined = ''
+  let isDataUrl = false
+  const escapes = createPercentDecoder()
+  const decode = (text: Buffer) => decoder.push(isDataUrl ? escapes.push(text) : text)
+  const begin = async (text: string, final: boolean) => {
+    const start = base64Start(text, final)
+    head = start === undefined ? text : undefined
+    if (start === undefined) return
+    isDataUrl = start > 0
+    await decode(Buffer.from(text.slice(start), 'latin1'))
+  }
+  return {
+    flush: decoder.flush,
+    /** ASCII bytes, cut anywhere. */
+    push: (text: Buffer): Promise<void> =>
+      head === undefined ? decode(text) : begin((head + text.toString('latin1')).trimStart(), false),
+    async end() {
+      if (head !== undefined) await begin(head, true)
+      await decoder.push(escapes.end())
+      await decoder.end()
+    },
+  }
+}
+
 /**
  * The content of a `data:` URL, decoded without any network (RFC 2397).
  * @returns its media type
@@ -156,7 +184,7 @@ function decodePercent(bytes: Buffer): Buffer {
   return Buffer.from(plain, 'latin1')
 }
 
-/** The same for content that arrives in pieces. An incomplete escape is held back until the rest of it has come. */
+/** The same for pieces. An incomplete escape is held back until the rest of it has come. */
 export function createPercentDecoder() {
   let held: Buffer = Buffer.alloc(0)
   return {

@@ -46,7 +46,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     }
     pieces = []
     if (isErrorEvent(name)) return handlers.onMessage(asFailure(value), text)
-    handlers.onMessage(value, text)
+    handlers.onMessage(value, text, name)
     skimmer?.parsed(value, text)
   }
 
@@ -83,6 +83,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   let inParser = 0
   /** How many of them are data. */
   let dataInParser = 0
+  /** Whether the parser got a CR last: a line feed that follows belongs to it. */
+  let afterReturn = false
   let skipsLineFeed = false
 
   const onEvent = (data: string, name: string | undefined) => {
@@ -96,7 +98,10 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   }
 
   /** Takes the data of an unfinished event out of the parser, by ending the event there with an empty line of data. */
-  const takeData = () => {
+  const takeData = (): string | undefined => {
+    inParser = dataInParser = 0
+    // The parser would take a line feed that follows for the second half of a CRLF.
+    skipsLineFeed = afterReturn
     isTaking = true
     parser.feed('data:\n\n')
     isTaking = false
@@ -104,7 +109,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (data === '' && long === undefined) {
       // There was none; the name of the event must not be lost.
       if (name !== undefined) parser.feed(`event: ${name}\n`)
-      return
+      return name
     }
     long ??= { data: createGrowingText(), name: undefined, lines: 0 }
     long.name = name ?? long.name
@@ -114,19 +119,17 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (long.data.length > limit) throw tooLarge(limit)
     // An empty line again, so that the parser puts a line feed before the next one.
     parser.feed('data:\n')
+    return long.name
   }
 
   const feedLines = (text: string) => {
     parser.feed(skipsLineFeed && text.startsWith('\n') ? text.slice(1) : text)
     skipsLineFeed = false
+    afterReturn = text.endsWith('\r')
     if (endsEvent(text)) return void (inParser = dataInParser = 0)
     inParser += text.length
     if (/(?:^|\n|\r)data:/.test(text)) dataInParser += text.length
-    if (inParser < maxParserCharacters || overflow) return
-    inParser = dataInParser = 0
-    // The parser would take a line feed that follows for the second half of a CRLF.
-    skipsLineFeed = text.endsWith('\r')
-    takeData()
+    if (inParser >= maxParserCharacters && !overflow) takeData()
   }
 
   const parser = createParser({
@@ -181,6 +184,14 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     get pending() {
       const inLine = lines.inComment ? 0 : lines.length
       return inLine + dataInParser + (long?.data.length ?? 0) + (bare?.pendingLength ?? 0)
+    },
+    isEventStream: true,
+    unfinished() {
+      const line = lines.toString()
+      if (bare !== undefined) return { text: bare.pendingText() + line, name: undefined }
+      const name = takeData()
+      const before = long === undefined ? '' : `${long.data.toString()}\n`
+      return { text: pieces.join('') + before + line.replace(/^data: ?/, ''), name }
     },
   }
 }

@@ -7,8 +7,11 @@ import type { FastPath } from './message-shape.ts'
 export interface MessageHandlers {
   /** Takes messages like those before them instead of `onMessage`. */
   readonly fastPath?: FastPath | undefined
-  /** A message as a JSON value, and its original text. */
-  onMessage(value: unknown, text: string): void
+  /**
+   * A message as a JSON value, and its original text.
+   * @param name the name of its event, where it has one
+   */
+  onMessage(value: unknown, text: string, name?: string): void
 }
 
 /** A reader of one framing. */
@@ -20,6 +23,15 @@ export interface TextReader {
   readonly done: boolean
   /** The characters of an unfinished message. */
   readonly pending: number
+  readonly isEventStream: boolean
+  /** The beginning of a message of which the rest has not come. */
+  unfinished(): UnfinishedMessage
+}
+
+export interface UnfinishedMessage {
+  readonly text: string
+  /** The name of its event, where it has one. */
+  readonly name: string | undefined
 }
 
 /** Reads a reply that is JSON from its first character: one object, several, or an array of them. */
@@ -39,9 +51,11 @@ export function createJsonReader(handlers: MessageHandlers, limit: number): Text
       if (splitter.pendingLength > 0) throw truncated()
     },
     done: false,
+    isEventStream: false,
     get pending() {
       return splitter.pendingLength
     },
+    unfinished: () => ({ text: splitter.pendingText(), name: undefined }),
   }
 }
 
@@ -72,6 +86,7 @@ export interface JsonValueSplitter {
   feed(text: string): void
   /** The characters of an unfinished value; 0 when there is none. */
   readonly pendingLength: number
+  pendingText(): string
 }
 
 const QUOTE = 34
@@ -141,6 +156,7 @@ export function createJsonValueSplitter(
     get pendingLength() {
       return kept?.length ?? 0
     },
+    pendingText: () => kept?.toString() ?? '',
   }
 }
 

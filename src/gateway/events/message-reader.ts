@@ -1,5 +1,10 @@
 import { createEventReader } from './event-reader.ts'
-import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
+import {
+  createJsonReader,
+  type MessageHandlers,
+  type TextReader,
+  type UnfinishedMessage,
+} from './json-reader.ts'
 import { htmlHeadLength, htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
@@ -72,10 +77,22 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     get pending() {
       return head.length + (reader?.pending ?? 0)
     },
+    get isEventStream() {
+      return reader?.isEventStream ?? false
+    },
+    unfinished: (): UnfinishedMessage => reader?.unfinished() ?? nothing,
   }
 }
 
-const emptyReader: TextReader = { push() {}, end() {}, done: false, pending: 0 }
+const nothing: UnfinishedMessage = { text: '', name: undefined }
+const emptyReader: TextReader = {
+  push() {},
+  end() {},
+  done: false,
+  pending: 0,
+  isEventStream: false,
+  unfinished: () => nothing,
+}
 
 /**
  * Decodes UTF-8 that is cut anywhere; what is not UTF-8 becomes U+FFFD. A byte order mark at the very beginning is

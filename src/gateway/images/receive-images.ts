@@ -4,9 +4,8 @@ import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { readBody } from '../reply-body.ts'
 import { brokenError, sendRequest } from '../send-request.ts'
-import { createImageCollector, type ImageCollector } from './assembler.ts'
 import type { ImageReceiver, ImageWriter } from './image-receiver.ts'
-import { createReplyReader, type ReplyReader } from './reply-reader.ts'
+import { ImageReply } from './image-reply.ts'
 
 /** How long a reply may stay open after its images have been received, since more data may follow (fault E11). */
 const graceMs = 1_000
@@ -26,19 +25,20 @@ export async function receiveImages(
 ): Promise<unknown> {
   const reply = await sendRequest(gateway, request)
   receiver.replied?.(reply.requestId)
-  const collector: ImageCollector = createImageCollector(receiver, () => reader.eventName)
-  const reader = createReplyReader(collector)
+  const album = new ImageReply(receiver)
   const { pass } = receiver
-  let known = { bytesRead: 0, messages: 0 }
+  let known = { messages: 0, imageBytes: 0, pending: 0 }
   const body = readBody(gateway, reply, {
     stalled: stalledError,
     ...(pass === undefined && {
       progress() {
         const before = known
-        known = { bytesRead: reader.bytesRead, messages: collector.messages }
-        return { completed: known.messages > before.messages, bytes: known.bytesRead - before.bytesRead }
+        const { messages, imageBytes, pending } = album
+        known = { messages, imageBytes, pending }
+        const text = Math.max(0, pending - before.pending)
+        return { completed: messages > before.messages, bytes: imageBytes - before.imageBytes + text }
       },
-      graceMs: () => (isSettled(reader, collector) ? graceMs : undefined),
+      graceMs: () => (album.complete ? graceMs : undefined),
     }),
   })
   /** Why the rest is not read, but only passed on. */
@@ -48,31 +48,31 @@ export async function receiveImages(
       await pass?.(chunk)
       if (unreadable !== undefined) continue
       try {
-        await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+        await album.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
       } catch (error) {
         if (pass === undefined) throw error
         unreadable = error
       }
       await receiver.flush?.()
-      if (reader.done && pass === undefined) break
+      if (album.done && pass === undefined) break
     }
     if (unreadable !== undefined) throw unreadable
-    if (!isSettled(reader, collector)) await reader.end()
+    if (!album.complete) await album.end()
   } catch (error) {
     // What is passed on is to be whole.
     const isCut = pass !== undefined && error instanceof ExchangeError
-    if (isCut || !isSettled(reader, collector) || !breaksNothing(error)) {
+    if (isCut || !album.complete || !breaksNothing(error)) {
       const failure = error instanceof ExchangeError ? brokenError(error, request.kind) : error
-      throw gateway.signal.aborted ? failure : await collector.keepDamaged(failure)
+      throw gateway.signal.aborted ? failure : await album.keepDamaged(failure)
     }
   } finally {
-    await collector.discard()
+    await album.discard()
     await receiver.flush?.()
   }
-  const { images, failures, results } = collector
+  const { images, failures, results } = album
   const isPartial = images.length > 0 && receiver.failed !== undefined
   if (failures[0] !== undefined && !isPartial) throw failures[0].error
-  const verdict = missing(reader, collector, reply.headers['content-type'])
+  const verdict = missing(album, reply.headers['content-type'])
   if (verdict !== undefined) throw verdict
   for (const failure of failures) receiver.failed?.(failure)
   return results.length === 1 ? results[0] : results
@@ -86,11 +86,6 @@ export const discardingWriter: ImageWriter = {
   discard: async () => {},
 }
 
-/** Whether everything has come: what may still follow is not waited for long. */
-function isSettled(reader: ReplyReader, collector: ImageCollector): boolean {
-  return reader.done || collector.complete
-}
-
 /** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
 function breaksNothing(error: unknown): boolean {
   return error instanceof ExchangeError || error instanceof ContractError || error instanceof GenerationError
@@ -98,17 +93,16 @@ function breaksNothing(error: unknown): boolean {
 
 /** The error for a reply that ended in order without an image. */
 function missing(
-  reader: ReplyReader,
-  { images, results }: ImageCollector,
+  { images, results, done, isEventStream, messages }: ImageReply,
   contentType = '',
 ): ModelgateError | undefined {
   if (images.length > 0) return undefined
-  if (results.length > 0 || reader.done) {
+  if (results.length > 0 || done) {
     return new GenerationError('nothing_generated', 'The gateway answered without an image.', {
       hint: 'Change the prompt; see the reply with --raw.',
     })
   }
-  if (reader.isEventStream && (reader.bytesRead > 0 || contentType.includes('event-stream'))) {
+  if (isEventStream && (messages > 0 || contentType.includes('event-stream'))) {
     return truncated('The stream ended before the image was complete.')
   }
   return new ContractError('reply_not_understood', 'The reply contains no image.', {

@@ -1,6 +1,5 @@
 import { ModelgateError } from '../../../src/errors.ts'
-import { createImageCollector, type ImageCollector } from '../../../src/gateway/images/assembler.ts'
-import { createReplyReader } from '../../../src/gateway/images/reply-reader.ts'
+import { ImageReply } from '../../../src/gateway/images/image-reply.ts'
 import { createImageResults } from './album.ts'
 
 /** What a reader makes of the bytes of a reply. */
@@ -8,7 +7,7 @@ export interface ReadReply {
   /** `0: done 3f2a…`, `0/1: dropped` for partial images; in the order in which they were opened. */
   readonly pictures: readonly string[]
   readonly urls: readonly { readonly index: number; readonly url: string }[]
-  readonly images: ImageCollector['images']
+  readonly images: ImageReply['images']
   readonly results: readonly unknown[]
   readonly usage: unknown
   readonly done: boolean
@@ -19,18 +18,17 @@ export interface ReadReply {
 /** Reads a reply that arrives in these pieces, to its end. Any other error than ours is thrown on. */
 export async function readReply(pieces: Iterable<Uint8Array>, count?: number): Promise<ReadReply> {
   const album = createImageResults(count === undefined ? {} : { count })
-  const collector: ImageCollector = createImageCollector(album, () => reader.eventName)
-  const reader = createReplyReader(collector)
+  const reader = new ImageReply(album)
   let error: string | undefined
   try {
     for (const piece of pieces) await reader.push(Buffer.from(piece))
     await reader.end()
-    error = collector.failures[0]?.error.code
+    error = reader.failures[0]?.error.code
   } catch (thrown) {
     if (!(thrown instanceof ModelgateError)) throw thrown
     error = thrown.code
   } finally {
-    await collector.discard()
+    await reader.discard()
   }
   return {
     pictures: album.pictures.map(({ index, partial, state, bytes }) => {
@@ -38,8 +36,8 @@ export async function readReply(pieces: Iterable<Uint8Array>, count?: number): P
       return `${name}: ${state} ${state === 'done' ? bytes.toString('latin1') : ''}`.trim()
     }),
     urls: album.urls,
-    images: collector.images,
-    results: collector.results,
+    images: reader.images,
+    results: reader.results,
     usage: album.reported.usage,
     done: reader.done,
     error,

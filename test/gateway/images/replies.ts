@@ -203,6 +203,16 @@ export const corpora: readonly Corpus[] = [
     { a: '"b64_json":"', data: [{ prompt: '"url":"data:', b64_json: one }] },
     isOne,
   ),
+  json(
+    'long base64 in fields of text',
+    { data: [{ b64_json: one, revised_prompt: 'A'.repeat(300) }], url: 'B'.repeat(200) },
+    { pictures: ['0: done one'], images: [image(0, 'A'.repeat(300))] },
+  ),
+  json(
+    'an image in JSON within a text',
+    { data: [{ revised_prompt: `{"b64_json":"${second}","url":"data:"}`, b64_json: one }] },
+    { pictures: ['0: done one'], images: [image(0, `{"b64_json":"${second}","url":"data:"}`)] },
+  ),
   corpus(
     'numbers of every size',
     `{"a":[1e999,-0.5E-7,123456789012345678901],"data":[{"b64_json":"${one}"}]}`,
@@ -312,6 +322,11 @@ export const corpora: readonly Corpus[] = [
   corpus(
     'an object over two events',
     `data: {"type":"${completed.type}","b64_json":"b2\n\ndata: 5l","x":1}\n\n`,
+    isOne,
+  ),
+  corpus(
+    'an image over three events, with others between them',
+    `data: {"type":"${completed.type}","b64_json":"b2\n\n: PING\n\ndata: : PING\n\nevent: x\nid: 7\ndata:5\n\ndata: l"}\n\n`,
     isOne,
   ),
   corpus(

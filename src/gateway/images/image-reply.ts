@@ -1,0 +1,351 @@
+import { randomUUID } from 'node:crypto'
+import { maxPartialImages } from '../../contract/images.ts'
+import { ContractError, ModelgateError } from '../../errors.ts'
+import { keepDamaged } from '../../files/media-file.ts'
+import {
+  countOf,
+  isDeeperThan,
+  isObject,
+  listOf,
+  objectOf,
+  objectsOf,
+  stringOf,
+  type JsonObject,
+} from '../../json.ts'
+import { createMediaDecoder } from '../base64.ts'
+import { isErrorEvent } from '../events/event-reader.ts'
+import { positionOf } from '../events/json-reader.ts'
+import { createMessageReader } from '../events/message-reader.ts'
+import { createMediaFilter, type MediaSink } from '../media-filter.ts'
+import { readErrorValue, replyError } from '../reply-errors.ts'
+import type { FailedImage, ImageReceiver, ImageStart, ImageWriter, ReceivedImage } from './image-receiver.ts'
+
+/** The limit on one message without its images, in characters. */
+const maxMessageCharacters = 32 * 1024 ** 2
+/** The limit on nesting (fault S12). */
+const maxDepth = 512
+/** How much of a message is read to place its images: more than four million characters for each of 16. */
+const maxPlacingCharacters = 64 * 1024 ** 2
+
+/** The subject of a message, according to its type. */
+type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
+
+/**
+ * Reads the reply to an image request. Its images are written while they arrive; an image that is broken or cannot be
+ * written is given up, and the others go on: they have been paid for, too. Whatever else goes wrong ends everything.
+ */
+export class ImageReply {
+  readonly images: ReceivedImage[] = []
+  /** The messages that completed images, or reported that there are none, with `null` in place of base64. */
+  readonly results: unknown[] = []
+  /** Why images are missing, in the order of the reply. */
+  readonly failures: FailedImage[] = []
+  /** How many messages of any kind have come whole. */
+  messages = 0
+  /** How many bytes of images have come. */
+  imageBytes = 0
+
+  readonly #receiver: ImageReceiver
+  /** In place of an image, in the text of its message. */
+  readonly #mark = randomUUID()
+  readonly #reader = createMessageReader(
+    { onMessage: (value, _, name = '') => void this.#waiting.push({ value, name }) },
+    maxMessageCharacters,
+  )
+  readonly #filter = createMediaFilter(Buffer.from(this.#mark), {
+    text: (bytes) => this.#read(() => this.#reader.push(bytes)),
+    open: () => this.#openImage(),
+  })
+  /** Messages that have been parsed and not read. */
+  #waiting: { readonly value: unknown; readonly name: string }[] = []
+  /** How many partial images have come, by image. */
+  readonly #partials = new Map<number, number>()
+  /** The index of the first image of the current message. */
+  #base = 0
+  #isList = false
+  /** What has become of the images of the current message, by position. */
+  #outcomes = new Map<number, 'whole' | ModelgateError>()
+  #placingCharacters = 0
+  #current: CurrentImage | undefined
+  /** An image whose message has not yet said whether it is only a partial one. */
+  #undecided: ImageWriter | undefined
+
+  constructor(receiver: ImageReceiver) {
+    this.#receiver = receiver
+  }
+
+  /** @throws ModelgateError for what cannot be read, or says that the request failed; whatever the receiver throws */
+  push(bytes: Buffer): Promise<void> {
+    return this.#filter.push(bytes)
+  }
+
+  /** The bytes have ended. @throws ModelgateError `stream_truncated` inside a message */
+  async end(): Promise<void> {
+    await this.#filter.end()
+    await this.#read(() => this.#reader.end())
+  }
+
+  /** Nothing more is expected: `[DONE]` was received. */
+  get done(): boolean {
+    return this.#reader.done
+  }
+
+  get isEventStream(): boolean {
+    return this.#reader.isEventStream
+  }
+
+  /** The characters of an unfinished message, without its images. */
+  get pending(): number {
+    return this.#reader.pending
+  }
+
+  /** Whether all has come: what may still follow is not waited for long. */
+  get complete(): boolean {
+    return this.done || this.#isList || this.images.length >= (this.#receiver.count ?? Infinity)
+  }
+
+  /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
+  async keepDamaged(error: unknown): Promise<unknown> {
+    await this.#current?.flush()
+    const writer = this.#undecided ?? this.#current?.writer
+    return writer === undefined ? error : await keepDamaged(writer, error)
+  }
+
+  /** Gives up what has not been completed. */
+  async discard(): Promise<void> {
+    await this.#current?.writer?.discard()
+    await this.#undecided?.discard()
+  }
+
+  /** Reads what messages there are after a step, also after one that fails. */
+  async #read(step: () => void): Promise<void> {
+    try {
+      step()
+    } finally {
+      for (const { value, name } of this.#waiting.splice(0)) await this.#readMessage(value, name)
+    }
+  }
+
+  async #readMessage(value: unknown, name: string): Promise<void> {
+    this.messages++
+    this.#placingCharacters = 0
+    if (isDeeperThan(value, maxDepth)) {
+      throw new ContractError('reply_too_deep', `The reply is nested more than ${maxDepth} levels deep.`)
+    }
+    // The array form may come as one message.
+    for (const message of Array.isArray(value) ? objectsOf(value) : [objectOf(value)]) {
+      await this.#readObject(message, name)
+    }
+  }
+
+  async #readObject(message: JsonObject, name: string): Promise<void> {
+    const kind = kindOf(message, name)
+    const outcomes = await this.#settle(message, kind)
+    // What comes after the end does not matter (fault E13).
+    if (isError(message, kind) && !this.complete) throw replyError(message)
+    if (isObject(message['usage'])) this.#receiver.usage?.(message['usage'])
+    const isResult = kind !== 'partial' && kind !== 'error'
+    const items = isResult ? itemsOf(message, kind, outcomes.size > 0) : undefined
+    if (items === undefined) return
+    // One message without images is enough.
+    if (items.length > 0 || this.results.length === 0) this.results.push(message)
+    for (const [position, item] of items.entries()) {
+      await this.#collect(item, this.#base + position, outcomes.get(position))
+    }
+    this.#base += items.length
+    this.#isList ||= Array.isArray(message['data'])
+  }
+
+  async #collect(item: JsonObject, index: number, outcome: 'whole' | ModelgateError | undefined) {
+    positionOf(index)
+    if (outcome instanceof ModelgateError) return void this.failures.push({ index, error: outcome })
+    const url = stringOf(item['url'])?.trim()
+    if (outcome === undefined && !url) {
+      return void this.failures.push({ index, error: item['error'] ? replyError(item) : noImage() })
+    }
+    if (outcome === undefined) await this.#receiver.url({ index, url: url! })
+    const image: ReceivedImage = { index, revised_prompt: stringOf(item['revised_prompt']) ?? null }
+    this.images.push(image)
+    await this.#receiver.received?.(image)
+  }
+
+  /** A string begins. @returns where it goes when it is an image, by its place in the message */
+  #openImage(): MediaSink | undefined {
+    if (this.#reader.done) return undefined
+    const { text, name = '' } = this.#reader.unfinished()
+    this.#placingCharacters += text.length
+    if (this.#placingCharacters > maxPlacingCharacters) return undefined
+    const here = `${this.#mark} begins`
+    const head = closedJson(`${text}${here}"`)
+    const message = objectOf(Array.isArray(head) && head.length === 1 ? head[0] : head)
+    const isHere = (value: JsonObject) => value['b64_json'] === here || value['url'] === here
+    const data = listOf(message['data'])
+    if (isHere(objectOf(data.at(-1)))) return this.#begin(data.length - 1, 'final', {})
+    return isHere(message) ? this.#begin(0, kindOf(message, name), message) : undefined
+  }
+
+  /**
+   * Writes an image, given as base64 or as a data URL.
+   * @param message what is known of its message
+   */
+  #begin(position: number, kind: MessageKind, message: JsonObject): MediaSink {
+    // Of `b64_json` and `url`, and of a field that is named twice, the first that holds an image counts.
+    if (this.#outcomes.get(position) === 'whole') return ignored
+    const decoder = createMediaDecoder(async (bytes) => {
+      current.writer ??= await this.#receiver.open(this.#startOf(position, kind, message))
+      await current.writer.write(bytes)
+    })
+    const current: CurrentImage = { flush: decoder.flush, writer: undefined }
+    this.#current = current
+    let broken: ModelgateError | undefined
+    const next = async (step: () => Promise<void>) => {
+      broken ??= await attempt(() => current.writer, step)
+      if (broken !== undefined) this.#outcomes.set(position, broken)
+    }
+    return {
+      push: (text) => {
+        this.imageBytes += text.length
+        return next(() => decoder.push(text))
+      },
+      end: async () => {
+        await next(async () => {
+          await decoder.end()
+          if (current.writer === undefined) return
+          if (kind === 'unknown') this.#undecided = current.writer
+          else await current.writer.commit()
+          this.#outcomes.set(position, 'whole')
+        })
+        this.#current = undefined
+      },
+    }
+  }
+
+  #startOf(position: number, kind: MessageKind, message: JsonObject): ImageStart {
+    if (kind !== 'partial') return { index: positionOf(this.#base + position), partial: null }
+    // A partial image may come after the image itself (specification, `partial_images`).
+    const index = positionOf(Math.min(this.#base, (this.#receiver.count ?? Infinity) - 1))
+    const partial = this.#partials.get(index) ?? 0
+    this.#partials.set(index, partial + 1)
+    const own = countOf(message['partial_image_index'])
+    return { index, partial: own !== null && own < maxPartialImages ? own : partial }
+  }
+
+  /** A message has come whole. @returns what has become of its images, by position */
+  async #settle(
+    message: JsonObject,
+    kind: MessageKind,
+  ): Promise<ReadonlyMap<number, 'whole' | ModelgateError>> {
+    const { data } = message
+    const items = kind === 'error' ? [] : Array.isArray(data) ? data : [message]
+    for (const [position, item] of items.entries())
+      await this.#takeOut(objectOf(item), position, kind, message)
+    const outcomes = this.#outcomes
+    const writer = this.#undecided
+    this.#outcomes = new Map()
+    this.#undecided = undefined
+    if (writer === undefined) return outcomes
+    const broken = await attempt(
+      () => writer,
+      () => (kind === 'partial' ? writer.discard() : writer.commit()),
+    )
+    if (broken !== undefined) outcomes.set(0, broken)
+    return outcomes
+  }
+
+  /** Puts `null` in place of images, and writes what was not recognised as an image while it arrived. */
+  async #takeOut(item: Record<string, unknown>, position: number, kind: MessageKind, message: JsonObject) {
+    for (const field of ['b64_json', 'url']) {
+      const text = item[field]
+      if (typeof text !== 'string' || text === '') continue
+      if (text !== this.#mark) {
+        if (field === 'url' && !/^data:/i.test(text)) continue
+        const sink = this.#begin(position, kind, message)
+        await sink.push(Buffer.from(text))
+        await sink.end()
+      }
+      item[field] = null
+    }
+  }
+}
+
+interface CurrentImage {
+  /** Writes what has been decoded. */
+  flush(): Promise<void>
+  /** Opened with the first bytes. */
+  writer: ImageWriter | undefined
+}
+
+const ignored: MediaSink = { push: async () => {}, end: async () => {} }
+
+/** Resolves with the error of an image that is broken or cannot be written, once what has come of it is kept. */
+async function attempt(
+  writer: () => ImageWriter | undefined,
+  step: () => Promise<void>,
+): Promise<ModelgateError | undefined> {
+  try {
+    await step()
+    return undefined
+  } catch (error) {
+    const concernsOne = error instanceof ModelgateError && (error.exit === 'contract' || error.exit === 'io')
+    if (!concernsOne) throw error
+    const opened = writer()
+    return opened === undefined ? error : ((await keepDamaged(opened, error)) as ModelgateError)
+  }
+}
+
+/** JSON up to somewhere in it, closed as if nothing followed; undefined where that is no JSON. */
+function closedJson(text: string): unknown {
+  const ends: string[] = []
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/gs)) {
+    if (token === '{') ends.push('}')
+    else if (token === '[') ends.push(']')
+    else if (token === '}' || token === ']') ends.pop()
+  }
+  try {
+    return JSON.parse(text + ends.reverse().join(''))
+  } catch {
+    return undefined
+  }
+}
+
+function noImage(): ContractError {
+  return new ContractError('no_image', 'The reply contains an image without base64 or a URL.', {
+    hint: 'See the reply with --raw.',
+  })
+}
+
+/** Whether a message reports an error in spite of its HTTP status (quirks 10 and 17). */
+function isError(message: JsonObject, kind: MessageKind): boolean {
+  if (kind === 'error' || Boolean(message['error'])) return true
+  const { type, data, b64_json: base64, url } = message
+  const isEmpty = [type, data, base64, url].every((value) => value === undefined || value === null)
+  return isEmpty && readErrorValue(message).message !== undefined
+}
+
+/**
+ * The images of a message that is not a partial one, as objects; undefined when it is about something else.
+ * @param hasImage whether one has been taken out of it
+ */
+function itemsOf(
+  message: JsonObject,
+  kind: MessageKind,
+  hasImage: boolean,
+): readonly JsonObject[] | undefined {
+  const { data, url } = message
+  if (Array.isArray(data)) return data.map(objectOf)
+  if (kind === 'final' || hasImage || typeof url === 'string') return [message]
+  // A result without images is also a result.
+  return 'created' in message || data === null ? [] : undefined
+}
+
+/**
+ * The kind of a message from its `type`, or from the name of its event: `image_generation.partial_image`,
+ * `image_edit.completed`, `error`, `upstream_error` (wire notes, section 4 and quirk 17).
+ */
+function kindOf(message: JsonObject, eventName: string): MessageKind {
+  if (isErrorEvent(eventName)) return 'error'
+  const type = stringOf(message['type']) ?? eventName
+  if (/partial/i.test(type)) return 'partial'
+  if (/(?:^|[._])(?:error|failed)$/i.test(type)) return 'error'
+  return /completed$/i.test(type) ? 'final' : 'unknown'
+}
