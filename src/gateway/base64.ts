@@ -116,7 +116,7 @@ const endsInBase64 = /;\s*base64\s*$/i
 const maxHeadLength = 1024
 
 /** Where the base64 begins in a text that may be a data URL (quirk 15); undefined until enough of it has come. */
-export function base64Start(text: string, final: boolean): number | undefined {
+function base64Start(text: string, final: boolean): number | undefined {
   const begun = text.slice(0, scheme.length).toLowerCase()
   if (begun !== scheme) return !final && scheme.startsWith(begun) ? undefined : 0
   const comma = text.indexOf(',')
@@ -185,7 +185,7 @@ function decodePercent(bytes: Buffer): Buffer {
 }
 
 /** The same for pieces. An incomplete escape is held back until the rest of it has come. */
-export function createPercentDecoder() {
+function createPercentDecoder() {
   let held: Buffer = Buffer.alloc(0)
   return {
     push(piece: Buffer): Buffer {

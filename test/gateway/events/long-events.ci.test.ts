@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest'
-import { createDocumentScanner } from '../../../src/gateway/images/document-scanner.ts'
-import { createEventReader as createImageEventReader } from '../../../src/gateway/images/reply-reader.ts'
 import { outcomeOf } from './outcome.ts'
 import { inPieces } from '../../support/server-replies.ts'
 
@@ -55,15 +53,4 @@ test('the pieces of a message count together against its limit', () => {
   const reply = [Buffer.from(cutOver(4, 'x'.repeat(400)))]
   expect(outcomeOf(reply, 2_000)).toMatchObject({ messages: [{}], error: undefined })
   expect(outcomeOf(reply, 1_000)).toMatchObject({ messages: [], error: 'message_too_large' })
-})
-
-test('an event with images has as many lines at most', async () => {
-  const read = async (count: number) => {
-    const scanner = createDocumentScanner({ image: () => expect.unreachable(), document: async () => {} })
-    const reader = createImageEventReader(scanner, 1_000)
-    await reader.push(Buffer.from(`data: {"a":1\n${'data:\n'.repeat(count)}data: }\n\n`))
-    await reader.end()
-  }
-  await read(998)
-  await expect(read(999)).rejects.toMatchObject({ code: 'message_too_large' })
 })
