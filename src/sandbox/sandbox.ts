@@ -7,12 +7,20 @@ import type { EndpointName } from './faults/fault-rule.ts'
 import type { FirstAnswers } from './http/idempotency.ts'
 import type { JobPacing, LatencyProfile, Pace, Reply } from './http/reply.ts'
 import type { Envelope } from './http/request-problem.ts'
-import type { ImageStore } from './images/image-store.ts'
+import type { JsonStore } from './json-store.ts'
 import type { JsonObject } from './json-value.ts'
 import type { FiredFault, RecordStats, ReplayStats, RequestLog, RequestRecord } from './request-log.ts'
 import type { ResponseStore } from './responses/response-store.ts'
-import type { VideoCache } from './videos/film/draw-film.ts'
-import type { VideoJobStore } from './videos/video-job-store.ts'
+import type { VideoJob } from './videos/video-job.ts'
+
+export type ImageFormat = 'png' | 'jpeg' | 'webp'
+
+/** A picture in the requested format. */
+export interface EncodedPicture {
+  readonly bytes: Uint8Array
+  readonly format: ImageFormat
+  readonly background: 'transparent' | 'opaque'
+}
 
 /** A running sandbox: its settings, and the state that its endpoints share. */
 export interface Sandbox {
@@ -35,9 +43,9 @@ export interface Sandbox {
   /** Settled when the last request with a large body has been answered. */
   largeBodies: Promise<void>
   readonly responses: ResponseStore
-  readonly images: ImageStore
-  readonly videoJobs: VideoJobStore
-  readonly videos: VideoCache
+  /** The pictures that can be fetched by URL, by file name. */
+  readonly images: BoundedMap<EncodedPicture>
+  readonly videoJobs: JsonStore<VideoJob>
   readonly onRequest: ((record: RequestRecord) => void) | undefined
   /** Creations accepted so far, in all or of one endpoint: what a real gateway would have billed. */
   created(endpoint?: EndpointName): number

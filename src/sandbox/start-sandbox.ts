@@ -11,7 +11,7 @@ import { createFaultChooser } from './faults/choose.ts'
 import { handleRequest } from './http/handle-request.ts'
 import { createFirstAnswers } from './http/idempotency.ts'
 import { pacingOf, type LatencyProfile } from './http/reply.ts'
-import { createImageStore } from './images/image-store.ts'
+import { createJsonStore } from './json-store.ts'
 import type { CallMatcher } from './recording/call-handler.ts'
 import type { Recorder, RecordOptions } from './recording/record-calls.ts'
 import type { Replayer, ReplayOptions } from './recording/replay-calls.ts'
@@ -19,8 +19,8 @@ import { createRequestLog, type RequestRecord } from './request-log.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { ownRouter } from './routes.ts'
 import type { Sandbox } from './sandbox.ts'
-import { createVideoCache } from './videos/film/draw-film.ts'
-import { createJobStore } from './videos/video-job-store.ts'
+import { isJobOver } from './videos/job-state.ts'
+import { parseJob } from './videos/video-job.ts'
 
 export type { FaultRule, LatencyProfile, RequestRecord, Sandbox }
 
@@ -57,6 +57,10 @@ const [headersMs, requestMs] = [60_000, 300_000]
 
 /** Maximum number of different requests whose repetitions are counted. */
 const keptRepetitions = 10_000
+/** Maximum number of result images, and of their bytes; beyond it the oldest are dropped. */
+const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
+/** Maximum number of video jobs in memory. */
+const keptJobs = 1000
 
 /**
  * Starts the sandbox on 127.0.0.1.
@@ -92,9 +96,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     firstAnswers: createFirstAnswers(options.keptAnswers),
     largeBodies: Promise.resolve(),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
-    images: createImageStore(clock, seed),
-    videoJobs: createJobStore(host, folder),
-    videos: createVideoCache(),
+    images: createBoundedMap(keptImages, keptImageBytes),
+    videoJobs: createJsonStore(host, { folder, parse: parseJob, isOver: isJobOver, maxEntries: keptJobs }),
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
     created: log.created,
     requests: log.requests,

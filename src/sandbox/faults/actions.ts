@@ -1,11 +1,11 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import { sleep, type Clock } from '../../context.ts'
-import { ended } from '../http/client-connection.ts'
 import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/request-problem.ts'
 import {
   allFrames,
   frameBytes,
   googleJsonType,
+  settled,
   wholeReply,
   type Frame,
   type Frames,
@@ -122,7 +122,7 @@ const actions = {
   stall: {
     about: 'falls silent `at` a point (mid-event), for `ms` or for good',
     async interrupt({ clock, signal }, { ms }) {
-      await (ms === undefined ? ended(signal) : sleep(clock, ms, signal))
+      await (ms === undefined ? settled(signal) : sleep(clock, ms, signal))
       return ms === undefined ? 'over' : 'resumed'
     },
   },

@@ -2,8 +2,7 @@ import { nextTurn, sleep } from '../../context.ts'
 import { breakingPoint, faultActions } from '../faults/actions.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
-import { ended, flush, write, writeThrough } from './client-connection.ts'
-import { allFrames, BrokenOff, frameBytes, type Frames, type Reply } from './reply.ts'
+import { allFrames, BrokenOff, frameBytes, settled, type Frames, type Reply } from './reply.ts'
 
 /**
  * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
@@ -38,7 +37,7 @@ async function play(exchange: Exchange, reply: Reply, fault: FaultRule | undefin
   outgoing.flushHeaders()
   const breaksAt = isEarly || !action?.interrupt ? undefined : breakingPoint(point, fault?.event)
   if (await send(exchange, whole ?? frames, fault, breaksAt)) return
-  if (fault?.action === 'keep-open') await ended(signal)
+  if (fault?.action === 'keep-open') await settled(signal)
   else outgoing.end()
 }
 
@@ -115,4 +114,21 @@ function headersOf(
     ...(fault?.action === 'content-type' && { 'content-type': fault.value ?? 'text/plain' }),
     ...Object.fromEntries(changed),
   }
+}
+
+/** Writes, and waits if the client reads more slowly than the sandbox writes. */
+async function write({ outgoing, signal }: Exchange, bytes: Uint8Array): Promise<void> {
+  if (bytes.length === 0 || signal.aborted || outgoing.write(bytes)) return
+  await settled(signal, (done) => outgoing.once('drain', done))
+}
+
+/** Writes, and waits until the bytes have been flushed, so that they are sent separately. */
+async function writeThrough({ outgoing, signal }: Exchange, bytes: Uint8Array): Promise<void> {
+  if (bytes.length > 0 && !signal.aborted) await settled(signal, (done) => outgoing.write(bytes, done))
+}
+
+/** Waits until everything written so far has been flushed: an empty write completes after all earlier ones. */
+async function flush({ outgoing, signal }: Exchange): Promise<void> {
+  const { socket } = outgoing
+  if (socket !== null && !signal.aborted) await settled(signal, (done) => socket.write('', done))
 }

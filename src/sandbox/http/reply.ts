@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Random } from '../seeded-random.ts'
 
 /**
@@ -115,6 +116,12 @@ export function googleReply(body: unknown, facts: Facts = {}): Reply {
   return wholeReply(`${JSON.stringify(body, null, 2)}\n`, googleJsonType, facts)
 }
 
+/** A file, with a strong tag. */
+export function bytesReply(bytes: Uint8Array, mediaType: string): Reply {
+  const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
+  return wholeReply([{ text: '', bytes, pause: 'first', role: 'terminal' }], mediaType, { headers: { etag } })
+}
+
 /** A stream that creates something. */
 export function streamReply(
   frames: Frames,
@@ -132,4 +139,16 @@ export const eventHeaders = {
 /** An event with its name, as OpenAI sends it. */
 export function namedEvent(type: string, data: object, pause: Pause, role: Frame['role']): Frame {
   return { text: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`, pause, role }
+}
+
+/** Waits for something on a connection, or for its end. */
+export function settled(signal: AbortSignal, start?: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+    start?.(done)
+  })
 }

@@ -1,7 +1,6 @@
 import { familyCalled } from '../../contract/families.ts'
 import type { Family, SourceLimits } from '../../contract/field.ts'
 import { maskLimits } from '../../contract/images.ts'
-import { crc32 } from 'node:zlib'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
 import { decodeBase64 } from '../../files/decode-base64.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
@@ -116,24 +115,21 @@ export async function decodeSource(
  * Checks an image of an instance: one in base64 decodes and has its declared type; one that is named by its address is
  * taken as it is, for the sandbox fetches no addresses.
  * @param field its path in the request: `instances[0].image`
- * @returns a fingerprint of it
  * @throws RequestProblem 400
  */
-export async function checkImageObject(value: unknown, field: string): Promise<number> {
+export async function checkImageObject(value: unknown, field: string): Promise<void> {
   if (!isObject(value)) throw invalidField(field, 'must be an object')
-  const address = textOf(value['gcsUri']) || textOf(value['uri'])
-  if (address !== '') return crc32(address)
+  if (textOf(value['gcsUri']) !== '' || textOf(value['uri']) !== '') return
   const bytes = decodeBase64(textOf(value['bytesBase64Encoded']))
   if (bytes === undefined) throw invalidField(`${field}.bytesBase64Encoded`, 'must be base64')
-  return checkImage(bytes, `${field}.bytesBase64Encoded`, textOf(value['mimeType']))
+  await checkImage(bytes, `${field}.bytesBase64Encoded`, textOf(value['mimeType']))
 }
 
 /**
  * @param declaredType empty where none was given
- * @returns a fingerprint of the bytes
  * @throws RequestProblem 400 for bytes that are no PNG, JPEG or WebP, or of another type than declared
  */
-export async function checkImage(bytes: Uint8Array, field: string, declaredType: string): Promise<number> {
+export async function checkImage(bytes: Uint8Array, field: string, declaredType: string): Promise<void> {
   const problemOf = (problem: string) => invalidField(field, problem)
   const info = readImageInfo(bytes)
   if (info === undefined) throw problemOf('must be a PNG, JPEG or WebP by its bytes')
@@ -141,5 +137,4 @@ export async function checkImage(bytes: Uint8Array, field: string, declaredType:
     throw problemOf(`must be of the declared type ${declaredType.slice(0, 40)}, not ${info.mediaType}`)
   }
   await decodeSource(bytes, info, problemOf)
-  return crc32(bytes)
 }

@@ -1,20 +1,18 @@
-import { crc32 } from 'node:zlib'
 import { yieldToEventLoop } from '../../context.ts'
 import { families, familyCalled } from '../../contract/families.ts'
 import { checkBody, type Family } from '../../contract/field.ts'
 import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../../contract/images.ts'
 import { modelCalled, type Model } from '../../contract/known-models.ts'
 import type { Pixels } from '../../files/codecs.ts'
-import { assertValid } from '../http/request-problem.ts'
-import type { Reply } from '../http/reply.ts'
+import { assertValid, RequestProblem } from '../http/request-problem.ts'
+import { bytesReply, type Reply } from '../http/reply.ts'
 import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../sandbox-models.ts'
-import { serveBytes } from '../http/serve-bytes.ts'
 import type { Exchange } from '../sandbox.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
 import { readImageRequest, sizeOf, usualSize, type ImageRequest } from './image-request.ts'
 import { cutOut, type Size, fit, hasTransparency, paintOpening, tint } from './pixels.ts'
-import { replyWithImages } from './image-reply.ts'
+import { replyWithImages, signatureOf } from './image-reply.ts'
 import { plainPicture } from './plain-picture.ts'
 
 /**
@@ -88,8 +86,7 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
   await yieldToEventLoop()
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
   const isHighFidelity = body['input_fidelity'] === 'high'
-  const fingerprint = files.reduce((sum, { head }) => crc32(head, sum), 0)
-  const seed = [...exchange.seed, 'edit', fingerprint]
+  const seed = [...exchange.seed, 'edit', ...files.map(({ digest }) => digest)]
   let fitted: { readonly base: Pixels; readonly opening: Pixels | undefined } | undefined
   const draw = (index: number) => {
     fitted ??= { base: fit(source, size), opening: maskPixels && fit(maskPixels, size) }
@@ -118,8 +115,18 @@ function pixelsOf(source: Source, name: string): Promise<Pixels> {
 
 /**
  * `GET /sandbox/images/{file}`: an image of a reply that has URLs.
- * @throws RequestProblem 403 or 404 as the store does
+ * @throws RequestProblem 403 for an expired or unsigned URL, 404 for an unknown one
  */
 export function serveImage({ sandbox, params, query }: Exchange): Reply {
-  return serveBytes(sandbox.images.find(params['file']!, query))
+  const file = params['file']!
+  const expiry = query.get('se') ?? ''
+  if (query.get('sig') !== signatureOf(sandbox, file, expiry)) {
+    throw new RequestProblem(403, 'The signature of this address is invalid.', { code: 'invalid_signature' })
+  }
+  if (sandbox.clock.now() >= Date.parse(expiry)) {
+    throw new RequestProblem(403, `This address expired at ${expiry}.`, { code: 'url_expired' })
+  }
+  const image = sandbox.images.get(file)
+  if (image === undefined) throw new RequestProblem(404, 'There is no such image.')
+  return bytesReply(image.bytes, `image/${image.format}`)
 }

@@ -1,11 +1,11 @@
 import { yieldToEventLoop } from '../../context.ts'
+import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/actions.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { Exchange } from '../sandbox.ts'
-import type { EncodedPicture, ImageFormat } from './image-store.ts'
+import type { EncodedPicture, Exchange, ImageFormat, Sandbox } from '../sandbox.ts'
 import { takes, usageOf, type ImageRequest } from './image-request.ts'
 import { hasTransparency, onWhite, unfinished, type Size } from './pixels.ts'
 
@@ -80,13 +80,26 @@ async function imageList(job: ImageJob, count: number, id: string, exchange: Exc
     background = encoded.background
     data.push({
       ...(isUrl
-        ? { url: origin + sandbox.images.keep(seededHex(32, id, index), encoded) }
+        ? { url: origin + keptPath(sandbox, seededHex(32, id, index), encoded) }
         : { b64_json: base64Of(encoded) }),
       ...(revises && { revised_prompt: revised }),
     })
   }
   const usage = usageAfter(job, count)
   return { data, ...imageProperties(job.request, background), ...(usage && { usage }) }
+}
+
+/** Keeps a picture, and returns the path and query of its URL. */
+function keptPath(sandbox: Sandbox, id: string, picture: EncodedPicture): string {
+  const file = `${id}.${picture.format.replace('jpeg', 'jpg')}`
+  sandbox.images.set(file, picture, picture.bytes.length)
+  const se = new Date(sandbox.clock.now() + urlLifetimeMinutes * 60_000).toISOString()
+  return `/sandbox/images/${file}?${new URLSearchParams({ se, sig: signatureOf(sandbox, file, se) })}`
+}
+
+/** The signature of a picture's URL until its expiry. */
+export function signatureOf({ seed }: Sandbox, file: string, expiry: string): string {
+  return seededHex(32, seed, 'address', file, expiry)
 }
 
 export function base64Of({ bytes }: EncodedPicture): string {

@@ -1,10 +1,9 @@
 import type { Endpoint, Family } from '../../contract/field.ts'
 import type { Model } from '../../contract/known-models.ts'
 import { numberOf, textOf } from '../json-value.ts'
-import { scenarioHeader, type Exchange } from '../sandbox.ts'
+import { scenarioHeader, type Exchange, type ImageFormat } from '../sandbox.ts'
 import { askedFor, countTokens, imageScenarios } from '../answer/answer.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
-import type { ImageFormat } from './image-store.ts'
 import type { Size } from './pixels.ts'
 
 const imageFormats: readonly ImageFormat[] = ['png', 'jpeg', 'webp']

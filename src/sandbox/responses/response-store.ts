@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import { createJsonFolder } from '../json-folder.ts'
-import { objectOf, textOf, type JsonObject } from '../json-value.ts'
+import { createJsonStore } from '../json-store.ts'
+import { isObject, objectOf, textOf, type JsonObject } from '../json-value.ts'
 import type { OutputItem } from './output-items.ts'
 
 /** Maximum number of responses, of those in conversations, and of bytes in their requests; older ones are dropped. */
@@ -13,48 +13,28 @@ const keptBytes = 128 * 1024 * 1024
 const bytesOfItem = 100
 /** A larger request is kept in memory only. */
 const maxBytesOnDisk = 8 * 1024 * 1024
-/** How long a response is kept on disk, in milliseconds. */
+/** How long a response is kept, in milliseconds. */
 const lifetimeMs = 24 * 3_600_000
 /** Reading all files takes time, so only some responses look for old ones. */
 const shareThatRemovesOld = 0.05
 
-/** When a background response is accepted and how long it takes; milliseconds of the wall clock, so that all processes agree. */
-export interface Timing {
-  readonly acceptedAt: number
-  readonly pendingMs: number
-  readonly runningMs: number
-  readonly cancelledAt: number | null
-}
-
-/** Plain data, which can be kept on disk. */
-export interface StoredResponse {
-  readonly id: string
-  /** The response object at its end. */
-  readonly response: JsonObject
-  readonly items: readonly OutputItem[]
-  /** Whether generation ends with an error in mid-stream. */
-  readonly breaksOff: boolean
-  /** Whether the deltas of its stream are padded. */
-  readonly pads: boolean
-  /** Everything the model read: the conversation before, and the input. */
-  readonly context: readonly JsonObject[]
-  /** Bytes of the request and of the pictures. */
-  readonly size: number
-  /** Null unless it runs in the background. */
-  readonly timing: Timing | null
-}
-
 const milliseconds = v.pipe(v.number(), v.safeInteger())
-const json = v.record(v.string(), v.unknown())
+const json = v.custom<JsonObject>(isObject)
 const texts = v.array(v.string())
 const storedSchema = v.object({
   id: v.string(),
-  response: v.looseObject({ created_at: v.number() }),
+  /** The response object at its end. */
+  response: json,
   items: v.array(v.object({ item: json, tokens: texts, logprobs: v.array(json), partials: texts })),
+  /** Whether generation ends with an error in mid-stream. */
   breaksOff: v.boolean(),
+  /** Whether the deltas of its stream are padded. */
   pads: v.boolean(),
+  /** Everything the model read: the conversation before, and the input. */
   context: v.array(json),
+  /** Bytes of the request and of the pictures. */
   size: v.number(),
+  /** When a background response is accepted and how long it takes, in milliseconds of the wall clock. */
   timing: v.nullable(
     v.object({
       acceptedAt: milliseconds,
@@ -64,6 +44,16 @@ const storedSchema = v.object({
     }),
   ),
 })
+
+/** Plain data, which can be kept on disk. */
+export interface StoredResponse extends Readonly<
+  Omit<v.InferOutput<typeof storedSchema>, 'items' | 'context'>
+> {
+  readonly items: readonly OutputItem[]
+  readonly context: readonly JsonObject[]
+}
+
+export type Timing = NonNullable<StoredResponse['timing']>
 
 /** The response object before its end, but for its status. */
 export function begunOf(response: JsonObject): JsonObject {
@@ -95,35 +85,29 @@ export type ResponseStore = ReturnType<typeof createResponseStore>
  */
 export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll = false) {
   const { clock } = host
-  const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
   /** What complete responses add to a conversation, by the ids of the responses. */
   const additions = createBoundedMap<{
     readonly conversation: string
     readonly items: readonly JsonObject[]
     readonly endsAt: number
   }>(keptInConversations, keptBytes)
-  const onDisk =
-    folder === undefined
-      ? undefined
-      : createJsonFolder(folder, (value): StoredResponse => v.parse(storedSchema, value), host)
-
-  const isShared = (isBackground: boolean) => onDisk !== undefined && (isBackground || keepsAll)
-  const write = async (stored: StoredResponse) => {
-    const { id, size, context, timing } = stored
-    const keepInMemory = () => inMemory.set(id, stored, size + context.length * bytesOfItem)
-    if (!isShared(timing !== null) || size > maxBytesOnDisk) return keepInMemory()
-    await onDisk?.write(stored).catch(keepInMemory)
-  }
-  const removeOld = async () => {
-    await onDisk?.removeHalfWritten(clock.now())
-    for (const { id, response } of (await onDisk?.list()) ?? []) {
-      if (clock.now() - Number(response['created_at']) * 1000 > lifetimeMs) await onDisk?.remove(id)
-    }
+  const store = createJsonStore<StoredResponse>(host, {
+    folder,
+    parse: (value) => v.parse(storedSchema, value),
+    isOver: ({ response }, now) => now - Number(response['created_at']) * 1000 > lifetimeMs,
+    maxEntries: kept,
+    maxBytes: keptBytes,
+  })
+  const isInMemory = (isBackground: boolean) => !isBackground && !keepsAll
+  const write = (stored: StoredResponse) => {
+    const { size, context, timing } = stored
+    const inMemoryOnly = isInMemory(timing !== null) || size > maxBytesOnDisk
+    return store.keep(stored, { bytes: size + context.length * bytesOfItem, inMemoryOnly })
   }
 
   return {
     /** Makes the id of a response differ from those of other sandboxes with the same folder; empty for one in memory. */
-    idSalt: (isBackground: boolean) => (isShared(isBackground) ? [clock.now(), clock.random()] : []),
+    idSalt: (isBackground: boolean) => (isInMemory(isBackground) ? [] : store.salt()),
     /**
      * Stores a response unless it asks not to be, and appends it to its conversation: once it is complete, and only then
      * (specification, "States and transitions").
@@ -133,7 +117,7 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
       // A background response can only be looked up, so it is always stored.
       if (response['store'] !== false || timing !== null) {
         await write(stored)
-        if (timing !== null || clock.random() < shareThatRemovesOld) await removeOld()
+        if (timing !== null || clock.random() < shareThatRemovesOld) await store.list()
       }
       const conversation = textOf(objectOf(response['conversation'])['id'])
       if (conversation === '' || response['status'] !== 'completed') return
@@ -141,11 +125,10 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
       const endsAt = timing === null ? clock.now() : endOf(stored)
       additions.set(id, { conversation, items: added, endsAt }, size + added.length * bytesOfItem)
     },
-    find: async (id: string): Promise<StoredResponse | undefined> =>
-      inMemory.get(id) ?? (await onDisk?.read(id)),
+    find: store.find,
     /** An output item of any response in memory. */
     findItem(id: string): JsonObject | undefined {
-      for (const { items } of inMemory.values()) {
+      for (const { items } of store.memory.values()) {
         const found = items.find(({ item }) => item['id'] === id)
         if (found !== undefined) return found.item
       }

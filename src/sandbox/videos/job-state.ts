@@ -1,7 +1,38 @@
 import type { VideoState } from '../../contract/video-state.ts'
 import { videoLifetimeMinutes } from '../../contract/videos.ts'
-import type { JobPacing, Reply } from '../http/reply.ts'
-import { type VideoJob, sizeName, sourceVideoId } from './video-job.ts'
+import type { Reply } from '../http/reply.ts'
+import { scenarioHeader, type Exchange } from '../sandbox.ts'
+import { seededHex } from '../seeded-random.ts'
+import { type Film, type VideoJob, sizeName, sourceVideoId, videoScenarioOf } from './video-job.ts'
+
+/** Digits of the ids of jobs, by their kind. */
+const idLength = { video: 48, operation: 20 } as const
+
+type NewJob = Pick<VideoJob, 'kind' | 'model' | 'prompt' | 'remixedFrom' | 'films'>
+
+/**
+ * Starts a job, which is queued immediately.
+ * @param asked the prompts, which may ask for a scenario
+ * @throws RequestProblem 400 in scenarios that reject the request
+ */
+export async function startJob(exchange: Exchange, job: NewJob, asked = job.prompt): Promise<VideoJob> {
+  const { sandbox, number } = exchange
+  const { videoJobs, seed, clock, pacing } = sandbox
+  const scenario = videoScenarioOf(scenarioHeader(exchange), asked, job.model)
+  const digits = seededHex(idLength[job.kind], seed, 'video', number, ...videoJobs.salt())
+  const id = job.kind === 'video' ? `video_${digits}` : digits
+  const { pendingMs, runningMs } = pacing
+  const started = { id, ...job, scenario, createdAt: clock.now(), pendingMs, runningMs }
+  await videoJobs.keep(started)
+  // Removes what is over.
+  await videoJobs.list()
+  return started
+}
+
+/** What determines a film besides its text: all of the request, and how often it came before. */
+export function filmSeed({ seed, digest }: Exchange, ...more: readonly number[]): Film['seed'] {
+  return JSON.stringify([...seed, digest, ...more])
+}
 
 /** The state of a job at a given time. */
 export interface JobState {
@@ -39,20 +70,20 @@ export function jobStateAt(job: VideoJob, now: number): JobState {
   return { state: 'completed', progress: 100, completedAt, expiresAt: completedAt + lifetime }
 }
 
-/** When a job can be deleted, in milliseconds since 1970: a day after its result expired. */
-export function deletableAt({ createdAt, pendingMs, runningMs }: VideoJob): number {
-  return createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
+/** Whether a job can be deleted: a day after its result expired. */
+export function isJobOver({ createdAt, pendingMs, runningMs }: VideoJob, now: number): boolean {
+  return now >= createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
 
 /** When to poll a running job again, in the headers that the clients of either service read. */
-export function pollHint({ kind }: VideoJob, { pollMs }: JobPacing): Reply['headers'] {
-  return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(pollMs) }
+export function pollHint({ kind }: VideoJob, { sandbox }: Exchange): Reply['headers'] {
+  return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(sandbox.pacing.pollMs) }
 }
 
 /** The status and the headers for the look-up of a job. */
-export function lookUpFacts(job: VideoJob, { state }: JobState, pacing: JobPacing): Partial<Reply> {
+export function lookUpFacts(job: VideoJob, { state }: JobState, exchange: Exchange): Partial<Reply> {
   if (state !== 'pending' && state !== 'in_progress') return {}
-  return { headers: pollHint(job, pacing), status: job.scenario === 'accepted' ? 202 : 200 }
+  return { headers: pollHint(job, exchange), status: job.scenario === 'accepted' ? 202 : 200 }
 }
 
 /** An operation reports withheld videos in its response; a Video only has its error field. */

@@ -1,25 +1,20 @@
 import { maxVideoPromptLength, videoOperationEndpoint, videoResolutions } from '../../contract/videos.ts'
-import { crc32 } from 'node:zlib'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
-import { googleReply, type Reply } from '../http/reply.ts'
-import { serveBytes } from '../http/serve-bytes.ts'
+import { bytesReply, googleReply, type Reply } from '../http/reply.ts'
 import { checkImageObject } from '../images/check-images.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
-import { scenarioHeader, type Exchange } from '../sandbox.ts'
+import type { Exchange } from '../sandbox.ts'
+import { drawFilm } from './film.ts'
+import { filmSeed, jobStateAt, lookUpFacts, pollHint, startJob } from './job-state.ts'
 import {
-  firstPrompt,
+  availableFilms,
   filmSeconds,
+  filmText,
   maxFilmSide,
   minFilmSide,
   type Film,
-  operationName,
-  videoScenarioOf,
-  fileIdOf,
-  parseFileId,
-  availableFilms,
   type VideoJob,
 } from './video-job.ts'
-import { jobStateAt, lookUpFacts, pollHint } from './job-state.ts'
 
 /** Default parameters. */
 const defaults = { seconds: 8, resolution: '720p', count: 1 } as const
@@ -33,7 +28,6 @@ const maxFilms = 16
  */
 export async function createOperation(exchange: Exchange): Promise<Reply> {
   const { body, params, sandbox } = exchange
-  const model = params['model']!
   assertValid(videoOperationEndpoint, body)
   const instances = objectsOf(body['instances'])
   const parameters = objectOf(body['parameters'])
@@ -42,34 +36,20 @@ export async function createOperation(exchange: Exchange): Promise<Reply> {
   if (count < 1 || instances.length * count > maxFilms) {
     throw invalidField('parameters.sampleCount', `must ask for 1 to ${maxFilms} videos in the sandbox`)
   }
-  const fingerprints: number[][] = []
-  for (const [index, instance] of instances.entries()) {
-    fingerprints.push(await checkInstance(instance, `instances[${index}]`))
-  }
+  for (const [index, instance] of instances.entries()) await checkInstance(instance, `instances[${index}]`)
+  // A request with a seed of its own has the same answer every time.
+  if (numberOf(parameters['seed']) !== undefined) exchange.seed = [sandbox.seed]
   const prompts = instances.map((instance) => textOf(instance['prompt']))
-  const id = sandbox.videoJobs.newId(20, sandbox.seed, exchange.number)
-  const ownSeed = numberOf(parameters['seed'])
-  const seed = ownSeed === undefined ? exchange.seed : [sandbox.seed, ownSeed]
-  const job = await sandbox.videoJobs.start(
-    {
-      id,
-      kind: 'operation',
-      model,
-      // The prompt may have any length; a look-up as a video truncates it to that of a video.
-      prompt: prompts[0]!.slice(0, maxVideoPromptLength),
-      scenario: videoScenarioOf(scenarioHeader(exchange), prompts.join('\n'), model),
-      films: prompts.flatMap((prompt, index) =>
-        Array.from({ length: count }, (_, sample): Film => ({
-          prompts: firstPrompt(prompt),
-          seed: JSON.stringify([...seed, index, sample, ...fingerprints[index]!]),
-          ...shape,
-        })),
-      ),
-      remixedFrom: null,
-    },
-    sandbox.pacing,
+  const films = prompts.flatMap((prompt, index) =>
+    Array.from({ length: count }, (_, sample): Film => {
+      return { text: filmText(prompt), seed: filmSeed(exchange, index, sample), ...shape }
+    }),
   )
-  const headers = pollHint(job, sandbox.pacing)
+  // The prompt may have any length; a look-up as a video truncates it to that of a video.
+  const prompt = prompts[0]!.slice(0, maxVideoPromptLength)
+  const facts = { kind: 'operation', model: params['model']!, prompt, films, remixedFrom: null } as const
+  const job = await startJob(exchange, facts, prompts.join('\n'))
+  const headers = pollHint(job, exchange)
   return googleReply({ name: operationName(job) }, { headers, creates: true, pause: 'first' })
 }
 
@@ -99,21 +79,19 @@ function filmSides(ratio: string, [long, short]: readonly [number, number]): Pic
   return shape < 1 ? { width: shorter, height: longer } : { width: longer, height: shorter }
 }
 
-/** @returns fingerprints of its pictures and its video */
-async function checkInstance(instance: JsonObject, field: string): Promise<number[]> {
-  const { video } = instance
-  const fingerprints: number[] = video === undefined ? [] : [crc32(JSON.stringify(video))]
-  for (const name of ['image', 'lastFrame']) {
-    if (instance[name] === undefined) continue
-    fingerprints.push(await checkImageObject(instance[name], `${field}.${name}`))
-  }
-  for (const [index, reference] of objectsOf(instance['referenceImages']).entries()) {
-    fingerprints.push(await checkImageObject(reference['image'], `${field}.referenceImages[${index}].image`))
-  }
-  if (fingerprints.length === 0 && textOf(instance['prompt']).trim() === '') {
+async function checkInstance(instance: JsonObject, field: string): Promise<void> {
+  const references = objectsOf(instance['referenceImages'])
+  const pictures: (readonly [value: unknown, place: string])[] = [
+    ...['image', 'lastFrame'].map((name) => [instance[name], `${field}.${name}`] as const),
+    ...references.map(
+      ({ image }, index) => [image ?? null, `${field}.referenceImages[${index}].image`] as const,
+    ),
+  ].filter(([value]) => value !== undefined)
+  for (const [value, place] of pictures) await checkImageObject(value, place)
+  if (pictures.length > 0 || instance['video'] !== undefined) return
+  if (textOf(instance['prompt']).trim() === '') {
     throw invalidField(`${field}.prompt`, 'must have text, or the instance a picture or a video')
   }
-  return fingerprints
 }
 
 const responseType = 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse'
@@ -121,12 +99,18 @@ const responseType = 'type.googleapis.com/google.ai.generativelanguage.v1beta.Pr
 /** gRPC's number for an internal error (google/rpc/code.proto). */
 const internalError = 13
 
+/** The name of an operation, used to look it up. */
+function operationName({ model, id }: VideoJob): string {
+  return `models/${model}/operations/${id}`
+}
+
 /**
  * `GET /v1beta/models/{model}/operations/{id}`: the name alone while it runs, `done` with samples, with reasons why
  * there are none, or with an error (wire notes, section 7).
  * @throws RequestProblem 404
  */
-export async function lookUpOperation({ params, origin, sandbox }: Exchange): Promise<Reply> {
+export async function lookUpOperation(exchange: Exchange): Promise<Reply> {
+  const { params, origin, sandbox } = exchange
   const { model, id } = params as { model: string; id: string }
   const job = await sandbox.videoJobs.find(id)
   if (job?.kind !== 'operation' || job.model !== model) {
@@ -135,7 +119,7 @@ export async function lookUpOperation({ params, origin, sandbox }: Exchange): Pr
   const state = jobStateAt(job, sandbox.clock.now())
   const outcome =
     state.state === 'failed' ? failed : state.state === 'completed' ? done(job, origin) : undefined
-  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, sandbox.pacing))
+  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, exchange))
 }
 
 const failed = {
@@ -148,17 +132,17 @@ const withheldReason =
 
 /** @param origin of the videos' URLs: `http://127.0.0.1:PORT` */
 function done(job: VideoJob, origin: string): object {
-  const available = availableFilms(job)
-  const samples = Array.from({ length: available }, (_, index) => ({
-    video: { uri: `${origin}/v1beta/files/${fileIdOf(job, index)}:download?alt=media` },
+  // File ids have only letters and digits, since Google's client extracts nothing else from URLs.
+  const samples = availableFilms(job).map((_, index) => ({
+    video: { uri: `${origin}/v1beta/files/${job.id}f${index}:download?alt=media` },
   }))
-  const withheld = job.scenario === 'empty' ? 0 : job.films.length - available
+  const withheld = job.scenario === 'empty' ? 0 : job.films.length - samples.length
   return {
     done: true,
     response: {
       '@type': responseType,
       generateVideoResponse: {
-        ...(available > 0 && { generatedSamples: samples }),
+        ...(samples.length > 0 && { generatedSamples: samples }),
         ...(withheld > 0 && {
           raiMediaFilteredCount: withheld,
           raiMediaFilteredReasons: Array.from({ length: withheld }, () => withheldReason),
@@ -189,18 +173,18 @@ export async function redirectToFile(exchange: Exchange): Promise<Reply> {
  * @throws RequestProblem 404 for what is not there, or not any more; 416
  */
 export async function serveFile(exchange: Exchange): Promise<Reply> {
-  return serveBytes(await exchange.sandbox.videos(await findFile(exchange), 'video'))
+  return bytesReply(drawFilm(await findFile(exchange)), 'video/mp4')
 }
 
 async function findFile({ params, sandbox }: Exchange): Promise<Film> {
   const { videoJobs, clock } = sandbox
   const fileId = params['file']!
-  const fileRef = parseFileId(fileId)
-  const job = fileRef && (await videoJobs.find(fileRef.id))
-  if (fileRef !== undefined && job?.kind === 'operation') {
+  const [, id = '', index] = /^([\da-z]+)f(\d+)$/.exec(fileId) ?? []
+  const job = await videoJobs.find(id)
+  if (job?.kind === 'operation') {
     const { state, expiresAt = Infinity } = jobStateAt(job, clock.now())
-    const isThere = state === 'completed' && clock.now() < expiresAt && fileRef.index < availableFilms(job)
-    if (isThere) return job.films[fileRef.index]!
+    const film = availableFilms(job)[Number(index)]
+    if (film !== undefined && state === 'completed' && clock.now() < expiresAt) return film
   }
   throw new RequestProblem(404, `The file ${fileId.slice(0, 100)} does not exist or has expired.`)
 }

@@ -1,24 +1,24 @@
 import { modelCalled } from '../../contract/known-models.ts'
-import { assertServed, videoModel } from '../sandbox-models.ts'
+import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
+import { bytesReply, jsonReply, type Reply } from '../http/reply.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
-import { jsonReply, type Reply } from '../http/reply.ts'
-import { serveBytes } from '../http/serve-bytes.ts'
+import { checkImage } from '../images/check-images.ts'
+import { sizeOf } from '../images/image-request.ts'
 import { textOf } from '../json-value.ts'
-import { scenarioHeader, type Exchange } from '../sandbox.ts'
+import type { Exchange } from '../sandbox.ts'
+import { assertServed, videoModel } from '../sandbox-models.ts'
+import { drawFilm, drawThumbnail } from './film.ts'
+import { filmSeed, jobStateAt, lookUpFacts, pollHint, startJob, videoObject } from './job-state.ts'
 import {
-  firstPrompt,
+  availableFilms,
   filmSeconds,
-  videoScenarioOf,
+  filmText,
   sizeName,
-  withChange,
+  sourceVideo,
+  sourceVideoId,
   type Film,
   type VideoJob,
-  sourceVideoId,
-  availableFilms,
 } from './video-job.ts'
-import { checkImage } from '../images/check-images.ts'
-import { jobStateAt, lookUpFacts, pollHint, videoObject } from './job-state.ts'
-import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** The defaults of the public service. */
 const defaults = { seconds: '4', size: '720x1280' } as const
@@ -33,10 +33,9 @@ export async function createVideo(exchange: Exchange): Promise<Reply> {
   assertServed(videoCreateEndpoint, modelCalled(model, exchange.sandbox.families))
   assertValid(videoCreateEndpoint, body)
   const seconds = filmSeconds(body['seconds'] ?? defaults.seconds, 'seconds')
-  const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
-  const fingerprint = await checkReference(exchange)
-  const seed = JSON.stringify([...exchange.seed, fingerprint])
-  const film = { prompts: firstPrompt(textOf(body['prompt'])), seed, width, height, seconds }
+  const size = sizeOf(textOf(body['size']) || defaults.size)!
+  await checkReference(exchange)
+  const film = { text: filmText(textOf(body['prompt'])), seed: filmSeed(exchange), ...size, seconds }
   return startVideo(exchange, model, film, null)
 }
 
@@ -46,32 +45,26 @@ async function startVideo(
   film: Film,
   remixedFrom: string | null,
 ): Promise<Reply> {
-  const { sandbox, number } = exchange
   const prompt = textOf(exchange.body['prompt'])
-  const id = `video_${sandbox.videoJobs.newId(48, sandbox.seed, number)}`
-  const scenario = videoScenarioOf(scenarioHeader(exchange), prompt, model)
-  const job = await sandbox.videoJobs.start(
-    { id, kind: 'video', model, prompt, scenario, films: [film], remixedFrom },
-    sandbox.pacing,
-  )
+  const job = await startJob(exchange, { kind: 'video', model, prompt, films: [film], remixedFrom })
   // The reply of a remix has `error` (specification, endpoint 3).
   const object = {
-    ...videoObject(job, sandbox.clock.now(), remixedFrom === null),
+    ...videoObject(job, exchange.sandbox.clock.now(), remixedFrom === null),
     ...(remixedFrom !== null && { error: null }),
   }
-  return jsonReply(object, { headers: pollHint(job, sandbox.pacing), creates: true, pause: 'first' })
+  return jsonReply(object, { headers: pollHint(job, exchange), creates: true, pause: 'first' })
 }
 
 /** The image that the video starts from, as a file of the form. */
-async function checkReference({ files, body }: Exchange): Promise<number> {
+async function checkReference({ files, body }: Exchange): Promise<void> {
   const foreign = files.find(({ field }) => field !== 'input_reference')
   if (foreign !== undefined) throw invalidField(foreign.field, 'is not a file of this request')
   if (files.length > 1) throw invalidField('input_reference', 'must be one file')
   if (body['input_reference'] !== undefined) {
     throw invalidField('input_reference', 'must be a file of a form; the sandbox fetches no addresses')
   }
-  const file = files[0]
-  return file === undefined ? 0 : checkImage(file.head, 'input_reference', file.declaredType)
+  const [file] = files
+  if (file !== undefined) await checkImage(file.head, 'input_reference', file.declaredType)
 }
 
 /**
@@ -88,12 +81,11 @@ export async function remixVideo(exchange: Exchange): Promise<Reply> {
   if (state !== 'completed') {
     throw invalidVideo(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
   }
-  if (availableFilms(source) === 0)
+  if (availableFilms(source).length === 0)
     throw invalidVideo(`The operation ${source.id} has no video.`, 'video_missing')
   const film = source.films[0]!
-  const [width, height] = sizeName(film).split('x').map(Number) as [number, number]
-  const prompts = withChange(film.prompts, textOf(body['prompt']))
-  return startVideo(exchange, model, { ...film, prompts, width, height }, source.id)
+  const text = filmText(film.text, textOf(body['prompt']))
+  return startVideo(exchange, model, { ...film, ...sizeOf(sizeName(film)), text }, source.id)
 }
 
 /** An existing video in the wrong state for the request. */
@@ -106,10 +98,11 @@ function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
  * @throws RequestProblem 404
  */
 async function findVideo({ params, sandbox }: Exchange): Promise<VideoJob> {
-  const id = params['id']!
-  const job = await sandbox.videoJobs.find(id.split('/').at(-1)!)
+  const name = params['id']!
+  const id = name.split('/').at(-1)!
+  const job = id === sourceVideoId ? sourceVideo : await sandbox.videoJobs.find(id)
   if (job !== undefined) return job
-  throw new RequestProblem(404, `Video with id '${id.slice(0, 200)}' not found.`, {
+  throw new RequestProblem(404, `Video with id '${name.slice(0, 200)}' not found.`, {
     param: 'video_id',
     code: 'video_not_found',
   })
@@ -123,10 +116,7 @@ export async function getVideo(exchange: Exchange): Promise<Reply> {
   const job = await findVideo(exchange)
   const now = exchange.sandbox.clock.now()
   const isHelper = exchange.headers['x-stainless-poll-helper'] !== undefined
-  return jsonReply(
-    videoObject(job, now, isHelper),
-    lookUpFacts(job, jobStateAt(job, now), exchange.sandbox.pacing),
-  )
+  return jsonReply(videoObject(job, now, isHelper), lookUpFacts(job, jobStateAt(job, now), exchange))
 }
 
 /**
@@ -150,8 +140,9 @@ export async function listVideos({ query, sandbox }: Exchange): Promise<Reply> {
   const limit = readLimit(query.get('limit'))
   const order = query.get('order') ?? 'desc'
   if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc')
-  const oldestFirst = (await sandbox.videoJobs.list()).filter(({ kind }) => kind === 'video')
-  const jobs = order === 'asc' ? oldestFirst : oldestFirst.toReversed()
+  const made = (await sandbox.videoJobs.list()).filter(({ kind }) => kind === 'video')
+  const byAge = made.sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
+  const jobs = order === 'asc' ? [sourceVideo, ...byAge] : [...byAge.reverse(), sourceVideo]
   const after = query.get('after')
   const start = after === null ? 0 : jobs.findIndex(({ id }) => id === after) + 1
   if (after !== null && start === 0) throw invalidField('after', 'must be the id of a video')
@@ -194,7 +185,9 @@ export async function serveContent(exchange: Exchange): Promise<Reply> {
       code: 'video_expired',
     })
   }
-  if (availableFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
-  const film = job.films[0]!
-  return serveBytes(await exchange.sandbox.videos(film, variant))
+  const [film] = availableFilms(job)
+  if (film === undefined) throw new RequestProblem(404, 'This job has no video.')
+  return variant === 'video'
+    ? bytesReply(drawFilm(film), 'video/mp4')
+    : bytesReply(await drawThumbnail(film), 'image/webp')
 }

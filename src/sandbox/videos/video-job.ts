@@ -42,9 +42,9 @@ const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const side = v.pipe(wholeNumber, v.minValue(minFilmSide), v.maxValue(maxFilmSide), v.multipleOf(2))
 
 const filmSchema = v.object({
-  /** The first prompt, followed by those of the remixes. */
-  prompts: v.tupleWithRest([v.string()], v.string()),
-  /** The seed, in addition to the prompts. */
+  /** The prompt, followed by those of the remixes. */
+  text: v.string(),
+  /** What determines the picture besides its text. */
   seed: v.string(),
   width: side,
   height: side,
@@ -54,7 +54,7 @@ const filmSchema = v.object({
 /** A video before it is drawn: everything that determines its pixels. */
 export type Film = Readonly<v.InferOutput<typeof filmSchema>>
 
-export const jobSchema = v.object({
+const jobSchema = v.object({
   /** The id of a video, or the last part of an operation's name. */
   id: v.string(),
   kind: v.picklist(['video', 'operation']),
@@ -75,6 +75,11 @@ export const jobSchema = v.object({
 /** A stored job: what was requested and when. Its state follows from the clock. */
 export type VideoJob = Readonly<v.InferOutput<typeof jobSchema>>
 
+/** @throws Error for what is no job */
+export function parseJob(value: unknown): VideoJob {
+  return v.parse(jobSchema, value)
+}
+
 /**
  * The length of a video, as a number or a text.
  * @throws RequestProblem 400
@@ -88,65 +93,34 @@ export function filmSeconds(value: unknown, field: string): number {
 
 /** The size word of the Video object, which has one for each way up (specification, resource Video). */
 export function sizeName({ width, height }: Film): string {
-  return known.has(`${width}x${height}`) ? `${width}x${height}` : width > height ? '1280x720' : '720x1280'
+  const name = `${width}x${height}`
+  if (videoCreateEndpoint.fields['size']?.values?.includes(name)) return name
+  return width > height ? '1280x720' : '720x1280'
 }
 
-const known = new Set<unknown>(videoCreateEndpoint.fields['size']?.values)
+/** How much of the prompts affects the picture, in characters: limits the size of a stored job. */
+const decisiveLength = 4000
 
-/** How much of a prompt affects the picture: limits the size of a stored job. */
-const decisiveLength = 2000
-/** Maximum number of changes kept by remixes of remixes. */
-const maxChanges = 8
-
-/** The prompts of a new video. */
-export function firstPrompt(prompt: string): Film['prompts'] {
-  return [prompt.slice(0, decisiveLength)]
-}
-
-/** The prompts of a remix. */
-export function withChange([first, ...changes]: Film['prompts'], prompt: string): Film['prompts'] {
-  return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-maxChanges)]
-}
-
-/** The name of an operation, used to look it up. */
-export function operationName({ model, id }: VideoJob): string {
-  return `models/${model}/operations/${id}`
-}
-
-/** File ids have only letters and digits, since Google's client extracts nothing else from URLs. */
-export function fileIdOf({ id }: VideoJob, index: number): string {
-  return `${id}f${index}`
-}
-
-/** The job and the index of the video that a file id refers to; undefined if it is invalid. */
-export function parseFileId(fileId: string): { readonly id: string; readonly index: number } | undefined {
-  const [, id, index] = /^([\da-z]+)f(\d+)$/.exec(fileId) ?? []
-  return id === undefined ? undefined : { id, index: Number(index) }
+/** The text of a film: the end of its prompts. */
+export function filmText(...prompts: readonly string[]): string {
+  return prompts.join(' / ').slice(-decisiveLength)
 }
 
 /** A completed video that always exists, so that there is something to remix. */
 export const sourceVideoId = 'video_sandbox_source'
 
-const completedAt = Date.UTC(2026, 0, 1)
+const sourcePrompt = 'a paper boat on a calm sea at sunset'
 
 export const sourceVideo: VideoJob = {
   id: sourceVideoId,
   kind: 'video',
   model: 'sandbox-video',
-  prompt: 'a paper boat on a calm sea at sunset',
-  createdAt: completedAt - 4000,
+  prompt: sourcePrompt,
+  createdAt: Date.UTC(2026, 0, 1) - 4000,
   pendingMs: 1000,
   runningMs: 3000,
   scenario: null,
-  films: [
-    {
-      prompts: ['a paper boat on a calm sea at sunset'],
-      seed: sourceVideoId,
-      width: 1280,
-      height: 720,
-      seconds: 4,
-    },
-  ],
+  films: [{ text: sourcePrompt, seed: sourceVideoId, width: 1280, height: 720, seconds: 4 }],
   remixedFrom: null,
 }
 
@@ -166,8 +140,8 @@ export function videoScenarioOf(
   return scenario
 }
 
-/** The number of videos that are not withheld in the scenario. */
-export function availableFilms({ scenario, films }: VideoJob): number {
-  if (scenario === 'filtered' || scenario === 'empty') return 0
-  return scenario === 'fewer' ? films.length - 1 : films.length
+/** The videos that are not withheld in the scenario. */
+export function availableFilms({ scenario, films }: VideoJob): readonly Film[] {
+  if (scenario === 'filtered' || scenario === 'empty') return []
+  return scenario === 'fewer' ? films.slice(0, -1) : films
 }

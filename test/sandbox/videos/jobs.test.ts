@@ -3,8 +3,9 @@ import { chmod, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:f
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
-import { createJobStore } from '../../../src/sandbox/videos/video-job-store.ts'
-import { sourceVideo } from '../../../src/sandbox/videos/video-job.ts'
+import { createJsonStore } from '../../../src/sandbox/json-store.ts'
+import { isJobOver } from '../../../src/sandbox/videos/job-state.ts'
+import { parseJob, sourceVideo } from '../../../src/sandbox/videos/video-job.ts'
 import { anyText } from '../../support/any-text.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
@@ -117,7 +118,7 @@ test('files that are no jobs are no jobs', async () => {
     { films: [{ ...film, width: 1e9 }] },
     { films: [{ ...film, width: 17 }] },
     { films: [{ ...film, seconds: 1e9 }] },
-    { films: [{ ...film, prompts: [] }] },
+    { films: [{ ...film, text: [] }] },
     { createdAt: -1 },
     { scenario: 'x' },
   ]) {
@@ -136,7 +137,10 @@ test('no id leads out of the folder', async () => {
   const outside = join(folder, '..', 'outside.json')
   await mkdir(folder, { recursive: true })
   await writeFile(outside, JSON.stringify({ ...sourceVideo, id: '../outside' }))
-  const store = createJobStore({ platform: 'linux', clock }, folder)
+  const store = createJsonStore(
+    { platform: 'linux', clock },
+    { folder, parse: parseJob, isOver: isJobOver, maxEntries: 10 },
+  )
   for (const id of ['../outside', '..\\outside', `${folder}/../outside`, 'outside\0']) {
     expect(await store.find(id)).toBeUndefined()
     await store.remove(id)

@@ -1,5 +1,5 @@
-import type { Pixels } from '../../../files/codecs.ts'
-import type { Size } from '../../images/pixels.ts'
+import type { Pixels } from '../../files/codecs.ts'
+import type { Size } from '../images/pixels.ts'
 
 /** The size in macroblocks of 16 by 16 pixels. */
 function macroblocksOf({ width, height }: Size) {

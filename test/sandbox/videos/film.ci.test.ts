@@ -1,19 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { drawFilm } from '../../../../src/sandbox/videos/film/draw-film.ts'
-import {
-  keyPicture,
-  pictureSet,
-  repeatedPicture,
-  sequenceSet,
-} from '../../../../src/sandbox/videos/film/h264.ts'
-import { mp4File } from '../../../../src/sandbox/videos/film/mp4.ts'
-import type { Film } from '../../../../src/sandbox/videos/video-job.ts'
-import { decodeVideo, hasFfmpeg } from '../../../support/decode-video.ts'
-import { mp4Facts } from '../../../support/mp4-boxes.ts'
+import { drawFilm } from '../../../src/sandbox/videos/film.ts'
+import { keyPicture, pictureSet, repeatedPicture, sequenceSet } from '../../../src/sandbox/videos/h264.ts'
+import { mp4File } from '../../../src/sandbox/videos/mp4.ts'
+import { filmText, type Film } from '../../../src/sandbox/videos/video-job.ts'
+import { decodeVideo, hasFfmpeg } from '../../support/decode-video.ts'
+import { mp4Facts } from '../../support/mp4-boxes.ts'
 
 function film(more: Partial<Film> = {}): Film {
-  return { prompts: ['a paper boat at sunset'], seed: 'x', width: 320, height: 180, seconds: 2, ...more }
+  return { text: 'a paper boat at sunset', seed: 'x', width: 320, height: 180, seconds: 2, ...more }
 }
 
 const sizes: readonly (readonly [width: number, height: number, seconds: number])[] = [
@@ -121,8 +116,8 @@ test('the same film is the same file; seed, prompt and changes each make another
     film(),
     film(),
     film({ seed: 'y' }),
-    film({ prompts: ['green hills'] }),
-    film({ prompts: ['a paper boat at sunset', 'make it night'] }),
+    film({ text: 'green hills' }),
+    film({ text: filmText('a paper boat at sunset', 'make it night') }),
   ]
   const files = films.map((order) => Buffer.from(drawFilm(order)).toString('hex'))
   expect(files[1]).toBe(files[0])

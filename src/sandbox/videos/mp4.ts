@@ -1,4 +1,4 @@
-import type { Size } from '../../images/pixels.ts'
+import type { Size } from '../images/pixels.ts'
 
 /** The parameters of the index. */
 interface Track extends Size {

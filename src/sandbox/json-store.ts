@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileHost } from '../context.ts'
+import { makeFolder, renameFile } from '../files/write-target.ts'
+import { createBoundedMap } from './bounded-map.ts'
+
+/** Suffix of temporary files, which other processes ignore. */
+const temporaryName = /^\..+\.[\da-f]{16}\.tmp$/
+/** A temporary file this old belongs to a process that was killed. */
+const leftoverMs = 60_000
+/** Ids that are safe in a file name, as those of the sandbox are. */
+const plainId = /^\w{1,100}$/
+
+interface StoreOptions<Entry> {
+  /** One JSON file for each entry, shared with other sandboxes; created with the first. Undefined: memory only. */
+  readonly folder: string | undefined
+  /** Converts the content of a file; throws if it is invalid. */
+  parse(value: unknown): Entry
+  /** Whether an entry can be deleted, at a time in milliseconds since 1970. */
+  isOver(entry: Entry, now: number): boolean
+  /** Of those in memory. */
+  readonly maxEntries: number
+  /** Of all in memory together; unlimited by default. */
+  readonly maxBytes?: number
+}
+
+export type JsonStore<Entry extends { readonly id: string }> = ReturnType<typeof createJsonStore<Entry>>
+
+/**
+ * Keeps entries by their ids, in memory or in a folder. What cannot be written to the folder is kept in memory.
+ * @param host where a file that another sandbox is reading may have to be replaced more than once
+ */
+export function createJsonStore<Entry extends { readonly id: string }>(
+  host: FileHost,
+  { folder, parse, isOver, maxEntries, maxBytes }: StoreOptions<Entry>,
+) {
+  const { clock } = host
+  const inMemory = createBoundedMap<Entry>(maxEntries, maxBytes)
+  const pathOf = (name: string) => join(folder ?? '', name)
+
+  async function read(id: string): Promise<Entry | undefined> {
+    if (folder === undefined || !plainId.test(id)) return undefined
+    try {
+      const entry = parse(JSON.parse(await readFile(pathOf(`${id}.json`), 'utf8')))
+      return entry.id === id ? entry : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Writes an entry atomically. Only the user may read it: it contains the prompt. */
+  async function write(entry: Entry): Promise<void> {
+    await makeFolder(pathOf(''))
+    const temporary = pathOf(`.${entry.id}.${randomBytes(8).toString('hex')}.tmp`)
+    try {
+      await writeFile(temporary, `${JSON.stringify(entry)}\n`, { flag: 'wx', mode: 0o600 })
+      await renameFile(host, temporary, pathOf(`${entry.id}.json`))
+    } catch (error) {
+      await removeFile(temporary)
+      throw error
+    }
+  }
+
+  async function remove(id: string): Promise<void> {
+    if (!inMemory.delete(id) && folder !== undefined && plainId.test(id))
+      await removeFile(pathOf(`${id}.json`))
+  }
+
+  return {
+    remove,
+    /** Makes the ids of new entries differ from those of other sandboxes with the same folder; empty in memory. */
+    salt: () => (folder === undefined ? [] : [clock.now(), clock.random()]),
+    find: async (id: string) => inMemory.get(id) ?? (await read(id)),
+    memory: inMemory,
+    /** @param bytes of the entry, where those in memory are limited; `inMemoryOnly` keeps it out of the folder */
+    async keep(entry: Entry, { bytes = 0, inMemoryOnly = false } = {}): Promise<void> {
+      const keepInMemory = () => inMemory.set(entry.id, entry, bytes)
+      if (folder === undefined || inMemoryOnly) keepInMemory()
+      else await write(entry).catch(keepInMemory)
+    },
+    /** All entries. Those that are over are removed, and what killed processes left half-written. Never throws. */
+    async list(): Promise<Entry[]> {
+      const now = clock.now()
+      const entries = [...inMemory.values()]
+      for (const name of folder === undefined ? [] : await readdir(folder).catch(() => [])) {
+        if (temporaryName.test(name)) {
+          const found = await stat(pathOf(name)).catch(() => undefined)
+          if (found !== undefined && now - found.mtimeMs > leftoverMs) await removeFile(pathOf(name))
+        }
+        const entry = name.endsWith('.json') ? await read(name.slice(0, -'.json'.length)) : undefined
+        if (entry !== undefined) entries.push(entry)
+      }
+      for (const { id } of entries.filter((entry) => isOver(entry, now))) await remove(id)
+      return entries.filter((entry) => !isOver(entry, now))
+    },
+  }
+}
+
+function removeFile(path: string): Promise<void> {
+  return unlink(path).catch(() => {})
+}
