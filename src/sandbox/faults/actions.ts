@@ -25,7 +25,7 @@ export const faultPoints = [
 export type FaultPoint = (typeof faultPoints)[number] | number
 
 /** What a rule says about how its action is done; each action has its own defaults. */
-interface Parameters {
+export interface Parameters {
   readonly at?: FaultPoint | undefined
   /** The affected event, counted from 1; the last one if there are fewer. */
   readonly event?: number | undefined

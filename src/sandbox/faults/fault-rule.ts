@@ -1,7 +1,7 @@
-import * as v from 'valibot'
+import { checkBody, type Fields } from '../../contract/field.ts'
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../nearest-name.ts'
-import { faultActionNames, faultPoints, type FaultPoint } from './actions.ts'
+import { isObject, objectOf } from '../json-value.ts'
+import { faultActionNames, faultPoints, type FaultAction, type Parameters } from './actions.ts'
 
 /** The names of the sandbox's endpoints in fault rules and counts. */
 export const endpointNames = [
@@ -28,91 +28,55 @@ export type EndpointName = (typeof endpointNames)[number]
 /** Maximum number of rules in one file. */
 const maxRules = 1000
 
-const oneOf = <const Names extends readonly string[]>(names: Names, what: string) =>
-  v.picklist(names, (issue) => {
-    const given = String(issue.input)
-    const near = nearestName(given, names)
-    return `is not ${what}: ${given}${near === undefined ? '' : ` (did you mean "${near}"?)`}`
-  })
-const whole = (least: number) =>
-  v.pipe(
-    v.number('must be a number'),
-    v.integer('must be a whole number'),
-    v.minValue(least, `must be at least ${least}`),
-  )
-const text = v.string('must be text')
+const count = { type: 'integer', min: 1 } as const
 
-const ruleSchema = v.strictObject(
-  {
-    /** The name of the rule in logs and counts; by default `rule-1`, `rule-2`, … */
-    id: v.optional(text),
-    endpoint: v.optional(oneOf(endpointNames, 'an endpoint')),
-    model: v.optional(text),
-    /** Applies only to the n-th request with the same `Idempotency-Key`, or the n-th match of requests without one. */
-    attempt: v.optional(whole(1)),
-    /** Applies only to the n-th request that matches. */
-    nth: v.optional(whole(1)),
-    /** Maximum number of times that it applies. */
-    times: v.optional(whole(1)),
-    /** Probability that it applies, drawn with the sandbox's seed. */
-    probability: v.optional(
-      v.pipe(
-        v.number('must be a number'),
-        v.check((value) => value >= 0 && value <= 1, 'must be from 0 to 1'),
-      ),
-    ),
-    action: oneOf(faultActionNames, 'an action'),
-    at: v.optional(
-      v.lazy((value): v.GenericSchema<FaultPoint> =>
-        typeof value === 'number' ? whole(0) : oneOf(faultPoints, 'a point or a byte number'),
-      ),
-    ),
-    event: v.optional(whole(1)),
-    status: v.optional(v.pipe(whole(200), v.maxValue(999, 'must be at most 999'))),
-    headers: v.optional(
-      v.record(
-        v.pipe(text, v.regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'is not a header name')),
-        v.pipe(
-          v.union([v.string(), v.number()]),
-          v.transform(String),
-          v.regex(/^[\t\x20-\x7e]*$/, 'is not a header value'),
-        ),
-      ),
-    ),
-    body: v.optional(v.unknown()),
-    value: v.optional(text),
-    size: v.optional(whole(1)),
-    ms: v.optional(whole(0)),
-    /**
-     * Whether the request counts as a creation; by default that depends on the action. What is accepted is carried out,
-     * also behind an error.
-     */
-    accepted: v.optional(v.boolean('must be true or false')),
+const fields: Fields = {
+  id: { type: 'string', about: 'name in logs and counts; by default rule-1, rule-2, …' },
+  endpoint: { type: 'string', values: endpointNames, about: 'applies to this endpoint' },
+  model: { type: 'string', about: 'applies to this model' },
+  attempt: {
+    ...count,
+    about: 'applies to the n-th request of an Idempotency-Key, or n-th match without one',
   },
-  (issue) =>
-    issue.expected === 'never'
-      ? 'is not a field of a rule'
-      : issue.expected === 'Object'
-        ? 'must be an object'
-        : 'is required',
-)
+  nth: { ...count, about: 'applies to the n-th request that matches' },
+  times: { ...count, about: 'applies at most this often' },
+  probability: { type: 'number', min: 0, max: 1, about: 'that it applies, drawn with the seed' },
+  action: { type: 'string', values: faultActionNames, required: true, about: 'what happens' },
+  at: {
+    type: ['string', 'number'],
+    values: faultPoints,
+    min: 0,
+    about: 'where: a point, or a byte of the body',
+  },
+  event: { ...count, about: 'the affected event' },
+  status: { type: 'integer', min: 200, max: 999, about: 'HTTP status' },
+  headers: { type: 'object', about: 'added to the reply' },
+  body: {
+    type: ['string', 'number', 'boolean', 'object', 'array'],
+    nullable: true,
+    about: 'sent',
+  },
+  value: { type: 'string', about: 'of the action' },
+  size: { ...count, about: 'bytes per chunk' },
+  ms: { type: 'integer', min: 0, about: 'of a stall, or between chunks' },
+  accepted: { type: 'boolean', about: 'whether the request counts as a creation, and is carried out' },
+}
 
 /** A fault to inject: which requests it applies to, how often, and what it does to the reply. */
-export type FaultRule = Readonly<v.InferOutput<typeof ruleSchema>>
-
-const sampleRule = 'A rule is like { action: reset, at: mid-event }.'
-
-/** What would be right; undefined if the message is sufficient. */
-function hintFor({ type, path, expected }: v.BaseIssue<unknown>): string | undefined {
-  if (path === undefined) return sampleRule
-  if (expected === 'never') return `Fields are: ${Object.keys(ruleSchema.entries).join(', ')}.`
-  const field = path[0].key
-  if (field === 'action') return `Actions are: ${faultActionNames.join(', ')}.`
-  if (type !== 'picklist') return undefined
-  return field === 'at'
-    ? `Points are: ${faultPoints.join(', ')}, or a number of bytes.`
-    : `Endpoints are: ${endpointNames.join(', ')}.`
+export interface FaultRule extends Parameters {
+  readonly id?: string | undefined
+  readonly endpoint?: EndpointName | undefined
+  readonly model?: string | undefined
+  readonly attempt?: number | undefined
+  readonly nth?: number | undefined
+  readonly times?: number | undefined
+  readonly probability?: number | undefined
+  readonly action: FaultAction
+  /** By default that depends on the action. What is accepted is carried out, also behind an error. */
+  readonly accepted?: boolean | undefined
 }
+
+const hint = 'A rule is like { action: reset, at: mid-event }.'
 
 /**
  * Validates a list of fault rules from a YAML or JSON file.
@@ -120,21 +84,30 @@ function hintFor({ type, path, expected }: v.BaseIssue<unknown>): string | undef
  * @throws UsageError with every problem, each naming its rule and field
  */
 export function parseFaultRules(value: unknown, source: string): FaultRule[] {
-  if (!Array.isArray(value)) {
-    throw new UsageError(`${source}: the fault rules must be a list.`, { hint: sampleRule })
-  }
+  if (!Array.isArray(value)) throw new UsageError(`${source}: the fault rules must be a list.`, { hint })
   if (value.length > maxRules) throw new UsageError(`${source}: more than ${maxRules} fault rules.`)
-  const results = value.map((entry: unknown) => v.safeParse(ruleSchema, entry))
-  const problems = results.flatMap(({ issues = [] }, index) =>
-    issues.map((issue) => {
-      const path = v.getDotPath(issue)
-      return `${source}: rule ${index + 1}: ${path === null ? '' : `${path} `}${issue.message}.`
-    }),
+  const problems = value.flatMap((rule: unknown, index) =>
+    problemsOf(rule).map((problem) => `${source}: rule ${index + 1}: ${problem}.`),
   )
-  if (problems.length === 0) return results.map(({ output }) => output as FaultRule)
-  const hints = results.flatMap(({ issues = [] }) => issues.flatMap((issue) => hintFor(issue) ?? []))
-  throw new UsageError(problems, {
-    code: 'invalid_fault_rules',
-    ...(hints.length > 0 && { hint: [...new Set(hints)].join('\n') }),
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_fault_rules', hint })
+  return value.map(({ headers, ...rule }: FaultRule) => {
+    const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])
+    return headers === undefined ? rule : { ...rule, headers: Object.fromEntries(texts) }
   })
+}
+
+function problemsOf(rule: unknown): string[] {
+  if (!isObject(rule)) return ['must be an object']
+  const violations = checkBody({ fields, rules: [] }, rule)
+  const wrongHeaders = Object.entries(objectOf(rule['headers'])).filter(
+    ([name, text]) => !/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || !/^[\t\x20-\x7e]*$/.test(String(text)),
+  )
+  return [
+    ...violations.map(({ path, kind, problem }) =>
+      kind === 'unknown'
+        ? `${path} is not a field of a rule: ${Object.keys(fields).join(', ')}`
+        : `${path} ${problem}`,
+    ),
+    ...wrongHeaders.map(([name]) => `headers.${name} is no header`),
+  ]
 }

@@ -1,7 +1,7 @@
 import { createContext, runInContext } from 'node:vm'
 import { isDeeperThan } from '../../json.ts'
 import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
-import { isObject, type JsonObject, listOf, numberOf, textOf } from '../json-value.ts'
+import { isObject, type JsonObject, listOf, numberOf, textOf, textsOf } from '../json-value.ts'
 import { pick, type Random } from '../seeded-random.ts'
 
 /** Largest value, in characters. */
@@ -15,13 +15,11 @@ const maxDepth = 100
 /** Time for generating and checking a value, in milliseconds. Other requests wait meanwhile. */
 const maxMs = 2_000
 
-/** What each attempt asks for: first a value that looks real, at last the least that the schema requires. */
+/** What each attempt asks for: first everything that the schema has, at last the least that it requires. */
 const attempts = [
-  { isPlausible: true, alwaysFakeOptionals: true, maxDefaultItems: 1 },
-  { isPlausible: true, alwaysFakeOptionals: true, maxDefaultItems: 0 },
-  { isPlausible: false, alwaysFakeOptionals: true, maxDefaultItems: 1 },
-  { isPlausible: true, optionalsProbability: 0, maxDefaultItems: 0, maxDepth },
-  { isPlausible: false, optionalsProbability: 0, maxDefaultItems: 0, maxDepth },
+  { alwaysFakeOptionals: true, maxDefaultItems: 1 },
+  { alwaysFakeOptionals: true, maxDefaultItems: 0 },
+  { optionalsProbability: 0, maxDefaultItems: 0, maxDepth },
 ]
 
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
@@ -42,7 +40,7 @@ function formatted(names: readonly string[], text: (word: string) => string) {
 }
 
 /**
- * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`): of five attempts the
+ * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`): of three attempts the
  * first that is valid, or else the first.
  * @param fallback the type of a schema without one
  * @throws RequestProblem 400 when the schema asks for more than the sandbox generates
@@ -54,9 +52,8 @@ export async function sampleOf(schema: unknown, random: Random, fallback = 'stri
     import('json-schema-faker'),
     import('ajv/dist/2020.js'),
   ])
-  const standard = changed(schema, standardSchema)
+  const standard = standardSchema(schema)
   const typed = typeNames.some((name) => name in standard) ? standard : { ...standard, type: fallback }
-  const plausible = changed(typed, (inner, name) => plausibleSchema(inner, name, random))
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
@@ -68,11 +65,10 @@ export async function sampleOf(schema: unknown, random: Random, fallback = 'stri
     const isLarge = JSON.stringify(standard).length > maxCheckedCharacters
     const isValid = isLarge ? undefined : attempt(() => ajv.compile(standard))
     let first: unknown
-    for (const { isPlausible, ...options } of attempts) {
+    for (const options of attempts) {
       const seed = Math.floor(random() * 2 ** 31)
-      const source = isPlausible ? plausible : typed
       const value = attempt(() =>
-        generateSync(source, { ...options, formats, seed, outputTransform: rounded }),
+        generateSync(typed, { ...options, formats, seed, outputTransform: rounded }),
       )
       if (value === undefined) continue
       assertSize(value)
@@ -117,39 +113,15 @@ function assertSize(value: unknown): void {
   spend(value)
 }
 
-type Change = (schema: JsonObject, name: string) => JsonObject
-
 /** Keywords with values that are no schemas, and with schemas by name. */
 const literals = new Set(['const', 'enum', 'default', 'example', 'examples'])
 const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-
-/**
- * A schema with a change in it and in all schemas within it.
- * @param name of the property that it describes
- */
-function changed(schema: JsonObject, change: Change, name = ''): JsonObject {
-  const inner = (value: unknown, property: string): unknown => {
-    if (Array.isArray(value)) return value.map((entry) => inner(entry, property))
-    return isObject(value) ? changed(value, change, property) : value
-  }
-  return mapped(change(schema, name), (value, keyword) => {
-    if (literals.has(keyword)) return value
-    return named.has(keyword) && isObject(value) ? mapped(value, inner) : inner(value, name)
-  })
-}
-
-function mapped(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
-}
-
+/** Longer texts are one constant. */
+const longText = 1000
 const typeNames = ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'properties', 'items']
-const bounds = [
-  ['minimum', 'exclusiveMinimum'],
-  ['maximum', 'exclusiveMaximum'],
-] as const
 
 /**
- * A schema in the spelling of Google and of OpenAPI 3.0 as JSON Schema.
+ * A schema in the spelling of Google and of OpenAPI as JSON Schema, with all schemas within it.
  * @throws RequestProblem when it requires too much
  */
 function standardSchema(schema: JsonObject): JsonObject {
@@ -157,72 +129,37 @@ function standardSchema(schema: JsonObject): JsonObject {
     const size = name === 'pattern' ? textOf(schema[name]).length : (numberOf(schema[name]) ?? 0)
     if (size > limit) throw tooMuch(`the limit of ${name} is ${limit}`)
   }
-  const result: Record<string, unknown> = { ...schema }
-  for (const name of ['$schema', 'nullable', 'propertyOrdering']) delete result[name]
-  const types = listOf(Array.isArray(schema['type']) ? schema['type'] : [schema['type']])
-    .filter((type) => typeof type === 'string')
-    .map((type) => type.toLowerCase())
-  if (types.length === 0 || types.includes('type_unspecified')) delete result['type']
-  else result['type'] = types.length === 1 ? types[0] : types
-  for (const [inclusive, exclusive] of bounds) {
-    if (typeof schema[exclusive] !== 'boolean') continue
-    delete result[exclusive]
-    if (!schema[exclusive] || schema[inclusive] === undefined) continue
-    delete result[inclusive]
-    result[exclusive] = schema[inclusive]
+  const { $schema: _, nullable: __, propertyOrdering, type, properties, ...others } = schema
+  const types = listOf(Array.isArray(type) ? type : [type])
+    .filter((name) => typeof name === 'string')
+    .map((name) => name.toLowerCase())
+  const length = numberOf(schema['minLength']) ?? 0
+  const isTyped = types.length > 0 && !types.includes('type_unspecified')
+  const result = {
+    ...(isTyped && { type: types.length === 1 ? types[0] : types }),
+    ...others,
+    // The generator writes long texts letter by letter.
+    ...(length > longText &&
+      schema['pattern'] === undefined && { const: '[sandbox] '.repeat(length / 10 + 1).slice(0, length) }),
+    ...(properties !== undefined && { properties: inOrder(properties, textsOf(propertyOrdering)) }),
   }
-  const { properties, propertyOrdering } = schema
-  if (isObject(properties) && Array.isArray(propertyOrdering)) {
-    const order = propertyOrdering.filter(
-      (name) => typeof name === 'string' && Object.hasOwn(properties, name),
-    )
-    const first = Object.fromEntries(order.map((name: string) => [name, properties[name]]))
-    result['properties'] = { ...first, ...properties }
-  }
-  return result
+  const inner = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(inner) : isObject(value) ? standardSchema(value) : value
+  return mapped(result, (value, keyword) => {
+    if (literals.has(keyword)) return value
+    return named.has(keyword) && isObject(value) ? mapped(value, inner) : inner(value)
+  })
 }
 
-/** What makes a value look real, within the schema: words in place of letters, small numbers. */
-function plausibleSchema(schema: JsonObject, name: string, random: Random): JsonObject {
-  const { type, pattern, format, minLength, maxLength } = schema
-  const [least, most] = [numberOf(minLength) ?? 0, numberOf(maxLength) ?? Infinity]
-  if (schema['enum'] !== undefined || schema['const'] !== undefined) return schema
-  if (type === 'integer' || type === 'number') return { ...schema, ...smallRange(schema) }
-  if (typeof pattern === 'string') return { ...schema, pattern: generatedPattern(pattern, least) }
-  if (type === 'array' && schema['items'] === undefined) return { ...schema, items: { type: 'string' } }
-  if (type !== 'string' || format !== undefined) return schema
-  const word = pick(random, words)
-  const full = `[sandbox] ${name === '' ? '' : `${name.replaceAll('_', ' ')} `}${word}`
-  const text = full.length > most ? word.slice(0, most) : full
-  return { ...schema, const: text.padEnd(least, ` ${word}`).trimEnd().padEnd(least, 'x') }
+/** Properties with those of the list first. */
+function inOrder(properties: unknown, names: readonly string[]): unknown {
+  if (!isObject(properties)) return properties
+  const first = names.filter((name) => Object.hasOwn(properties, name))
+  return { ...Object.fromEntries(first.map((name) => [name, properties[name]])), ...properties }
 }
 
-/** From 1 to 100 where that is within the bounds: clients state the widest ones that a type has. */
-function smallRange(schema: JsonObject): JsonObject {
-  const step = numberOf(schema['multipleOf']) ?? (schema['type'] === 'integer' ? 1 : 0.5)
-  const width = Math.max(100 * step, 100)
-  const [low, high] = bounds.map(([inclusive, exclusive]) => numberOf(schema[exclusive] ?? schema[inclusive]))
-  if ((low ?? 0) < 1 && (high ?? Infinity) > width) {
-    return {
-      minimum: 1,
-      maximum: width,
-      multipleOf: step,
-      exclusiveMinimum: undefined,
-      exclusiveMaximum: undefined,
-    }
-  }
-  if (high === undefined) return { maximum: low! + width }
-  return low === undefined ? { minimum: high - width } : {}
-}
-
-/** A pattern in what the generator knows, with its first unlimited repeat as often as the text has to be long. */
-function generatedPattern(pattern: string, least: number): string {
-  return pattern
-    .replace(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replace(/\\([pP])\{(\w+)\}/g, (_, sign: string, set: string) =>
-      sign === 'P' ? '-' : set.startsWith('N') ? '7' : set === 'Lu' ? 'A' : 'a',
-    )
-    .replace(/(?<=[^\\(])[+*]|\{\d+,\}/, (repeat) => (least > 1 ? `{${least},}` : repeat))
+function mapped(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 }
 
 /** Without the digits that only binary fractions have. */
