@@ -59,8 +59,8 @@ export function callMatch(
 /** What all replies have that are passed on as they arrive. */
 export const streamed = { isWhole: false, breakOff: () => [] } as const
 
-/** Larger events are neither recorded nor played. */
-export const maxEventBytes = 64 * 1024 * 1024
+/** Larger replies are passed on and not recorded, nor played: they are in memory as a whole. */
+export const maxKeptBytes = 256 * 1024 * 1024
 
 const completing =
   /"type":\s*"(?:response\.(?:completed|failed|incomplete)|image_(?:generation|edit)\.completed|error)"|"finishReason":/

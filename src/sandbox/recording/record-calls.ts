@@ -12,7 +12,7 @@ import {
   createsSomething,
   eventFrame,
   isCompleting,
-  maxEventBytes,
+  maxKeptBytes,
   shortPath,
   streamed,
   type ArrivedCall,
@@ -29,7 +29,7 @@ import {
   type RecordedEvent,
 } from './recording-file.ts'
 import { atOrigin, createResultUrls, givesResults, maxRewrittenBytes, resultEndpoint } from './result-urls.ts'
-import { createSecretFilter, type SecretFilter } from './secret-filter.ts'
+import { assertNoKey, createSecretFilter, type SecretFilter } from './secret-filter.ts'
 
 interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -73,8 +73,6 @@ const keptHeaders =
 
 /** At most so many refusals are listed. */
 const maxRefusals = 1000
-/** Larger replies are passed on and not recorded: they are kept in memory until their end. */
-const maxKeptBytes = 256 * 1024 * 1024
 
 /**
  * Passes every request on to a gateway, and keeps what came.
@@ -123,8 +121,7 @@ export async function createRecorder(
             body: await body(),
           },
         })
-        filter.look(text)
-        filter.assertNoKey()
+        assertNoKey(text)
         const stem = `${String(ownNumber).padStart(4, '0')}-${slugOf(request)}-${keyOf(request).slice(0, 8)}`
         await writeRecording(files, folder, stem, text)
         recorded++
@@ -249,33 +246,26 @@ async function* passOn(
   { store, elapsed, filter, signal, keep, abandon }: PassedCall,
 ): AsyncGenerator<Frame> {
   let splitter = createEventSplitter()
-  const clean = isEvents ? filter.events() : filter.body()
-  let parts: { readonly ms: number; readonly bytes: Buffer }[] = []
-  /** When the parts came that are not among those yet. */
-  const times: number[] = []
+  /** Events, or pieces of a body, as Latin-1. */
+  let parts: { readonly ms: number; readonly text: string }[] = []
   let size = 0
   let [isComplete, isKept, isBrokenOff] = [false, false, false]
 
-  const add = (ready: readonly string[]) => {
-    for (const text of ready) parts.push({ ms: times.shift() ?? 0, bytes: Buffer.from(text, 'latin1') })
-  }
-  const keepPart = (text: string) => {
+  const add = (text: string) => {
     isComplete ||= isEvents && isCompleting(text)
-    times.push(elapsed())
-    add(clean.push(text))
+    parts.push({ ms: elapsed(), text })
   }
   const recordedBody = async (): Promise<RecordedBody | undefined> => {
     if (size > maxKeptBytes) throw new Error('it is too large')
-    if (isEvents && splitter.open !== '') keepPart(splitter.open)
-    add(clean.end())
-    filter.assertNoKey()
     if (!isEvents) {
-      return size === 0 ? undefined : store(Buffer.concat(parts.map(({ bytes }) => bytes)), mediaType)
+      const text = filter.hide(parts.map((part) => part.text).join(''))
+      assertNoKey(text)
+      return size === 0 ? undefined : store(Buffer.from(text, 'latin1'), mediaType)
     }
+    if (splitter.open !== '') add(splitter.open)
     const events: RecordedEvent[] = []
-    for (const { ms, bytes } of parts) {
-      if (bytes.length > maxEventBytes) throw new Error('an event is too long')
-      events.push({ ms, ...(await store(bytes, 'text/plain')) })
+    for (const [at, text] of filter.events(parts.map((part) => part.text)).entries()) {
+      events.push({ ms: parts[at]!.ms, ...(await store(Buffer.from(text, 'latin1'), 'text/plain')) })
     }
     return { events }
   }
@@ -300,7 +290,7 @@ async function* passOn(
         // One character for each byte, so that no character is split.
         const latin1 = bytes.toString('latin1')
         if (!isEvents) {
-          keepPart(latin1)
+          add(latin1)
           // With the last byte of a known length the caller has it all.
           if (size >= length) await finish()
           const passed = origin === undefined ? latin1 : atOrigin(latin1, origin)
@@ -308,7 +298,7 @@ async function* passOn(
           continue
         }
         for (const { text, event } of splitter.push(latin1)) {
-          if (event !== undefined) keepPart(event)
+          if (event !== undefined) add(event)
           if (text !== '') yield eventFrame(Buffer.from(text, 'latin1'))
         }
       }

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
@@ -216,29 +215,18 @@ export async function storeBytes(
 }
 
 /**
- * The bytes of a body or an event.
+ * The bytes of a body or an event; those of a file once its size, and the digest in its name, have been checked.
  * @throws DamagedRecording
  */
 export async function recordedBytes(folder: string, part: { text: string } | OwnFile): Promise<Buffer> {
-  return 'text' in part ? Buffer.from(part.text) : readFile(await checkBody(folder, part))
-}
-
-/**
- * Checks the file of a body: its size, and the digest in its name.
- * @returns its path
- * @throws DamagedRecording
- */
-export async function checkBody(folder: string, { file, bytes }: OwnFile): Promise<string> {
+  if ('text' in part) return Buffer.from(part.text)
+  const { file, bytes: size } = part
   const path = join(folder, file)
-  const hash = createHash('sha256')
-  try {
-    const found = await stat(path)
-    if (!found.isFile() || found.size !== bytes) throw new DamagedRecording(`${file} has another size.`)
-    for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
-  } catch (error) {
-    if (error instanceof DamagedRecording) throw error
-    throw new DamagedRecording(`${file} cannot be read.`)
-  }
-  if (!file.includes(`/${hash.digest('hex')}.`)) throw new DamagedRecording(`${file} has another digest.`)
-  return path
+  const found = await stat(path).catch(() => undefined)
+  if (!found?.isFile()) throw new DamagedRecording(`${file} cannot be read.`)
+  if (found.size !== size) throw new DamagedRecording(`${file} has another size.`)
+  const bytes = await readFile(path).catch(() => Buffer.alloc(0))
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  if (!file.includes(`/${digest}.`)) throw new DamagedRecording(`${file} has another digest.`)
+  return bytes
 }

@@ -1,6 +1,4 @@
-import { createReadStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { FileError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { BrokenOff, type Frame, type Pause, type Reply } from '../http/reply.ts'
@@ -10,7 +8,7 @@ import {
   callMatch,
   createsSomething,
   eventFrame,
-  maxEventBytes,
+  maxKeptBytes,
   shortPath,
   streamed,
   type ArrivedCall,
@@ -18,7 +16,6 @@ import {
 } from './call-handler.ts'
 import { differences, keyOf, type RecordedRequest } from './recorded-request.ts'
 import {
-  checkBody,
   DamagedRecording,
   readRecording,
   recordedBytes,
@@ -202,8 +199,6 @@ function listed(names: readonly string[]): string {
 
 /** No recorded wait is longer, in milliseconds. */
 const maxWaitMs = 30_000
-/** Larger files are sent as they are read. */
-const maxWholeBytes = 16 * 1024 * 1024
 
 /** @throws DamagedRecording before the reply begins */
 async function playedReply(
@@ -216,47 +211,31 @@ async function playedReply(
   const parts: readonly RecordedEvent[] = isStream
     ? body.events
     : [{ ms: afterMs, ...(body ?? { text: '' }) }]
+  const frames: Frame[] = []
   let size = 0
-  for (const part of parts) {
-    if (!('file' in part)) continue
-    if (isStream && part.bytes > maxEventBytes) {
-      throw new DamagedRecording(`${part.file} is too large for an event.`)
-    }
-    await checkBody(folder, part)
-    size += part.bytes
-  }
-  const pauseOf = (at: number): Pause => {
+  for (const [at, part] of parts.entries()) {
+    const bytes = await recordedBytes(folder, part)
+    size += bytes.length
+    if (size > maxKeptBytes) throw new DamagedRecording('Its reply is too large.')
     const before = parts[at - 1]?.ms
-    if (pace === 'fast') return before === undefined ? 'first' : 'token'
-    return Math.min(Math.max(parts[at]!.ms - (before ?? 0), 0), maxWaitMs)
+    const usual: Pause = before === undefined ? 'first' : 'token'
+    const pause = pace === 'fast' ? usual : Math.min(Math.max(part.ms - (before ?? 0), 0), maxWaitMs)
+    if (isStream) frames.push({ ...eventFrame(bytes), pause })
+    else if ('file' in part) frames.push({ text: '', bytes, pause, role: 'terminal' })
+    else frames.push({ text: atOrigin(part.text, origin), pause, role: 'terminal' })
   }
-  const frames = async function* (): AsyncGenerator<Frame> {
-    for (const [at, part] of parts.entries()) {
-      const pause = pauseOf(at)
-      if (isStream) yield { ...eventFrame(await recordedBytes(folder, part)), pause }
-      else if ('text' in part) yield { text: atOrigin(part.text, origin), pause, role: 'terminal' }
-      else yield* fileFrames(join(folder, part.file), pause)
-    }
-    if (isBrokenOff) throw new BrokenOff()
-  }
-  const isWhole = !isStream && !isBrokenOff && size <= maxWholeBytes
   const entries = Object.entries(recordedHeaders).map(([name, value]) => [name, atOrigin(value, origin)])
-  const headers = Object.fromEntries(entries) as Record<string, string>
-  const length = !isWhole && !isStream && !isBrokenOff && { 'content-length': String(size) }
   return {
     ...streamed,
     status,
-    headers: { ...headers, ...length },
+    headers: Object.fromEntries(entries) as Record<string, string>,
     creates: false,
-    frames: frames(),
-    isWhole,
+    frames: isBrokenOff ? breakingOff(frames) : frames,
+    isWhole: !isStream && !isBrokenOff,
   }
 }
 
-async function* fileFrames(path: string, first: Pause): AsyncGenerator<Frame> {
-  let pause = first
-  for await (const bytes of createReadStream(path) as AsyncIterable<Uint8Array>) {
-    yield { text: '', bytes, pause, role: 'event' }
-    pause = 'none'
-  }
+function* breakingOff(frames: readonly Frame[]): Generator<Frame> {
+  yield* frames
+  throw new BrokenOff()
 }
