@@ -10,46 +10,6 @@ async function ask(prompt: string, config: GenerateContentConfig = {}) {
   return { response, candidate: response.candidates?.[0], usage: response.usageMetadata! }
 }
 
-// Which reasons there are, and their parts: `content-page.test.ts`.
-test.for([
-  ['STOP', 'whole'],
-  ['FINISH_REASON_UNSPECIFIED', 'whole'],
-  ['MAX_TOKENS', 'part'],
-  ['SAFETY', 'part'],
-  ['MALFORMED_RESPONSE', 'part'],
-  ['BLOCKLIST', 'nothing'],
-  ['NO_IMAGE', 'nothing'],
-])('sandbox:%s ends the answer so, after the %s of it', async ([reason, extent]) => {
-  const { candidate, usage } = await ask(`Name a river sandbox:${reason}`)
-  expect(candidate!.finishReason).toBe(reason)
-  const text = candidate!.content!.parts?.[0]?.text ?? ''
-  const extents = { 0: 'nothing', 24: 'part' }
-  expect(extents[usage.candidatesTokenCount as 0 | 24] ?? 'whole').toBe(extent)
-  expect(text.startsWith('[sandbox]')).toBe(extent !== 'nothing')
-  expect(text.endsWith('.')).toBe(extent === 'whole')
-  const header = { headers: { 'x-sandbox-scenario': reason! } }
-  const body = { contents: [{ parts: [{ text: 'hi' }] }] }
-  const byHeader = await call(await runningSandbox(), '/v1beta/models/m:generateContent', body, header)
-  // The client drops the message.
-  const { finishReason, finishMessage } = byHeader.json.candidates[0]
-  const message = reason === 'STOP' ? undefined : `[sandbox] The answer ended with ${reason}.`
-  expect([finishReason, finishMessage]).toEqual([reason, message])
-})
-
-test.for([
-  ['', 'PROHIBITED_CONTENT'],
-  [':SAFETY', 'SAFETY'],
-])('sandbox:block%s blocks the prompt', async ([variant, reason]) => {
-  const { response } = await ask(`Name a river sandbox:block${variant}`)
-  expect(response.candidates).toBeUndefined()
-  expect(response.promptFeedback).toMatchObject({
-    blockReason: reason,
-    blockReasonMessage: '[sandbox] The prompt was blocked.',
-    safetyRatings: [{ probability: 'HIGH', blocked: true }],
-  })
-  expect(response.usageMetadata!.totalTokenCount).toBe(response.usageMetadata!.promptTokenCount)
-})
-
 test('sandbox:citations quotes sentences by their bytes, with address and licence', async () => {
   const { candidate, response } = await ask('Name a river sandbox:citations')
   const { citations } = candidate!.citationMetadata!

@@ -40,31 +40,6 @@ test('googleSearch grounds sentences of the text in sources, by bytes', async ()
   expect(totalTokenCount).toBe(promptTokenCount! + candidatesTokenCount! + toolUsePromptTokenCount!)
 })
 
-test('a failed search has queries and no sources', async () => {
-  const { grounding } = await grounded({ googleSearch: {} }, 'Name a river sandbox:googleSearch:failed')
-  expect(grounding).toEqual({ webSearchQueries: ['Name a river'] })
-})
-
-test('googleMaps names places, with a widget on request', async () => {
-  const { grounding } = await grounded({ googleMaps: { enableWidget: true } })
-  expect(grounding.groundingChunks![0]!.maps).toEqual({
-    uri: 'https://maps.example.com/?cid=1',
-    title: 'Sandbox Café',
-    placeId: 'places/sandbox-1',
-    text: 'Sandbox Café is open every day.',
-  })
-  expect(grounding.googleMapsWidgetContextToken).toBe('widgetcontent/sandbox')
-})
-
-test('fileSearch quotes a passage of the first store', async () => {
-  const { grounding } = await grounded({ fileSearch: { fileSearchStoreNames: ['fileSearchStores/mine'] } })
-  expect(grounding.groundingChunks![0]!.retrievedContext).toEqual({
-    title: 'notes.txt',
-    text: 'The sandbox keeps this passage for every store.',
-    fileSearchStore: 'fileSearchStores/mine',
-  })
-})
-
 test.for([
   ['', 'SUCCESS'],
   [' sandbox:urlContext:failed', 'ERROR'],

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
-import { fakeClock } from '../support/fake-clock.ts'
-import { type Answer, call, generate, respond, runningSandbox } from '../support/running-sandbox.ts'
-import { afterwards, fetchBytes, makeVideo, operate } from '../support/video-calls.ts'
+import { call, generate, respond, runningSandbox } from '../support/running-sandbox.ts'
 
 const generateText = async (sandbox: Sandbox, more = {}) => {
   const path = '/v1beta/models/m:generateContent'
@@ -46,27 +44,6 @@ test('other requests in between and the order of names do not matter', async () 
   expect(ordered.json.output[0].content).not.toEqual(reordered.json.output[0].content)
   again.push(await respondText(sandbox))
   expect(again).toEqual(usual)
-})
-
-test.each<[string, (sandbox: Sandbox, prompt: string) => Promise<Answer>]>([
-  ['predictLongRunning', (sandbox, prompt) => operate(sandbox, {}, { instances: [{ prompt }] })],
-  ['videos', (sandbox, prompt) => makeVideo(sandbox, { prompt })],
-])('%s: a film depends on no other request, and a repetition is another film', async (_, ask) => {
-  const clock = fakeClock()
-  const film = async (sandbox: Sandbox) => {
-    const { name, id = name.split('/').at(-1) } = await afterwards(ask(sandbox, 'a boat'), clock)
-    const { status, headers } = await fetchBytes(`${sandbox.url}/v1/videos/${id}/content`)
-    expect(status).toBe(200)
-    return headers.get('etag')
-  }
-  const alone = await runningSandbox({ clock })
-  const usual = [await film(alone), await film(alone)]
-  expect(usual[0]).not.toBe(usual[1])
-  const sandbox = await runningSandbox({ clock })
-  await respond(sandbox, 'Something else')
-  const again = [await film(sandbox)]
-  await ask(sandbox, 'another boat')
-  expect([...again, await film(sandbox)]).toEqual(usual)
 })
 
 test('a request that a fault rejects does not count', async () => {

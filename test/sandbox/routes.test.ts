@@ -68,3 +68,21 @@ test('the statistics have a HEAD, and are not counted', async () => {
   expect((await call(sandbox, '/sandbox/stats', undefined, { method: 'HEAD' })).status).toBe(200)
   expect((await call(sandbox, '/sandbox/%73tats')).json.requests).toBe(0)
 })
+
+test.for([
+  ['POST', '/v1/videos', 'video-create'],
+  ['POST', '/v1/videos/video_1/remix', 'video-remix'],
+  ['GET', '/v1/videos', 'video-lookup'],
+  ['GET', '/v1/videos/video_1/content', 'video-content'],
+  ['POST', '/v1beta/models/m:predictLongRunning', 'video-operations'],
+  ['GET', '/v1beta/models/m/operations/abc', 'operation-lookup'],
+  ['GET', '/download/v1beta/files/abc:download', 'video-files'],
+  ['GET', '/sandbox/images/a.png', 'image-files'],
+  ['POST', '/v1/images/edits', 'image-edits'],
+  ['POST', '/v1/responses/resp_1/cancel', 'response-cancel'],
+] as const)('fault rules call %s %s %s', async ([method, path, endpoint]) => {
+  const sandbox = await runningSandbox({
+    faults: [{ endpoint, at: 'before-body', action: 'status', status: 418 }],
+  })
+  expect((await call(sandbox, path, method === 'POST' ? {} : undefined, { method })).status).toBe(418)
+})

@@ -99,32 +99,6 @@ describe('include', () => {
   })
 })
 
-test('stream_options: obfuscation is left out', async () => {
-  const sandbox = await runningSandbox()
-  const stream_options = { include_obfuscation: false }
-  expect((await respond(sandbox, 'hi', { stream: true })).text).toContain('"obfuscation"')
-  expect((await respond(sandbox, 'hi', { stream: true, stream_options })).text).not.toContain('"obfuscation"')
-})
-
-test('a response that was cancelled has no output that a later one goes on from', async () => {
-  const sandbox = await runningSandbox({ clock: fakeClock() })
-  const { json: begun } = await respond(sandbox, 'hi', { background: true })
-  const { json: ended } = await call(sandbox, `/v1/responses/${begun.id}/cancel`, {})
-  expect(ended).toMatchObject({ status: 'cancelled', output: [] })
-  const next = await respond(sandbox, 'and now?', { previous_response_id: begun.id })
-  const alone = await respond(sandbox, [fruit, { role: 'user', content: 'and now?' }])
-  expect(inputTokens(next)).toBeLessThan(inputTokens(alone))
-})
-
-test('created_at and created are in seconds', async () => {
-  const clock = fakeClock()
-  const seconds = Math.floor(clock.now() / 1000)
-  const sandbox = await runningSandbox({ clock })
-  expect((await respond(sandbox, 'hi')).json.created_at).toBe(seconds)
-  const image = await call(sandbox, '/v1/images/generations', { prompt: 'a boat' })
-  expect(image.json.created).toBe(seconds)
-})
-
 describe('what the specification leaves open is read', () => {
   const message = (text: string) => ({
     type: 'message',

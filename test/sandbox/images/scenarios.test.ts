@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { EndpointName } from '../../../src/sandbox/faults/fault-rule.ts'
-import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
@@ -72,67 +71,4 @@ describe.each(endpoints)('%s', (_, __, ask) => {
       'partial_image',
     ])
   })
-})
-
-describe.each(endpoints)('faults of %s', (_, endpoint, ask) => {
-  async function withFault(fault: FaultRule, body: Json = {}) {
-    const sandbox = await runningSandbox({ faults: [{ endpoint, ...fault }] })
-    const answer = await ask(sandbox, { prompt: 'a lake', model: 'any', ...small, ...body }).catch(
-      (error: Error) => error,
-    )
-    return { sandbox, answer }
-  }
-
-  test('a status instead of an answer is no creation', async () => {
-    const { sandbox, answer } = await withFault({ action: 'status', status: 429 })
-    expect(answer).toMatchObject({ status: 429 })
-    expect(sandbox.created()).toBe(0)
-  })
-
-  test('a reset before the headers counts as a creation, one before the body does not', async () => {
-    for (const [at, created] of [
-      ['before-headers', 1],
-      ['before-body', 0],
-    ] as const) {
-      const { sandbox, answer } = await withFault({ action: 'reset', at })
-      expect(answer).toBeInstanceOf(Error)
-      expect(sandbox.created(endpoint)).toBe(created)
-    }
-  })
-
-  test('events are cut, broken, left out and interrupted', async () => {
-    const stream = { stream: true, partial_images: 2 }
-    const cut = await withFault({ action: 'cut', at: 'mid-event', event: 2 }, stream)
-    expect((cut.answer as Json).text.match(/^event: /gm)).toHaveLength(2)
-    const dropped = await withFault({ action: 'drop-terminal' }, stream)
-    expect((dropped.answer as Json).text).not.toContain('completed')
-    const error = await withFault({ action: 'error-event', event: 2 }, stream)
-    expect((error.answer as Json).text).toMatch(/event: error\ndata: .*\n\n$/)
-    const ignored = await withFault({ action: 'ignore-stream' }, stream)
-    expect((ignored.answer as Json).json.data).toHaveLength(1)
-  })
-})
-
-async function fetchWithFault(fault: FaultRule) {
-  const sandbox = await runningSandbox({ faults: [{ endpoint: 'image-files', ...fault }] })
-  const { json } = await create(sandbox, { prompt: 'a lake', model: 'any', size: '512x512' })
-  const got = await fetch(json.data[0].url)
-    .then(async (response) => ({
-      status: response.status,
-      length: (await response.arrayBuffer()).byteLength,
-    }))
-    .catch((error: Error) => error)
-  expect(sandbox.firedFaults()).toHaveLength(1)
-  return got
-}
-
-test.each<[FaultRule, object]>([
-  [{ action: 'status', status: 403 }, { status: 403 }],
-  [
-    { action: 'cut', at: 1000 },
-    { status: 200, length: 1000 },
-  ],
-  [{ action: 'reset', at: 'mid-event', event: 2 }, { message: expect.any(String) }],
-])('the address of an image can have a fault, too: %j', async (fault, outcome) => {
-  expect(await fetchWithFault(fault)).toMatchObject(outcome)
 })

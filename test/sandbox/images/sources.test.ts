@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
 import { edit, part, type FilePart } from '../../support/image-calls.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
-import { maskPng, paddedPng, testImages } from '../../support/test-images.ts'
+import { maskPng, testImages } from '../../support/test-images.ts'
 
 // What is taken and what is refused, by model: `specification/image-edits.test.ts`. These are the words.
 
-const { png, jpeg, webp } = await testImages(64)
+const { png, jpeg } = await testImages(64)
 const other = (await testImages(64, 65)).png
 const mask = await maskPng(64)
-const [a, b] = ['image-model-a', 'image-model-b']
+const a = 'image-model-a'
 const many = (count: number) => Array.from({ length: count }, () => part(png, 'image[]'))
 const masked = (...masks: readonly Uint8Array[]) => [part(png), ...masks.map((bytes) => part(bytes, 'mask'))]
 
@@ -19,21 +19,12 @@ const noImage = `image: Invalid 'image': must be an image of type ${types} by it
 test.each<[words: string, model: string, files: readonly FilePart[], fields?: Json]>([
   ["image: Missing required parameter: 'image'.", a, []],
   ["image: Invalid 'image': must be at most 16 files, not 17.", a, many(17)],
-  ["image: Invalid 'image': must be at most 1 file, not 2.", b, many(2)],
   [
     `image: Invalid 'image': must be sent as ${types}, not as image/gif.`,
     a,
     [part(png, 'image', 'image/gif')],
   ],
-  [
-    "image: Invalid 'image': must be sent as image/png, not as image/jpeg.",
-    b,
-    [part(jpeg, 'image', 'image/jpeg')],
-  ],
-  ["image: Invalid 'image': must be an image of type image/png by its bytes.", b, [part(webp)]],
   [noImage, a, [part(Buffer.from('<html>'))]],
-  [noImage, a, [part(Buffer.alloc(0))]],
-  [noImage, a, [part(gifBytes())]],
   [noImage, a, [part(png.subarray(0, 20))]],
   [
     noImage.replaceAll("'image'", "'image[1]'").replace('image:', 'image[1]:'),
@@ -41,12 +32,6 @@ test.each<[words: string, model: string, files: readonly FilePart[], fields?: Js
     [part(png, 'image[]'), part(Buffer.from('no'), 'image[]')],
   ],
   ["image: Invalid 'image': is a damaged image/png.", a, [part(png.subarray(0, 90))]],
-  ["image: Invalid 'image': must be square, not 64x65.", b, [part(other)]],
-  [
-    "image: Invalid 'image': must be smaller than 4000000 bytes, not 4000000.",
-    b,
-    [part(paddedPng(png, 4_000_000))],
-  ],
   [
     "image: Invalid 'image': must have at most 40000000 pixels in the sandbox, not 30000x30000.",
     a,
@@ -56,8 +41,6 @@ test.each<[words: string, model: string, files: readonly FilePart[], fields?: Js
   ["image: Invalid 'image': must be a file.", a, [], { image: 'a.png' }],
   ["mask: Invalid 'mask': must be a file.", a, [part(png)], { mask: 'a.png' }],
   ["mask: Invalid 'mask': must be one file.", a, masked(mask, mask)],
-  ["mask: Invalid 'mask': must be 64x64 as the first image, not 64x65.", a, masked(other)],
-  ["mask: Invalid 'mask': must be an image of type image/png by its bytes.", a, masked(webp)],
   [
     "mask: Invalid 'mask': must be sent as image/png, not as text/plain.",
     a,
@@ -67,11 +50,6 @@ test.each<[words: string, model: string, files: readonly FilePart[], fields?: Js
     "mask: Invalid 'mask': must have an alpha channel.",
     a,
     masked(pngBytes({ width: 64, height: 64, colourType: 2 })),
-  ],
-  [
-    "mask: Invalid 'mask': must be smaller than 4000000 bytes, not 4000000.",
-    a,
-    masked(paddedPng(mask, 4_000_000)),
   ],
 ])('%s (%s)', async (words, model, files, fields = {}) => {
   const sandbox = await runningSandbox()

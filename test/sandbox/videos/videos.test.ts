@@ -1,6 +1,5 @@
 import { videoStateOf } from '../../../src/contract/video-state.ts'
 import { expect, test } from 'vitest'
-import { decodeImage } from '../../../src/files/codecs.ts'
 
 import { pacingOf } from '../../../src/sandbox/http/reply.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
@@ -90,20 +89,6 @@ test('with natural latency a job takes four seconds, with a number ten steps and
   expect(pacingOf(20)).toEqual({ pendingMs: 20, runningMs: 200, pollMs: 20 })
 })
 
-test('a failure, with its error object', async () => {
-  const last = (await watched('failure')).at(-1)!
-  expect(last).toMatchObject({ status: 'failed' })
-  expect(Object.keys(last)).not.toEqual(
-    expect.arrayContaining([expect.stringMatching(/completed_at|expires_at/)]),
-  )
-  expect(last.error).toEqual({
-    code: 'video_generation_failed',
-    message: expect.any(String),
-    type: 'server_error',
-  })
-  expect((await watched('filtered')).at(-1)!.error.code).toBe('moderation_blocked')
-})
-
 test('a job that is stuck, one that goes back, one in a state nobody knows', async () => {
   expect((await watched('stuck')).at(-1)).toMatchObject({ status: 'in_progress', progress: 42 })
   const back = await watched('backwards', 20)
@@ -166,15 +151,6 @@ test('a result that expires at once, and one that never comes', async () => {
     await clock.advance(jobMs)
     expect((await call(sandbox, `/v1/videos/${json.id}/content`)).status).toBe(status)
   }
-})
-
-test('a still of the video', async () => {
-  const { sandbox } = await place()
-  const url = `${sandbox.url}/v1/videos/${source}/content?variant=`
-  const { bytes, headers } = await fetchBytes(`${url}thumbnail`)
-  expect(headers.get('content-type')).toBe('image/webp')
-  expect(await decodeImage(bytes, 'image/webp')).toMatchObject({ width: 1280, height: 720 })
-  expect((await fetchBytes(`${url}audio`)).status).toBe(400)
 })
 
 test('the poll helper of an official client is told what it knows: queued, where the contract says pending', async () => {
@@ -250,19 +226,6 @@ test('only completed videos are remixed: the message has the state', async () =>
   expect(await refusal(name.split('/').at(-1))).toEqual([400, expect.stringContaining('no video')])
   expect(await refusal('video_unknown')).toEqual([404, expect.stringContaining('video_unknown')])
   expect(sandbox.created('video-remix')).toBe(0)
-})
-
-test.each<[string, string, Json]>([
-  ['model', 'none', { model: undefined }],
-  ['model', 'one for images', { model: 'gpt-image-2' }],
-  ['prompt', 'none', { prompt: undefined }],
-  ['prompt', 'empty', { prompt: '' }],
-  ['prompt', 'too long', { prompt: 'x'.repeat(32_001) }],
-  ['seconds', 'not its own', { seconds: '8' }],
-])('a remix is refused for its %s: %s', async (param, _, body) => {
-  const { sandbox } = await place()
-  const { status, json } = await remix(sandbox, source, body)
-  expect([status, json.error.param]).toEqual([400, param])
 })
 
 test.each<[string, Json]>([
