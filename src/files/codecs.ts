@@ -1,4 +1,5 @@
 import { ContractError } from '../errors.ts'
+import { openContainer } from './containers.ts'
 import { readImageInfo } from './image-info.ts'
 import { readWasm } from './program-files.ts'
 
@@ -164,18 +165,17 @@ async function decodePng(bytes: Uint8Array): Promise<Pixels> {
 /** The chunks that the pixels depend on. The decoder refuses a file for large or faulty metadata, such as `caBX`. */
 const pixelChunks = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
 
-/** The PNG without its other chunks; unchanged up to where it is broken. */
-function withoutMetadata(bytes: Uint8Array): Uint8Array {
-  const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+/** The PNG without its other chunks; unchanged from where it is broken. */
+function withoutMetadata(png: Uint8Array): Uint8Array {
   const kept = [png.subarray(0, 8)]
-  for (let at = 8; at < png.length;) {
-    const end = at + 8 > png.length ? Infinity : at + 12 + png.readUInt32BE(at)
-    if (end > png.length || pixelChunks.has(png.toString('latin1', at + 4, at + 8))) {
-      kept.push(png.subarray(at, end))
-    }
+  let at = 8
+  const container = openContainer('image/png', ({ type, length }) => {
+    const end = at + 12 + length
+    if (pixelChunks.has(type)) kept.push(png.subarray(at, end))
     at = end
-  }
-  return Buffer.concat(kept)
+  })
+  container.add(png)
+  return Buffer.concat([...kept, png.subarray(at)])
 }
 
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels | null> {

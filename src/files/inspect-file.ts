@@ -2,26 +2,19 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
-import { ContractError, ModelgateError } from '../errors.ts'
-import type { Integrity } from './byte-steps.ts'
+import { ModelgateError } from '../errors.ts'
+import { openContainer, type Integrity, type Shape } from './containers.ts'
 import { readError } from './file-error.ts'
-import { imageInfoHeadBytes, imageKind, readImageInfo, type ImageFacts } from './image-info.ts'
 import { describeInputFile } from './input-file.ts'
-import type { MediaInspector } from './media-file.ts'
 import { refineZip, sniffMediaType } from './media-type.ts'
-import { videoKind, type VideoFacts } from './video-info.ts'
 
 /** What a file is, by its bytes alone. */
-export interface FileFacts {
+export interface FileFacts extends Shape {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
   /** Undefined for bytes of no known format. */
   readonly mediaType: string | undefined
-  /** Of an image or a video that could be read. */
-  readonly media: ImageFacts | VideoFacts | undefined
-  /** Whether pixels of an image can be transparent; undefined when that is not known. */
-  readonly hasAlpha: boolean | undefined
   readonly integrity: Integrity
   /** Whether content credentials are in it; nothing of them is verified. */
   readonly credentials: boolean
@@ -57,74 +50,37 @@ export async function inspectBytes(
 ): Promise<FileFacts> {
   const hash = createHash('sha256')
   const finder = new CredentialFinder()
-  const head = Buffer.allocUnsafe(imageInfoHeadBytes)
-  let headLength = 0
   let bytes = 0
-  let known: Known | undefined
+  let head = Buffer.alloc(0)
+  let known: ReturnType<typeof identify> | undefined
   for await (const piece of pieces) {
     hash.update(piece)
     finder.add(piece)
     bytes += piece.length
-    const kept = piece.subarray(0, head.length - headLength)
-    head.set(kept, headLength)
-    headLength += kept.length
-    if (known !== undefined) known.add(piece)
-    else if (headLength >= signatureBytes) {
-      known = identify(head.subarray(0, headLength))
-      known.add(piece.subarray(kept.length))
+    if (known !== undefined) known.container.add(piece)
+    else {
+      head = Buffer.concat([head, piece])
+      if (head.length >= signatureBytes) known = identify(head)
     }
   }
-  known ??= identify(head.subarray(0, headLength))
-  const { mediaType } = known
+  const { mediaType, container } = known ?? identify(head)
   return {
     path,
     bytes,
     sha256: hash.digest('hex'),
     mediaType: mediaType === undefined ? undefined : refineZip(mediaType, path),
-    ...known.inspect(),
-    hasAlpha: readImageInfo(head.subarray(0, headLength))?.hasAlpha,
+    ...container.shape,
+    integrity: container.integrity(),
     credentials: finder.isFound,
   }
 }
 
-interface Known {
-  readonly mediaType: string | undefined
-  add(bytes: Uint8Array): void
-  inspect(): Pick<FileFacts, 'media' | 'integrity'>
-}
-
-/** Finds out what the bytes are, and begins to read them as that. */
-function identify(start: Buffer): Known {
+function identify(start: Buffer) {
   const mediaType = sniffMediaType(start)
-  let inspector: MediaInspector<ImageFacts | VideoFacts> | undefined
-  if (mediaType?.startsWith('image/')) inspector = imageKind.createInspector()
-  else if (mediaType?.startsWith('video/')) inspector = videoKind.createInspector()
-  const known: Known = {
-    mediaType,
-    add(bytes) {
-      try {
-        inspector?.add(bytes)
-      } catch (error) {
-        if (!(error instanceof ContractError)) throw error
-        // It sees less of the beginning, and may take it for something else.
-        inspector = undefined
-      }
-    },
-    inspect() {
-      try {
-        const found = inspector?.inspect()
-        return { media: found?.facts, integrity: found?.integrity ?? unchecked }
-      } catch (error) {
-        if (error instanceof ContractError) return { media: undefined, integrity: unchecked }
-        throw error
-      }
-    },
-  }
-  known.add(start)
-  return known
+  const container = openContainer(mediaType ?? '')
+  container.add(start)
+  return { mediaType, container }
 }
-
-const unchecked: Integrity = { state: 'unchecked' }
 
 /**
  * The description with which every C2PA manifest store begins, in whatever kind of file: a JUMBF box of the type `c2pa`

@@ -1,5 +1,5 @@
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
-import type { ContainerReader, Integrity } from './byte-steps.ts'
+import { openContainer, type Container, type Integrity, type Shape } from './containers.ts'
 import { describeContent, looksLikeText, sniffMediaType, extensionOf } from './media-type.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -10,69 +10,73 @@ import { shownPath } from './file-error.ts'
 import { numberedName } from './file-name.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
-/** The kind of media, images or videos: how they are recognized, checked and described. */
+/** The kind of media, images or videos: how they are recognized and described. */
 export interface MediaKind<Facts> {
   readonly noun: 'image' | 'video'
-  createInspector(): MediaInspector<Facts>
+  /** Enough bytes to detect every known format; nothing of an unknown format is shorter. */
+  readonly signatureBytes: number
+  factsOf(mediaType: string, shape: Shape): Facts
+  /** The hint for content that is something else. */
+  readonly hint?: string
 }
 
-/** Inspects media while they are being written. */
-export interface MediaInspector<Facts> {
-  /**
-   * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have shown it;
-   * `application/octet-stream` for a format that is not known, which may be a valid one all the same.
-   * @throws ContractError `not_an_image`, `not_a_video` for what is known to be something else
-   */
-  add(bytes: Uint8Array): string | undefined
-  /**
-   * What has arrived so far; more may be added afterwards.
-   * @throws ContractError the same; `empty_image`, `empty_video`
-   */
-  inspect(): Inspected<Facts>
-}
-
-export interface Inspected<Facts> {
+interface Inspected<Facts> {
   readonly mediaType: string
   readonly facts: Facts
   readonly integrity: Integrity
 }
 
-interface KindParts<Facts, Reader extends ContainerReader> {
-  readonly noun: 'image' | 'video'
-  /** Enough bytes to detect every known format; nothing of an unknown format is shorter. */
-  readonly signatureBytes: number
-  /** How many of the first bytes are kept for `describe`. */
-  readonly headBytes?: number
-  readonly openReader: (mediaType: string) => Reader
-  readonly describe: (mediaType: string, reader: Reader, head: Buffer) => Omit<Inspected<Facts>, 'mediaType'>
-  /** The hint for content that is something else. */
-  readonly hint?: string
-}
-
+const unknownType = 'application/octet-stream'
 /** Enough for three packets of a transport stream; what is still unknown then stays unknown. */
 const longSignatureBytes = 512
 
-export function mediaKind<Facts, Reader extends ContainerReader>(
-  parts: KindParts<Facts, Reader>,
-): MediaKind<Facts> {
-  return { noun: parts.noun, createInspector: () => createInspector(parts) }
-}
+/** Inspects media while they are being written. */
+export class MediaInspector<Facts> {
+  readonly #kind: MediaKind<Facts>
+  readonly #head = Buffer.allocUnsafe(longSignatureBytes)
+  #headLength = 0
+  #known: { readonly mediaType: string; readonly container: Container } | undefined
 
-function createInspector<Facts, Reader extends ContainerReader>({
-  noun,
-  signatureBytes,
-  headBytes = longSignatureBytes,
-  openReader,
-  describe,
-  hint,
-}: KindParts<Facts, Reader>): MediaInspector<Facts> {
-  const head = Buffer.allocUnsafe(headBytes)
-  let headLength = 0
-  let known: { readonly mediaType: string; readonly reader: Reader } | undefined
+  constructor(kind: MediaKind<Facts>) {
+    this.#kind = kind
+  }
+
+  /**
+   * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have shown it;
+   * `application/octet-stream` for a format that is not known, which may be a valid one all the same.
+   * @throws ContractError `not_an_image`, `not_a_video` for what is known to be something else
+   */
+  add(bytes: Uint8Array): string | undefined {
+    if (this.#known !== undefined) this.#known.container.add(bytes)
+    else {
+      const kept = bytes.subarray(0, longSignatureBytes - this.#headLength)
+      // A copy, because the caller may reuse the buffer.
+      this.#head.set(kept, this.#headLength)
+      this.#headLength += kept.length
+      this.#known = this.#identify(false)
+      this.#known?.container.add(bytes.subarray(kept.length))
+    }
+    return this.#known?.mediaType
+  }
+
+  /**
+   * What has arrived so far; more may be added afterwards.
+   * @throws ContractError the same; `empty_image`, `empty_video`
+   */
+  inspect(): Inspected<Facts> {
+    const { noun } = this.#kind
+    if (this.#headLength === 0) {
+      throw new ContractError(`empty_${noun}`, `The gateway sent an empty ${noun}.`)
+    }
+    const { mediaType, container } = this.#known ?? this.#identify(true)!
+    const facts = this.#kind.factsOf(mediaType, container.shape)
+    return { mediaType, facts, integrity: container.integrity() }
+  }
 
   /** @param isAll no more bytes will come */
-  function identify(isAll: boolean): typeof known {
-    const start = head.subarray(0, headLength)
+  #identify(isAll: boolean) {
+    const { noun, signatureBytes, hint } = this.#kind
+    const start = this.#head.subarray(0, this.#headLength)
     if (start.length < signatureBytes && !isAll) return undefined
     const sniffed = sniffMediaType(start)
     if (sniffed === undefined && start.length < longSignatureBytes && !isAll) return undefined
@@ -81,45 +85,17 @@ function createInspector<Facts, Reader extends ContainerReader>({
         ? start.length >= signatureBytes && !looksLikeText(start)
         : sniffed.startsWith(`${noun}/`)
     if (!mayBeMedia) throw notMedia(noun, start, hint)
-    const mediaType = sniffed ?? 'application/octet-stream'
-    const reader = openReader(mediaType)
-    reader.add(start)
-    return { mediaType, reader }
-  }
-  return {
-    add(bytes) {
-      const kept = bytes.subarray(0, head.length - headLength)
-      // A copy, because the caller may reuse the buffer.
-      head.set(kept, headLength)
-      headLength += kept.length
-      if (known !== undefined) known.reader.add(bytes)
-      else {
-        known = identify(false)
-        known?.reader.add(bytes.subarray(kept.length))
-      }
-      return known?.mediaType
-    },
-    inspect() {
-      if (headLength === 0) {
-        throw new ContractError(`empty_${noun}`, `The gateway sent an empty ${noun}.`)
-      }
-      const { mediaType, reader } = known ?? identify(true)!
-      return { mediaType, ...describe(mediaType, reader, head.subarray(0, headLength)) }
-    },
+    const mediaType = sniffed ?? unknownType
+    const container = openContainer(mediaType)
+    container.add(start)
+    return { mediaType, container }
   }
 }
 
 function notMedia(noun: 'image' | 'video', start: Buffer, hint: string | undefined): ContractError {
-  const article = withArticle(noun)
-  return new ContractError(
-    `not_${article.replace(' ', '_')}`,
-    `The gateway sent ${describeContent(start)} instead of ${article}.`,
-    hint === undefined ? {} : { hint },
-  )
-}
-
-function withArticle(noun: 'image' | 'video'): string {
-  return noun === 'image' ? 'an image' : 'a video'
+  const [code, words] = noun === 'image' ? ['not_an_image', 'an image'] : ['not_a_video', 'a video']
+  const message = `The gateway sent ${describeContent(start)} instead of ${words}.`
+  return new ContractError(code, message, hint === undefined ? {} : { hint })
 }
 
 /** The facts reported about saved media. */
@@ -157,7 +133,7 @@ export interface MediaWriter<Saved> {
 /** Media being written to their target. */
 export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
   readonly noun: MediaKind<Facts>['noun']
-  /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` */
+  /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` does */
   integrity(): Integrity
   /** Forgets what was written, to be written again from its beginning. */
   restart(): Promise<void>
@@ -182,37 +158,47 @@ export function openMediaFile<Facts>(
   kind: MediaKind<Facts>,
   { pathFor, renamed, ...options }: MediaFileOptions,
 ): MediaFile<Facts> {
-  let inspector = kind.createInspector()
-  const waiting: Uint8Array[] = []
-  let file: AtomicFile | undefined
-  let planned = ''
+  return writeMedia(
+    kind,
+    (extension) => {
+      const path = pathFor(extension)
+      const spareName = (count: number) => numberedName(basename(path), count)
+      return openResultFile(context, path, { ...options, spareName })
+    },
+    ({ path, rescued }, extension) => {
+      const planned = pathFor(extension)
+      if (rescued === undefined && path !== planned) renamed?.(planned, path)
+    },
+  )
+}
 
-  async function open(mediaType: string): Promise<AtomicFile> {
-    planned = pathFor(extensionOf(mediaType))
-    file = await openResultFile(context, planned, {
-      ...options,
-      spareName: (count) => numberedName(basename(planned), count),
-    })
+/**
+ * Writes media to what is opened once the first bytes have been identified.
+ * @param open gets the extension, without dot
+ */
+export function writeMedia<Facts>(
+  kind: MediaKind<Facts>,
+  open: (extension: string) => Promise<AtomicFile>,
+  saved: (file: WrittenFile, extension: string) => void = () => {},
+): MediaFile<Facts> {
+  let inspector = new MediaInspector(kind)
+  let waiting: Uint8Array[] = []
+  let file: AtomicFile | undefined
+
+  async function opened(mediaType: string): Promise<AtomicFile> {
+    file ??= await open(extensionOf(mediaType))
     for (const bytes of waiting.splice(0)) await file.write(bytes)
     return file
   }
   async function discard() {
-    waiting.length = 0
+    waiting = []
     await file?.discard()
     file = undefined
-  }
-  async function orDiscard<Value>(step: () => Promise<Value>): Promise<Value> {
-    try {
-      return await step()
-    } catch (error) {
-      await discard()
-      throw error
-    }
   }
   async function commitDamaged() {
     if (file === undefined && waiting.length === 0) return undefined
     try {
-      const written = file ?? (await open(inspector.inspect().mediaType))
+      const written = await opened(inspector.inspect().mediaType)
       const kept = await written.commitDamaged()
       return written.isDirect ? undefined : kept.path
     } catch {
@@ -223,27 +209,29 @@ export function openMediaFile<Facts>(
   }
   return {
     noun: kind.noun,
-    write: (bytes) =>
-      orDiscard(async () => {
-        const mediaType = inspector.add(bytes)
-        if (file !== undefined) return await file.write(bytes)
-        waiting.push(Buffer.from(bytes))
-        if (mediaType !== undefined) await open(mediaType)
-      }),
+    async write(bytes) {
+      const mediaType = inspector.add(bytes)
+      if (file !== undefined) return await file.write(bytes)
+      waiting.push(Buffer.from(bytes))
+      if (mediaType !== undefined) await opened(mediaType)
+    },
     integrity: () => inspector.inspect().integrity,
     async restart() {
       await discard()
-      inspector = kind.createInspector()
+      inspector = new MediaInspector(kind)
     },
-    commit: (isFramed = true) =>
-      orDiscard(async () => {
-        const { mediaType, facts, integrity } = inspector.inspect()
-        const damage = damageOf({ mediaType, integrity }, isFramed)
-        if (damage !== undefined) throw damagedMedia(kind.noun, damage, await commitDamaged())
-        const saved = await (file ?? (await open(mediaType))).commit()
-        if (saved.rescued === undefined && saved.path !== planned) renamed?.(planned, saved.path)
-        return { ...facts, ...saved, mime_type: mediaType, verified: isVerified(integrity, isFramed) }
-      }),
+    async commit(isFramed = true) {
+      const { mediaType, facts, integrity } = inspector.inspect()
+      const isUnknown = isFramed && mediaType === unknownType
+      // What has no known format is kept only where it may have been cut anywhere, so that nobody can judge it.
+      const damage = integrity.damage ?? (isUnknown ? 'it is of no known format' : undefined)
+      if (damage !== undefined) throw damagedMedia(kind.noun, damage, await commitDamaged())
+      const written = await (await opened(mediaType)).commit()
+      saved(written, extensionOf(mediaType))
+      // A container that does not say where it ends is taken to be complete when the transport says so.
+      const verified = integrity.state === 'whole' || (integrity.state === 'unknown' && isFramed)
+      return { ...facts, ...written, mime_type: mediaType, verified }
+    },
     commitDamaged,
     discard,
   }
@@ -251,14 +239,14 @@ export function openMediaFile<Facts>(
 
 /**
  * Media that are there already, described as when they were saved; `verified` says what their container alone shows.
- * @throws ContractError as `MediaInspector.inspect`, and the error of the system
+ * @throws ContractError as `MediaInspector.inspect` does, and the error of the system
  */
 export async function inspectFile<Facts>(
   { cwd }: Pick<Context, 'cwd'>,
   kind: MediaKind<Facts>,
   path: string,
 ): Promise<{ readonly file: SavedMedia<Facts>; readonly damage: string | undefined }> {
-  const inspector = kind.createInspector()
+  const inspector = new MediaInspector(kind)
   const hash = createHash('sha256')
   let bytes = 0
   const chunks: AsyncIterable<Buffer> = createReadStream(resolve(cwd, path), { highWaterMark: 1 << 20 })
@@ -271,23 +259,6 @@ export async function inspectFile<Facts>(
   const written = { path, bytes, sha256: hash.digest('hex') }
   const file = { ...facts, ...written, mime_type: mediaType, verified: integrity.state === 'whole' }
   return { file, damage: integrity.damage }
-}
-
-/**
- * What is wrong with media that have come. What has no known format is kept only where it may have been cut anywhere, so
- * that nobody can judge it.
- */
-export function damageOf(
-  { mediaType, integrity }: Pick<Inspected<unknown>, 'mediaType' | 'integrity'>,
-  isFramed: boolean,
-): string | undefined {
-  const isUnknown = isFramed && mediaType === 'application/octet-stream'
-  return integrity.damage ?? (isUnknown ? 'it is of no known format' : undefined)
-}
-
-/** A container that does not say where it ends is taken to be complete when the transport says so. */
-export function isVerified({ state }: Integrity, isFramed: boolean): boolean {
-  return state === 'whole' || (state === 'unknown' && isFramed)
 }
 
 /** The content has arrived, and is damaged. @param kept the path of what was saved of it */

@@ -3,8 +3,7 @@ import type { FileContext, Sink } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
-import { extensionOf } from './media-type.ts'
-import { damagedMedia, damageOf, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
+import { writeMedia, type MediaFile, type MediaKind } from './media-file.ts'
 import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 
 /** A rescue needs the whole content, so it is kept in memory up to this size. */
@@ -25,97 +24,116 @@ export function streamMedia<Facts>(
   kind: MediaKind<Facts>,
   rescue?: Rescue,
 ): MediaFile<Facts> {
-  const { stdout } = context
-  let inspector = kind.createInspector()
-  let hash = createHash('sha256')
-  let waiting: Uint8Array[] = []
-  let written: Uint8Array[] = []
-  let bytesWritten = 0
-  /** What has left already, and comes again from its beginning. */
-  let repeated: { left: number; readonly sha256: string } | undefined
-  let rescued: { readonly file: AtomicFile; readonly reason: FileError } | undefined
-
-  async function pass() {
-    for (const piece of waiting.splice(0)) {
-      const bytes = fresh(piece)
-      if (bytes.length === 0) continue
-      hash.update(bytes)
-      bytesWritten += bytes.length
-      if (rescued !== undefined) await rescued.file.write(bytes)
-      else stdout.write(bytes)
-      if (rescued === undefined && rescue !== undefined) written.push(bytes)
-    }
-    if (bytesWritten > maxRescuedBytes) written = []
-    if (stdout.needsDrain) await drain()
+  const stream = new OutputStream(context, kind.noun, rescue)
+  const media = writeMedia(kind, async (extension) => stream.begin(extension))
+  return {
+    ...media,
+    async discard() {
+      await media.discard()
+      await stream.discardRescued()
+    },
   }
+}
+
+/** Standard output as a file: what has left is not taken back, so content that begins again has to be the same. */
+class OutputStream implements AtomicFile {
+  readonly #context: StreamContext
+  readonly #noun: string
+  readonly #rescue: Rescue | undefined
+  #extension = ''
+  #hash = createHash('sha256')
+  #bytes = 0
+  /** What has left, for the rescue. */
+  #written: Uint8Array[] = []
+  /** What has left already, and comes again from its beginning. */
+  #repeated: { left: number; readonly sha256: string } | undefined
+  #rescued: { readonly file: AtomicFile; readonly reason: FileError } | undefined
+
+  constructor(context: StreamContext, noun: string, rescue: Rescue | undefined) {
+    this.#context = context
+    this.#noun = noun
+    this.#rescue = rescue
+  }
+
+  begin(extension: string): this {
+    this.#extension = extension
+    if (this.#bytes > 0) {
+      const sha256 = this.#repeated?.sha256 ?? this.#hash.digest('hex')
+      this.#repeated = { left: this.#bytes, sha256 }
+      this.#hash = createHash('sha256')
+    }
+    return this
+  }
+
+  get isDirect(): boolean {
+    return this.#rescued === undefined
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    // A copy, because the stream may use it after the caller has reused its buffer.
+    const bytes = Buffer.from(this.#withoutRepeated(chunk))
+    if (bytes.length === 0) return
+    const { stdout } = this.#context
+    this.#hash.update(bytes)
+    this.#bytes += bytes.length
+    if (this.#rescued !== undefined) return await this.#rescued.file.write(bytes)
+    stdout.write(bytes)
+    if (this.#rescue !== undefined) this.#written.push(bytes)
+    if (this.#bytes > maxRescuedBytes) this.#written = []
+    if (stdout.needsDrain) await this.#drain()
+  }
+
   /** The bytes that have not left yet. @throws ModelgateError for others than those that have */
-  function fresh(bytes: Uint8Array): Uint8Array {
+  #withoutRepeated(bytes: Uint8Array): Uint8Array {
+    const repeated = this.#repeated
     if (repeated === undefined) return bytes
     const known = bytes.subarray(0, repeated.left)
-    hash.update(known)
+    this.#hash.update(known)
     repeated.left -= known.length
-    if (repeated.left > 0) return bytes.subarray(bytes.length)
-    if (hash.copy().digest('hex') !== repeated.sha256) throw contentChanged()
-    repeated = undefined
+    if (repeated.left === 0) {
+      if (this.#hash.copy().digest('hex') !== repeated.sha256) throw contentChanged()
+      this.#repeated = undefined
+    }
     return bytes.subarray(known.length)
   }
-  async function drain() {
-    if (rescued !== undefined) return
-    await stdout.drain().catch(async (reason: unknown) => {
-      if (!(reason instanceof FileError) || rescue === undefined || written.length === 0) throw reason
-      const name = `${kind.noun}.${extensionOf(inspector.inspect().mediaType)}`
-      const file = await openRescueFile(context, rescue.rescueFolder, name, reason)
-      rescued = { file, reason }
-      for (const bytes of written.splice(0)) await file.write(bytes)
+
+  async #drain(): Promise<void> {
+    if (this.#rescued !== undefined) return
+    await this.#context.stdout.drain().catch(async (reason: unknown) => {
+      const written = this.#written.splice(0)
+      if (!(reason instanceof FileError) || this.#rescue === undefined || written.length === 0) throw reason
+      const name = `${this.#noun}.${this.#extension}`
+      const file = await openRescueFile(this.#context, this.#rescue.rescueFolder, name, reason)
+      this.#rescued = { file, reason }
+      for (const bytes of written) await file.write(bytes)
     })
   }
-  async function discard() {
-    waiting = written = []
-    await rescued?.file.discard()
+
+  async commit() {
+    if (this.#repeated !== undefined) throw contentChanged()
+    await this.#drain()
+    const written = this.#whatLeft()
+    if (this.#rescued === undefined) return written
+    const { file, reason } = this.#rescued
+    const { path, rescued } = await file.commit()
+    const message = `${reason.message} The ${this.#noun} is kept in ${shownPath(path, Infinity)}.`
+    return { ...written, path, rescued: rescued!.amend({ message }) }
   }
-  async function commitDamaged() {
-    waiting = written = []
-    return (await rescued?.file.commitDamaged().catch(() => undefined))?.path
+
+  async commitDamaged() {
+    await this.#drain()
+    return (await this.#rescued?.file.commitDamaged()) ?? this.#whatLeft()
   }
-  return {
-    noun: kind.noun,
-    async write(bytes) {
-      // A copy, because the stream may use it after the caller has reused its buffer.
-      waiting.push(Buffer.from(bytes))
-      if (inspector.add(bytes) !== undefined) await pass()
-    },
-    integrity: () => inspector.inspect().integrity,
-    async restart() {
-      waiting = []
-      inspector = kind.createInspector()
-      if (bytesWritten === 0) return
-      repeated ??= { left: 0, sha256: hash.digest('hex') }
-      repeated.left = bytesWritten
-      hash = createHash('sha256')
-    },
-    async commit(isFramed = true) {
-      if (repeated !== undefined) throw contentChanged()
-      const { mediaType, facts, integrity } = inspector.inspect()
-      await pass()
-      await drain()
-      const damage = damageOf({ mediaType, integrity }, isFramed)
-      if (damage !== undefined) throw damagedMedia(kind.noun, damage, await commitDamaged())
-      const saved = {
-        ...facts,
-        path: '-',
-        bytes: bytesWritten,
-        sha256: hash.digest('hex'),
-        mime_type: mediaType,
-        verified: isVerified(integrity, isFramed),
-      }
-      if (rescued === undefined) return saved
-      const { file, reason } = rescued
-      const { path, rescued: kept } = await file.commit()
-      const message = `${reason.message} The ${kind.noun} is kept in ${shownPath(path, Infinity)}.`
-      return { ...saved, path, rescued: kept!.amend({ message }) }
-    },
-    commitDamaged,
-    discard,
+
+  #whatLeft() {
+    return { path: '-', bytes: this.#bytes, sha256: this.#hash.copy().digest('hex') }
+  }
+
+  /** What has left stays: the content may begin again. */
+  async discard(): Promise<void> {}
+
+  async discardRescued(): Promise<void> {
+    await this.#rescued?.file.discard()
   }
 }
 

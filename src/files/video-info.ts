@@ -1,13 +1,12 @@
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
-import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './byte-steps.ts'
-import { inspectFile, mediaKind, type MediaKind } from './media-file.ts'
-import { createMp4Reader } from './mp4-info.ts'
+import type { Shape } from './containers.ts'
+import { inspectFile, type MediaKind } from './media-file.ts'
 
 /** The known formats; `bin` is any other. */
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'
 
-export interface VideoFacts extends VideoShape {
+export interface VideoFacts extends Omit<Shape, 'hasAlpha'> {
   readonly format: VideoFormat
 }
 
@@ -24,29 +23,15 @@ export const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
 }
 
 /** Gateways send MP4. Whether another container is whole cannot be judged. */
-function readerOf(format: VideoFormat): VideoReader {
-  const isMp4 = format === 'mp4' || format === 'mov'
-  return isMp4 ? createMp4Reader() : withoutShape(uncheckedContainer())
-}
-
-function withoutShape(reader: ContainerReader): VideoReader {
-  return { ...reader, shape: () => ({ width: null, height: null, seconds: null }) }
-}
-
-export const videoKind: MediaKind<VideoFacts> = mediaKind({
+export const videoKind: MediaKind<VideoFacts> = {
   noun: 'video',
   // Enough for the brands of an MP4.
   signatureBytes: 64,
-  openReader: (mediaType) => readerOf(formatOf(mediaType)),
-  describe: (mediaType, reader) => ({
-    facts: { format: formatOf(mediaType), ...reader.shape() },
-    integrity: reader.integrity(),
-  }),
-})
-
-function formatOf(mediaType: string): VideoFormat {
-  const formats = Object.keys(videoMediaTypes) as VideoFormat[]
-  return formats.find((format) => videoMediaTypes[format] === mediaType) ?? 'bin'
+  factsOf(mediaType, { width, height, seconds }) {
+    const formats = Object.keys(videoMediaTypes) as VideoFormat[]
+    const format = formats.find((name) => videoMediaTypes[name] === mediaType) ?? 'bin'
+    return { format, width, height, seconds }
+  },
 }
 
 /**

@@ -6,7 +6,8 @@ import { subjectOf } from '../contract/field.ts'
 import { maskLimits } from '../contract/images.ts'
 import type { Model } from '../contract/known-models.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
-import { readContainer, imageInfoHeadBytes, readImageInfo, type ImageInfo } from '../files/image-info.ts'
+import { openContainer } from '../files/containers.ts'
+import { imageInfoHeadBytes, imageInfoOf, readImageInfo, type ImageInfo } from '../files/image-info.ts'
 import { extensionOf, sniffMediaType } from '../files/media-type.ts'
 import { describeInputFile } from '../files/input-file.ts'
 import { download } from '../gateway/download/download.ts'
@@ -141,11 +142,11 @@ function source(
 
 /** The properties of a picture whose header follows unusually long metadata. */
 async function infoBeyondHead({ mediaType, bytes, open }: ImageSource): Promise<ImageInfo | undefined> {
-  const reader = readContainer(mediaType.replace('image/', ''))
-  if (reader.info === undefined || bytes <= imageInfoHeadBytes) return undefined
+  if (mediaType !== 'image/jpeg' || bytes <= imageInfoHeadBytes) return undefined
+  const container = openContainer(mediaType)
   for await (const chunk of open()) {
-    reader.add(chunk)
-    const info = reader.info()
+    container.add(chunk)
+    const info = imageInfoOf(mediaType, container.shape)
     if (info !== undefined) return info
   }
   return undefined
@@ -225,12 +226,12 @@ async function contentProblems(mask: ImageSource): Promise<string[]> {
   const chunks: Uint8Array[] = []
   for await (const chunk of mask.open()) chunks.push(Buffer.from(chunk))
   const png = Buffer.concat(chunks)
-  const container = readContainer('png')
+  const container = openContainer('image/png')
   container.add(png)
   if (container.integrity().state !== 'whole') {
     return [`${nameOf(mask)} is truncated: the PNG data ends too early.`]
   }
-  if (readImageInfo(png)?.hasAlpha !== true) {
+  if (container.shape.hasAlpha !== true) {
     return [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]
   }
   const { hasTransparentPixel } = await import('../files/codecs.ts')

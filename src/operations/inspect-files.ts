@@ -109,15 +109,15 @@ function inspectionOf(
   call: ReadCall | undefined,
   cwd: string,
 ): Inspection {
-  const { path, bytes, sha256, mediaType, media, hasAlpha, integrity, credentials } = facts
+  const { path, bytes, sha256, mediaType, width, height, seconds, hasAlpha, integrity, credentials } = facts
   return {
     path,
     bytes,
     sha256,
     mime_type: mediaType ?? null,
-    width: media?.width ?? null,
-    height: media?.height ?? null,
-    seconds: media !== undefined && 'seconds' in media ? media.seconds : null,
+    width,
+    height,
+    seconds,
     alpha: hasAlpha ?? null,
     integrity: integrity.state,
     damage: integrity.damage ?? null,

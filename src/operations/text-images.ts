@@ -1,6 +1,5 @@
 import type { SavedFile, TextEvent } from '../events/text.ts'
 import { ContractError, ModelgateError } from '../errors.ts'
-import type { imageKind } from '../files/image-info.ts'
 import { shownPath } from '../files/file-error.ts'
 import { sniffMediaType } from '../files/media-type.ts'
 import type { Call } from './operation.ts'
@@ -64,7 +63,7 @@ export function createImageSaver(
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
-      const { decodeBase64, imageKind, safeFileName, saveNewFile } = await loadFiles()
+      const { decodeBase64, openContainer, safeFileName, saveNewFile } = await loadFiles()
       for (const { base64, mime_type: declared } of images) {
         const data = decodeBase64(base64)
         if (data === undefined) {
@@ -75,7 +74,9 @@ export function createImageSaver(
         // The declared type may be wrong; the bytes are not (quirk 15).
         const sniffed = sniffMediaType(data.subarray(0, 4096))
         const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
-        const damage = mediaType.startsWith('image/') ? damageOf(imageKind, data) : undefined
+        const container = openContainer(sniffed?.startsWith('image/') === true ? sniffed : '')
+        container.add(data)
+        const { damage } = container.integrity()
         const name = damage === undefined ? stem : `${stem}.damaged`
         const file = { folder, stem: name, mediaType, data, rescueFolder }
         await saveNewFile(context, file).then(({ rescued, ...saved }) => {
@@ -108,25 +109,13 @@ function broken(code: 'bad_base64' | 'damaged_image', message: string): Contract
   return new ContractError(code, message, { billed: 'yes', hint: 'Look at the reply with --raw.' })
 }
 
-/** The damage of an image, as the end of a sentence; undefined for data that is not an image. */
-function damageOf(kind: typeof imageKind, data: Uint8Array): string | undefined {
-  const inspector = kind.createInspector()
-  try {
-    inspector.add(data)
-    return inspector.inspect().integrity.damage
-  } catch (error) {
-    if (error instanceof ContractError) return undefined
-    throw error
-  }
-}
-
 /** Loaded with the first image: most replies contain none. */
 async function loadFiles() {
-  const [base64, name, file, image] = await Promise.all([
+  const [base64, name, file, containers] = await Promise.all([
     import('../files/decode-base64.ts'),
     import('../files/file-name.ts'),
     import('../files/save-new-file.ts'),
-    import('../files/image-info.ts'),
+    import('../files/containers.ts'),
   ])
-  return { ...base64, ...name, ...file, ...image }
+  return { ...base64, ...name, ...file, ...containers }
 }

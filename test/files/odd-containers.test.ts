@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { imageKind } from '../../src/files/image-info.ts'
+import { MediaInspector } from '../../src/files/media-file.ts'
 import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
 import { box, ftyp } from '../support/video-bytes.ts'
 
 function inspect(bytes: Uint8Array) {
-  const inspector = imageKind.createInspector()
+  const inspector = new MediaInspector(imageKind)
   // In pieces, as a download comes.
   for (let at = 0; at < bytes.length; at += 40_000) inspector.add(bytes.subarray(at, at + 40_000))
   const { mediaType, facts, integrity } = inspector.inspect()

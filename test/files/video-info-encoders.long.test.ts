@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { videoKind } from '../../src/files/video-info.ts'
+import { MediaInspector } from '../../src/files/media-file.ts'
 import { hasFfmpeg } from '../support/decode-video.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -21,7 +22,7 @@ test.skipIf(!hasFfmpeg).each<[string, string, readonly string[], number | null]>
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const bytes = readFileSync(path)
   const inspect = (length: number) => {
-    const inspector = videoKind.createInspector()
+    const inspector = new MediaInspector(videoKind)
     inspector.add(bytes.subarray(0, length))
     const { facts, integrity } = inspector.inspect()
     return { ...facts, ...integrity }
@@ -36,7 +37,7 @@ test.skipIf(!hasFfmpeg).each(['ts', 'm2ts', 'mpg', 'ogv', 'mkv', 'webm', 'avi'])
     const path = join(temporaryFolder(), `a.${extension}`)
     const { status } = spawnSync('ffmpeg', ['-v', 'error', ...picture, '-r', '25', path])
     expect(status).toBe(0)
-    const inspector = videoKind.createInspector()
+    const inspector = new MediaInspector(videoKind)
     inspector.add(readFileSync(path))
     const { facts, integrity } = inspector.inspect()
     const format = extension === 'm2ts' ? 'ts' : extension

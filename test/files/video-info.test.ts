@@ -1,13 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { videoKind } from '../../src/files/video-info.ts'
+import { MediaInspector } from '../../src/files/media-file.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { box, ftyp, largeBox, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 import { runs } from '../support/sample.ts'
 
 /** What a video tells when it comes in pieces of these lengths, the last of them again and again. */
 function inspect(bytes: Uint8Array, lengths: readonly number[] = [bytes.length || 1]) {
-  const inspector = videoKind.createInspector()
+  const inspector = new MediaInspector(videoKind)
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const length = lengths[Math.min(turn, lengths.length - 1)]!
     // Memory that is used again, as a download does.
@@ -177,7 +178,7 @@ describe('what is not a video (fault F17, F18)', () => {
   })
 
   test('is refused as soon as enough of it has arrived', () => {
-    const inspector = videoKind.createInspector()
+    const inspector = new MediaInspector(videoKind)
     expect(() => inspector.add(Buffer.from('<html>'.repeat(20)))).toThrow('an HTML or XML document')
   })
 })
@@ -248,14 +249,14 @@ test('whatever a hostile MP4 holds, and however it is cut, it is read to the sam
 
 test('a million tiny boxes are followed no further', () => {
   const tiny = Buffer.concat(Array.from({ length: 10_000 }, () => box('free')))
-  const inspector = videoKind.createInspector()
+  const inspector = new MediaInspector(videoKind)
   inspector.add(ftyp())
   for (let count = 0; count < 101; count++) inspector.add(tiny)
   expect(inspector.inspect().integrity.damage).toBe('its structure has impossible sizes')
 })
 
 test('a video larger than any memory is read by its sizes', () => {
-  const inspector = videoKind.createInspector()
+  const inspector = new MediaInspector(videoKind)
   const piece = Buffer.alloc(1 << 20)
   inspector.add(Buffer.concat([ftyp(), largeBox('mdat', 16n + 20n * 2n ** 30n)]))
   // The same memory again and again: what matters is that nothing of it is kept or looked at.

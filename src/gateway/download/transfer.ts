@@ -1,6 +1,6 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { crc32 } from 'node:zlib'
-import { endsEarly, short, unknownEnd, type Integrity } from '../../files/byte-steps.ts'
+import { endsEarly, short, unknownEnd, type Integrity } from '../../files/containers.ts'
 import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
 

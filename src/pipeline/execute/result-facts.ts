@@ -36,7 +36,7 @@ export async function mediaFacts(context: FileContext, name: string): Promise<Ou
 
 /** What was found in a file, as the facts of an output. */
 export function factsOf(
-  { bytes, sha256, mediaType, media, credentials }: FileFacts,
+  { bytes, sha256, mediaType, width, height, seconds, credentials }: FileFacts,
   path: string,
 ): OutputFacts {
   return {
@@ -44,9 +44,9 @@ export function factsOf(
     sha256,
     bytes,
     media_type: mediaType ?? 'application/octet-stream',
-    width: media?.width ?? null,
-    height: media?.height ?? null,
-    seconds: media !== undefined && 'seconds' in media ? media.seconds : null,
+    width,
+    height,
+    seconds,
     credentials,
   }
 }

@@ -1,0 +1,415 @@
+import { crc32 } from 'node:zlib'
+import {
+  PushParser,
+  readBytes,
+  skipBytes,
+  skipPastMark,
+  skipWithChecksum,
+  type Parser,
+} from './push-parser.ts'
+
+/** Whether a container is complete. */
+export interface Integrity {
+  /**
+   * `whole`: the container's end was found. `unknown`: the container does not say where it ends. `unchecked`: the
+   * format is unknown, or there is no parser for it. `short`: the container announces more data. `damaged`: more data
+   * would not help.
+   */
+  readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
+  /** The problem, as the end of a sentence; undefined if there is none. */
+  readonly damage?: string
+}
+
+export const unknownEnd: Integrity = { state: 'unknown' }
+export const short = (damage: string): Integrity => ({ state: 'short', damage })
+export const endsEarly = 'its data ends too early'
+const whole: Integrity = { state: 'whole' }
+const damaged = (damage: string): Integrity => ({ state: 'damaged', damage })
+const noHeader = damaged('its header cannot be read')
+
+/** What a container says of its picture or video; null where it does not, or has not yet. */
+export interface Shape {
+  /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
+  /** Whether pixels of an image can be transparent, not whether any is; undefined when that is not known. */
+  readonly hasAlpha: boolean | undefined
+}
+
+const noShape: Shape = { width: null, height: null, seconds: null, hasAlpha: undefined }
+
+/** A chunk of a PNG or WebP, a segment of a JPEG, a block of a GIF, a box of an ISO media file. */
+export interface Part {
+  readonly type: string
+  /** Of its content, in bytes. */
+  readonly length: number
+  /** The beginning of its content, as far as it says something of the shape. */
+  readonly head: Buffer
+}
+
+type OnPart = (part: Part) => void
+
+/** A container that is read once, in pieces of any size, in little memory. */
+export interface Container {
+  add(bytes: Uint8Array): void
+  /** Of what has arrived so far; more may be added afterwards. */
+  integrity(): Integrity
+  readonly shape: Shape
+}
+
+interface ImageFormat {
+  readonly name: string
+  /** Walks over the parts to the end of the image; what follows it is ignored. */
+  readonly walk: (onPart: OnPart) => Parser<Integrity>
+  /** Reads the parts in order. @param before what earlier ones say @returns `settled` when later ones say no more */
+  readonly shape: (part: Part, before: Shape | null) => Shape | null | 'settled'
+}
+
+const imageFormats: Readonly<Record<string, ImageFormat>> = {
+  'image/png': { name: 'PNG', walk: pngChunks, shape: pngShape },
+  'image/jpeg': { name: 'JPEG', walk: jpegSegments, shape: jpegShape },
+  'image/webp': { name: 'WEBP', walk: webpChunks, shape: webpShape },
+  'image/gif': { name: 'GIF', walk: gifBlocks, shape: gifShape },
+}
+
+/**
+ * Reads a container from its first byte. Of a type without a parser nothing is known.
+ * @param onPart gets the parts of a PNG, JPEG, WebP or GIF
+ */
+export function openContainer(mediaType: string, onPart?: OnPart): Container {
+  if (/^(?:image\/(?:avif|hei[cf])|video\/(?:mp4|quicktime))$/.test(mediaType)) return new IsoContainer()
+  return Object.hasOwn(imageFormats, mediaType)
+    ? new ImageContainer(imageFormats[mediaType]!, onPart)
+    : { add() {}, integrity: () => ({ state: 'unchecked' }), shape: noShape }
+}
+
+class ImageContainer implements Container {
+  readonly #name: string
+  readonly #parser: PushParser<Integrity>
+  #shape: Shape | null = null
+  #isSettled = false
+
+  constructor({ name, walk, shape }: ImageFormat, onPart?: OnPart) {
+    this.#name = name
+    const follow = (part: Part) => {
+      onPart?.(part)
+      const next = this.#isSettled ? 'settled' : shape(part, this.#shape)
+      if (next === 'settled') this.#isSettled = true
+      else this.#shape = next
+    }
+    this.#parser = new PushParser(walk(follow))
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#parser.add(bytes)
+  }
+
+  integrity(): Integrity {
+    const { result, position } = this.#parser
+    if (result === undefined) {
+      return position === 'open' ? unknownEnd : short(`the ${this.#name} data ends too early`)
+    }
+    return result.state === 'whole' && this.#shape === null ? noHeader : result
+  }
+
+  get shape(): Shape {
+    return this.#shape ?? noShape
+  }
+}
+
+function sized(width: number, height: number, hasAlpha: boolean): Shape | null {
+  return width === 0 || height === 0 ? null : { width, height, hasAlpha, seconds: null }
+}
+
+/** Chunks of length, name, content and checksum, the last of them IEND. */
+function* pngChunks(onPart: OnPart): Parser<Integrity> {
+  yield* skipBytes(8)
+  for (let type = ''; type !== 'IEND';) {
+    const header = yield* readBytes(8)
+    const length = header.readUInt32BE()
+    type = header.toString('latin1', 4)
+    const head = yield* readBytes(Math.min(length, 13))
+    onPart({ type, length, head })
+    const crc = yield* skipWithChecksum(length - head.length, crc32(head, crc32(header.subarray(4))))
+    const isRight = (yield* readBytes(4)).readUInt32BE() === crc
+    // The pixels do not depend on chunks whose name begins with a small letter.
+    if (!isRight && /^[A-Z]/.test(type)) return damaged(`the checksum of its chunk ${type} is wrong`)
+  }
+  return whole
+}
+
+/** The bit depths that each colour type may have (PNG specification, table 11.1). */
+const pngDepths: Readonly<Record<number, readonly number[]>> = {
+  0: [1, 2, 4, 8, 16],
+  2: [8, 16],
+  3: [1, 2, 4, 8],
+  4: [8, 16],
+  6: [8, 16],
+}
+
+/** IHDR is the first chunk; a chunk tRNS before the pixels gives colour types without alpha transparency too. */
+function pngShape({ type, head }: Part, before: Shape | null): Shape | null | 'settled' {
+  if (before !== null) {
+    if (type === 'IDAT') return 'settled'
+    return type === 'tRNS' ? { ...before, hasAlpha: true } : before
+  }
+  const [depth = 0, colourType = 0] = head.subarray(8)
+  const isHeader = type === 'IHDR' && head.length === 13 && pngDepths[colourType]?.includes(depth)
+  if (!isHeader) return 'settled'
+  return sized(head.readUInt32BE(0), head.readUInt32BE(4), colourType === 4 || colourType === 6)
+}
+
+/**
+ * Segments with a length, which may contain a thumbnail with its own end marker, and between them entropy-coded data,
+ * in which a byte ff is always followed by 00 or a restart marker.
+ */
+function* jpegSegments(onPart: OnPart): Parser<Integrity> {
+  yield* skipBytes(2)
+  for (;;) {
+    yield* skipPastMark()
+    let marker = 0xff
+    // Fill bytes may precede a marker.
+    while (marker === 0xff) marker = (yield* readBytes(1))[0]!
+    if (marker === 0xd9) return whole
+    const standsAlone = marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8)
+    if (standsAlone) continue
+    const length = Math.max(0, (yield* readBytes(2)).readUInt16BE() - 2)
+    const head = yield* readBytes(Math.min(length, 5))
+    onPart({ type: marker.toString(16), length, head })
+    yield* skipBytes(length - head.length)
+  }
+}
+
+/** The first frame header, SOF0 to SOF15: C4, C8 and CC are in the same range of markers, but are tables and an extension. */
+function jpegShape({ type, head }: Part, before: Shape | null): Shape | null | 'settled' {
+  if (before !== null) return 'settled'
+  if (!/^c[^48c]$/.test(type) || head.length < 5) return null
+  // A height of 0 means that only the first scan defines it.
+  return sized(head.readUInt16BE(3), head.readUInt16BE(1), false) ?? noShape
+}
+
+/**
+ * Chunks after `RIFF`, size, `WEBP`. The size counts the bytes after it; a live recording may have none.
+ * Only the first chunk is told: it describes the picture.
+ */
+function* webpChunks(onPart: OnPart): Parser<Integrity> {
+  const size = (yield* readBytes(12)).readUInt32LE(4)
+  const hasSize = size !== 0 && size !== 0xff_ff_ff_ff
+  const length = hasSize ? Math.max(0, size - 4) : Infinity
+  const first = yield* readBytes(Math.min(length, 18))
+  if (first.length >= 8) {
+    onPart({ type: first.toString('latin1', 0, 4), length: first.readUInt32LE(4), head: first.subarray(8) })
+  }
+  yield* skipBytes(length - first.length, !hasSize)
+  return whole
+}
+
+/** The first chunk of a WebP is lossy `VP8 `, lossless `VP8L`, or extended `VP8X` (RFC 9649). */
+function webpShape({ type, head }: Part): Shape | null {
+  if (head.length < (type === 'VP8L' ? 5 : 10)) return null
+  if (type === 'VP8X') {
+    return sized(head.readUIntLE(4, 3) + 1, head.readUIntLE(7, 3) + 1, (head[0]! & 0x10) !== 0)
+  }
+  if (type === 'VP8 ') {
+    // Three bytes of frame tag, three fixed bytes, then the sizes in 14 bits each; the other two bits scale them.
+    const isKeyFrame = (head[0]! & 1) === 0 && head.toString('latin1', 3, 6) === '\x9d\x01\x2a'
+    return isKeyFrame ? sized(head.readUInt16LE(6) & 0x3fff, head.readUInt16LE(8) & 0x3fff, false) : null
+  }
+  // A fixed byte, then from the lowest bit on: 14 bits of width - 1, 14 of height - 1, one of alpha, a version of 0.
+  const bits = head.readUInt32LE(1)
+  if (type !== 'VP8L' || head[0] !== 0x2f || bits >>> 29 !== 0) return null
+  return sized((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, (bits & 0x1000_0000) !== 0)
+}
+
+/** A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. */
+function* gifBlocks(onPart: OnPart): Parser<Integrity> {
+  yield* skipBytes(6)
+  const screen = yield* readBytes(7)
+  onPart({ type: 'screen', length: 7, head: screen })
+  yield* skipBytes(gifPaletteBytes(screen[4]!))
+  for (;;) {
+    const kind = (yield* readBytes(1))[0]!
+    if (kind === 0x3b) return whole
+    // Some writers add an extra zero after the blocks.
+    if (kind === 0) continue
+    let type = 'image'
+    if (kind === 0x2c) {
+      yield* skipBytes(gifPaletteBytes((yield* readBytes(9))[8]!))
+      // The LZW minimum code size.
+      yield* skipBytes(1)
+    } else if (kind === 0x21) type = (yield* readBytes(1))[0]!.toString(16)
+    else return damaged('its parts are out of order')
+    for (let length = 1; length > 0;) {
+      length = (yield* readBytes(1))[0]!
+      onPart({ type, length, head: yield* readBytes(length) })
+    }
+  }
+}
+
+function gifPaletteBytes(flags: number): number {
+  return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
+}
+
+/** The size of the screen; the control block (f9) of the first picture says whether a colour is transparent. */
+function gifShape({ type, head }: Part, before: Shape | null): Shape | null | 'settled' {
+  if (type === 'screen') return sized(head.readUInt16LE(0), head.readUInt16LE(2), false)
+  if (before === null || type === 'image') return 'settled'
+  return type === 'f9' && head.length > 0 ? { ...before, hasAlpha: (head[0]! & 1) === 1 } : before
+}
+
+/** Parsers of boxes: false if impossible sizes stop the walk. */
+type Boxes = Parser<boolean>
+
+/** More boxes than any real video has: hours in one-second fragments have about 20,000. */
+const maxBoxes = 1_000_000
+/** The relevant part of a header box is within this many bytes. */
+const headerBytes = 128
+const topTypes = new Set(['moov', 'moof', 'meta', 'mdat', 'mfra'])
+const parentTypes = new Set(['mvex', 'trak', 'mdia', 'minf', 'stbl'])
+const headerTypes = new Set(['mvhd', 'mehd', 'tkhd'])
+/** Zero padding after the last box looks like a box without a name that extends to the end. */
+const padding = '\0\0\0\0'
+
+/**
+ * An MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), of which only the index is read: the properties of the video,
+ * and where its data is. Such a file may be cut between two boxes unnoticed, so it is complete only if it contains the
+ * last data that the index refers to.
+ */
+class IsoContainer implements Container {
+  #boxesLeft = maxBoxes
+  #timescale = 0
+  #duration: number | null = null
+  #size: Pick<Shape, 'width' | 'height'> = noShape
+  /** Which of the boxes that matter are on the top level, and which of them was last. */
+  readonly #found = new Set<string>()
+  #lastType = ''
+  /** A box of unknown size, which extends to the end. */
+  #isUnbounded = false
+  /** The movie header announces fragments. */
+  #hasFragments = false
+  /** The largest data offset in the index. */
+  #lastChunk = 0
+  readonly #parser = new PushParser(this.#boxes(Infinity, true))
+
+  add(bytes: Uint8Array): void {
+    this.#parser.add(bytes)
+  }
+
+  integrity(): Integrity {
+    const ended = this.#integrityAtEnd()
+    const { position } = this.#parser
+    // Data after a complete file is harmless.
+    if (position === 'done') {
+      return ended.state === 'whole' ? ended : damaged('its structure has impossible sizes')
+    }
+    if (position === 'inside') return short(endsEarly)
+    return this.#isUnbounded && ended.state === 'whole' ? unknownEnd : ended
+  }
+
+  get shape(): Shape {
+    const seconds = this.#duration && this.#timescale ? this.#duration / this.#timescale : null
+    return { ...noShape, ...this.#size, seconds: seconds && Math.round(seconds * 1000) / 1000 }
+  }
+
+  /** The integrity of a file that may end here. */
+  #integrityAtEnd(): Integrity {
+    const found = this.#found
+    if (!['moov', 'moof', 'meta'].some((type) => found.has(type))) return short('it has no index')
+    if (this.#lastChunk > this.#parser.received) return short(endsEarly)
+    if (found.has('moof')) {
+      if (this.#lastType === 'moof') return short(endsEarly)
+      // More fragments may be missing.
+      return found.has('mfra') ? whole : unknownEnd
+    }
+    if (found.has('mdat')) return whole
+    return this.#hasFragments ? short(endsEarly) : unknownEnd
+  }
+
+  *#boxes(length: number, isTop: boolean): Boxes {
+    for (let left = length; left > 0;) {
+      if (left < 8) {
+        yield* skipBytes(left)
+        return true
+      }
+      if (this.#boxesLeft-- === 0) return false
+      const header = yield* readBytes(8, length === Infinity)
+      let size = header.readUInt32BE()
+      let used = 8
+      if (size === 1 && left >= 16) {
+        size = Number((yield* readBytes(8)).readBigUInt64BE())
+        used = 16
+      }
+      // A size of 0 means the rest of the file.
+      if (size === 0) size = left
+      if (size < used) return false
+      size = Math.min(size, left)
+      const type = header.toString('latin1', 4)
+      if (!(yield* isTop ? this.#topBox(type, size - used) : this.#indexBox(type, size - used))) return false
+      if (size === Infinity) return true
+      left -= size
+    }
+    return true
+  }
+
+  *#topBox(type: string, length: number): Boxes {
+    if (topTypes.has(type)) this.#found.add((this.#lastType = type))
+    this.#isUnbounded ||= length === Infinity && type !== padding
+    if (type === 'moov') return yield* this.#boxes(length, false)
+    yield* skipBytes(length, length === Infinity)
+    return true
+  }
+
+  *#indexBox(type: string, length: number): Boxes {
+    this.#hasFragments ||= type === 'mvex'
+    if (parentTypes.has(type)) return yield* this.#boxes(length, false)
+    let read = 0
+    if (type === 'stco' || type === 'co64') read = yield* this.#chunkOffsets(type === 'stco' ? 4 : 8, length)
+    else if (headerTypes.has(type)) {
+      read = Math.min(length, headerBytes)
+      // Fields that are missing are 0.
+      this.#readHeader(type, Buffer.concat([yield* readBytes(read)], headerBytes))
+    }
+    yield* skipBytes(length - read, length === Infinity)
+    return true
+  }
+
+  /** Reads where the data of a track is. @returns how many bytes it has read */
+  *#chunkOffsets(width: 4 | 8, length: number): Parser<number> {
+    if (length < 8) return 0
+    const count = (yield* readBytes(8)).readUInt32BE(4)
+    const end = 8 + Math.min(count, Math.floor((length - 8) / width)) * width
+    for (let at = 8; at < end;) {
+      const entries = yield* readBytes(Math.min(end - at, 256))
+      for (let entry = 0; entry < entries.length; entry += width) {
+        const offset = width === 4 ? entries.readUInt32BE(entry) : Number(entries.readBigUInt64BE(entry))
+        this.#lastChunk = Math.max(this.#lastChunk, offset)
+      }
+      at += entries.length
+    }
+    return end
+  }
+
+  #readHeader(type: string, content: Buffer): void {
+    // Version 1 has times of 64 bits.
+    const isLong = content[0] === 1
+    if (type === 'mvhd') {
+      this.#timescale = content.readUInt32BE(isLong ? 20 : 12)
+      this.#duration = isoTime(content, isLong ? 24 : 16)
+      // The duration of a file in fragments, whose movie header has none.
+    } else if (type === 'mehd') this.#duration ||= isoTime(content, 4)
+    else {
+      // Audio tracks have no size. It is a fixed-point number, with whole pixels in the upper half.
+      const at = isLong ? 88 : 76
+      const [width, height] = [content.readUInt16BE(at), content.readUInt16BE(at + 4)]
+      if (this.#size.width === null && width > 0 && height > 0) this.#size = { width, height }
+    }
+  }
+}
+
+/** All bits set mean that the duration is not known. */
+function isoTime(content: Buffer, at: number): number | null {
+  const isLong = content[0] === 1
+  const time = isLong ? content.readBigUInt64BE(at) : BigInt(content.readUInt32BE(at))
+  return time === 2n ** (isLong ? 64n : 32n) - 1n ? null : Number(time)
+}
