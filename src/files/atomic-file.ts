@@ -1,12 +1,12 @@
-import { randomBytes, createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, unlink, type FileHandle, lstat, readdir, realpath } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { lstat, open, readdir, realpath, unlink, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import type { FileContext } from '../context.ts'
-import { ModelgateError } from '../errors.ts'
-import { systemCode, writeError } from './file-error.ts'
-import { cutBytes, damagedName, numberedName } from './file-name.ts'
-import { placeFile, type FileTarget } from './write-target.ts'
+import { FileError, ModelgateError } from '../errors.ts'
+import { shownPath, systemCode, writeError } from './file-error.ts'
+import { cutBytes, damagedName } from './file-name.ts'
+import { findTarget, makeFolder, placeFile, type FileTarget, type TargetOptions } from './write-target.ts'
 
 /** A completely written file. */
 export interface WrittenFile {
@@ -42,86 +42,109 @@ export interface AtomicFile {
   discard(): Promise<void>
 }
 
-export interface TemporaryOptions {
-  /** Alternative names if the file exists, counted from 2. */
-  readonly spareName?: ((count: number) => string) | undefined
-  /**
-   * Called when writing fails: receives everything written so far and returns the file for the rest. Without it the
-   * written part is discarded.
-   */
-  readonly takeOver?:
-    | ((content: AsyncIterable<Uint8Array>, reason: ModelgateError) => Promise<AtomicFile>)
-    | undefined
+/** Where to save a result that was paid for but cannot be written to its target. */
+export interface Rescue {
+  /** Undefined if the machine has no state folder. */
+  readonly rescueFolder: string | undefined
 }
 
-/** Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target. */
-export async function openTemporary(
+export interface WriteOptions extends TargetOptions, Partial<Rescue> {
+  /** The content is there already: it is rescued even if its target cannot be opened. */
+  readonly hasArrived?: boolean
+}
+
+/**
+ * Opens `path` (relative to the context's working directory) for writing under a temporary name in the same folder.
+ * Everything that can be known before anything is sent is checked here: an existing target, a missing folder,
+ * a folder that cannot be written. Pipes and devices (`/dev/null`, `>(gzip)`) are written directly.
+ * @param options with a `rescueFolder`, what the system refuses later goes there, with all that has been written;
+ *   not from a pipe or a device, which takes back nothing
+ * @throws FileError `folder_missing`, where it cannot be made
+ * @throws FileError `file_exists`, `is_folder`, `permission_denied`, `read_only`, `no_space`, `name_too_long`, …
+ */
+export async function openAtomicFile(
   context: FileContext,
   path: string,
-  target: FileTarget,
-  { spareName, takeOver }: TemporaryOptions = {},
+  options: WriteOptions,
 ): Promise<AtomicFile> {
-  await removeLeftovers(target.folder, context.clock.now())
-  const temporary = join(target.folder, temporaryName(target.name))
-  const { handle, mode } = await create(temporary, target).catch((error: unknown) => {
+  const rescue =
+    'rescueFolder' in options
+      ? (reason: ModelgateError) => openRescueFile(context, options.rescueFolder, path, reason)
+      : undefined
+  try {
+    const target = await findTarget(context, path, options)
+    if (target.kind === 'stream') return await openDirectly(path, target.location)
+    return await openTemporary(context, target, rescue)
+  } catch (error) {
+    const isLost = options.hasArrived === true && rescue !== undefined && error instanceof ModelgateError
+    if (isLost) return await rescue(error)
+    throw error
+  }
+}
+
+/**
+ * Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target.
+ * @param rescue opens the file that takes over when this one fails; without it the written part is discarded
+ */
+async function openTemporary(
+  context: FileContext,
+  target: FileTarget,
+  rescue?: (reason: ModelgateError) => Promise<AtomicFile>,
+): Promise<AtomicFile> {
+  const { path, folder, name } = target
+  await removeLeftovers(folder, context.clock.now())
+  // The name is cut so that even the longest legal target has a legal temporary name (255 bytes).
+  const temporary = join(folder, `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`)
+  const { handle, mode } = await create(temporary, target.mode).catch((error: unknown) => {
     throw writeError(error, path)
   })
-  const writer = digestWriter(handle)
-  const sync = createFileSync(handle)
+  const writer = new DigestWriter(handle)
+  const sync = new FileSync(handle)
   let isOpen = true
   let successor: AtomicFile | undefined
 
-  async function discard() {
+  async function remove() {
     if (!isOpen) return
     isOpen = false
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
-  /**
-   * Writes the content to another temporary file if somebody has removed this one, such as a process whose clock is a day
-   * ahead: the open handle still has it. @returns undefined if it is there, or cannot be written again
-   */
-  async function writeAgain(): Promise<AtomicFile | undefined> {
-    if (!(await isRemoved(handle, temporary))) return undefined
-    let again: AtomicFile | undefined
+  async function continueIn(opening: Promise<AtomicFile>): Promise<AtomicFile> {
+    const next = await opening
     try {
-      again = await openTemporary(context, path, target, { spareName, takeOver })
-      for await (const chunk of readBack(handle, writer.bytes)) await again.write(chunk)
-      return again
-    } catch {
-      await again?.discard()
-      return undefined
+      for await (const chunk of readBack(handle, writer.bytes)) await next.write(chunk)
+      return (successor = next)
+    } catch (error) {
+      await next.discard()
+      throw error
     }
   }
-  async function switchToSuccessor(error: unknown): Promise<AtomicFile> {
+  async function takeOver(error: unknown): Promise<AtomicFile> {
     const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {
-      successor = await writeAgain()
-      if (successor !== undefined) return successor
-      if (takeOver === undefined) throw reason
-      return (successor = await takeOver(readBack(handle, writer.bytes), reason))
+      // Somebody may have removed the file, such as a process whose clock is a day ahead: the open handle still has it.
+      const again = (await isRemoved(handle, temporary))
+        ? await continueIn(openTemporary(context, target, rescue)).catch(() => undefined)
+        : undefined
+      if (again !== undefined) return again
+      if (rescue === undefined) throw reason
+      return await continueIn(rescue(reason))
     } finally {
-      await discard()
+      await remove()
     }
   }
-
-  async function commitAs(
-    final: FileTarget,
-    finalPath: string,
-    spare: ((count: number) => string) | undefined,
-    commitSuccessor: (file: AtomicFile) => Promise<WrittenFile>,
-  ): Promise<WrittenFile> {
-    if (successor !== undefined) return commitSuccessor(successor)
+  async function commitAs(final: FileTarget, end: 'commit' | 'commitDamaged'): Promise<WrittenFile> {
+    if (successor !== undefined) return successor[end]()
     try {
       await chmod(handle, mode)
       await sync.finish()
-      const placed = await placeFile(context, temporary, final, finalPath, spare)
+      const placed = await placeFile(context, temporary, final)
       isOpen = false
       // Last, because until then the content can be read back. It has been synced, so closing cannot lose anything.
       await handle.close().catch(() => {})
-      return { path: placed, ...writer.finish() }
+      return { path: placed, ...writer.digest() }
     } catch (error) {
-      return commitSuccessor(await switchToSuccessor(error))
+      return (await takeOver(error))[end]()
     }
   }
 
@@ -132,35 +155,35 @@ export async function openTemporary(
       try {
         await writer.write(chunk)
       } catch (error) {
-        return (await switchToSuccessor(error)).write(chunk)
+        return (await takeOver(error)).write(chunk)
       }
       sync.wrote(chunk.length)
     },
-    commit: () => commitAs(target, path, spareName, (file) => file.commit()),
+    commit: () => commitAs(target, 'commit'),
     commitDamaged() {
-      const name = damagedName(target.name)
-      const damaged = { ...target, name, force: false }
-      const spare = (count: number) => numberedName(name, count)
-      return commitAs(damaged, join(dirname(path), name), spare, (file) => file.commitDamaged())
+      const damaged = damagedName(name)
+      const final = {
+        ...target,
+        name: damaged,
+        path: join(dirname(path), damaged),
+        force: false,
+        numbered: true,
+      }
+      return commitAs(final, 'commitDamaged')
     },
     async discard() {
       await successor?.discard()
-      await discard()
+      await remove()
     },
   }
 }
 
-/** The name is cut so that even the longest legal target has a legal temporary name (255 bytes). */
-function temporaryName(name: string): string {
-  return `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`
-}
-
 /** Only the user may read the file until it is complete; the umask is derived from the mode that the file got. */
-async function create(temporary: string, target: FileTarget): Promise<{ handle: FileHandle; mode: number }> {
+async function create(temporary: string, wanted: number | undefined) {
   const { O_CREAT, O_EXCL, O_RDWR, O_NOFOLLOW = 0 } = constants
-  const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, target.mode ?? 0o666)
+  const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, wanted ?? 0o666)
   try {
-    const mode = target.mode ?? (await handle.stat()).mode & 0o777
+    const mode = wanted ?? (await handle.stat()).mode & 0o777
     await chmod(handle, 0o600)
     return { handle, mode }
   } catch (error) {
@@ -196,10 +219,7 @@ async function* readBack(handle: FileHandle, bytes: number): AsyncGenerator<Uint
   }
 }
 
-/** Some file systems do not support permissions. */
-function chmod(handle: FileHandle, mode: number): Promise<void> {
-  return handle.chmod(mode).catch(ignore('EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'))
-}
+const unsupported = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
 function ignore(...codes: readonly string[]) {
   return (error: unknown) => {
@@ -207,40 +227,40 @@ function ignore(...codes: readonly string[]) {
   }
 }
 
-/** Counts and hashes what it writes. */
-interface DigestWriter {
-  write(chunk: Uint8Array | string): Promise<void>
-  /** Number of bytes written so far. */
-  readonly bytes: number
-  /** The number of bytes and their SHA-256. The last call. */
-  finish(): { readonly bytes: number; readonly sha256: string }
+/** Some file systems do not support permissions. */
+function chmod(handle: FileHandle, mode: number): Promise<void> {
+  return handle.chmod(mode).catch(ignore('EPERM', ...unsupported))
 }
 
-/** Writes complete chunks to an open file at its current position, in the order of the calls. */
-export function digestWriter(handle: FileHandle): DigestWriter {
-  const hash = createHash('sha256')
-  let bytes = 0
-  return {
-    async write(chunk) {
-      const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-      const written = writeWhole(handle, data)
-      // Hashed in parallel: the write runs in another thread.
-      hash.update(data)
-      await written
-      bytes += data.length
-    },
-    get bytes() {
-      return bytes
-    },
-    finish: () => ({ bytes, sha256: hash.digest('hex') }),
+/** Writes to an open file at its current position, in the order of the calls; counts and hashes what it writes. */
+class DigestWriter {
+  bytes = 0
+  readonly #handle: FileHandle
+  readonly #hash = createHash('sha256')
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle
   }
-}
 
-/** A write may be partial. */
-async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
-  for (let at = 0; at < data.length;) {
-    const { bytesWritten } = await handle.write(data, at, data.length - at)
-    at += bytesWritten
+  async write(chunk: Uint8Array | string): Promise<void> {
+    const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    const written = this.#writeWhole(data)
+    // Hashed in parallel: the write runs in another thread.
+    this.#hash.update(data)
+    await written
+    this.bytes += data.length
+  }
+
+  /** A write may be partial. */
+  async #writeWhole(data: Uint8Array): Promise<void> {
+    for (let at = 0; at < data.length;) {
+      at += (await this.#handle.write(data, at, data.length - at)).bytesWritten
+    }
+  }
+
+  /** The last call. */
+  digest() {
+    return { bytes: this.bytes, sha256: this.#hash.digest('hex') }
   }
 }
 
@@ -248,45 +268,38 @@ async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
 const unsyncedBytes = 4 * 1024 * 1024
 
 /** Flushes a file to the disk while it is being written, so that its end waits only for the last part. */
-interface FileSync {
-  /** Reports how much has been written. Waits for nothing. */
-  wrote(bytes: number): void
+export class FileSync {
+  readonly #handle: FileHandle
+  #unsynced = 0
+  #running: Promise<void> | undefined
+  #failure: unknown
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle
+  }
+
+  /** Reports how many bytes have been written. Waits for nothing. */
+  wrote(bytes: number): void {
+    this.#unsynced += bytes
+    if (this.#unsynced < unsyncedBytes || this.#running !== undefined) return
+    this.#unsynced = 0
+    this.#running = this.#handle
+      .datasync()
+      // The system reports a failure only once.
+      .catch((error: unknown) => void (this.#failure ??= error))
+      .finally(() => (this.#running = undefined))
+  }
+
   /**
-   * Waits until everything written is on the disk.
+   * Waits until everything written is on the disk. Not all file systems and file types support it.
    * @throws the error of the system, including that of an earlier flush
    */
-  finish(): Promise<void>
-}
-
-export function createFileSync(handle: FileHandle): FileSync {
-  let unsynced = 0
-  let running: Promise<void> | undefined
-  let failure: unknown
-
-  return {
-    wrote(bytes) {
-      unsynced += bytes
-      if (unsynced < unsyncedBytes || running !== undefined) return
-      unsynced = 0
-      running = handle
-        .datasync()
-        // The system reports a failure only once.
-        .catch((error: unknown) => void (failure ??= error))
-        .finally(() => (running = undefined))
-    },
-    async finish() {
-      await running
-      if (failure !== undefined && !isUnsupported(failure)) throw failure
-      await handle.sync().catch((error: unknown) => {
-        if (!isUnsupported(error)) throw error
-      })
-    },
+  async finish(): Promise<void> {
+    await this.#running
+    const ignoreUnsupported = ignore('EINVAL', ...unsupported)
+    if (this.#failure !== undefined) ignoreUnsupported(this.#failure)
+    await this.#handle.sync().catch(ignoreUnsupported)
   }
-}
-
-/** Not all file systems and file types support it. */
-function isUnsupported(error: unknown): boolean {
-  return ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')
 }
 
 const leftoverAgeMs = 24 * 60 * 60 * 1000
@@ -303,5 +316,96 @@ export async function removeLeftovers(folder: string, now: number): Promise<void
     const found = await lstat(path).catch(() => undefined)
     // Every write updates the time, so the file of a running process is never that old.
     if (found?.isFile() && now - found.mtimeMs > leftoverAgeMs) await unlink(path).catch(() => {})
+  }
+}
+
+/** Opens a pipe or device. */
+async function openDirectly(path: string, location: string): Promise<AtomicFile> {
+  const fail = (error: unknown): never => {
+    throw writeError(error, path)
+  }
+  const handle = await openForReader(location).catch(fail)
+  const writer = new DigestWriter(handle)
+  // Closing twice does nothing the second time.
+  const discard = () => handle.close().catch(() => {})
+  const commit = async () => {
+    await handle.close().catch(fail)
+    return { path, ...writer.digest() }
+  }
+  return {
+    isDirect: true,
+    write: (chunk) =>
+      writer.write(chunk).catch(async (error: unknown) => {
+        await discard()
+        fail(error)
+      }),
+    commit,
+    commitDamaged: commit,
+    discard,
+  }
+}
+
+async function openForReader(location: string): Promise<FileHandle> {
+  // Without a reader this fails at once, where a blocking open would hold a thread for ever.
+  const probe = await open(location, constants.O_WRONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    return await open(location, constants.O_WRONLY)
+  } finally {
+    await probe.close()
+  }
+}
+
+/** Maximum length of the kept part of a name, so that time and number still fit into 255 bytes. */
+const maxNameBytes = 200
+
+/**
+ * Opens a file in the rescue folder for a result that was paid for and cannot be written to `path`. Only the user may
+ * read it; its name is the time and the name that the result was to have.
+ * @param folder undefined when the machine has no place for one
+ * @param reason why it cannot be written where it belongs
+ * @throws FileError with the code of `reason`, which says that the rescue failed as well; so do the file's own methods
+ */
+export async function openRescueFile(
+  context: FileContext,
+  folder: string | undefined,
+  path: string,
+  reason: ModelgateError,
+): Promise<AtomicFile> {
+  const facts = { exit: 'io', phase: 'output', billed: 'yes' } as const
+  const attempt = async <Value>(step: () => Promise<Value>): Promise<Value> => {
+    try {
+      return await step()
+    } catch (error) {
+      const failure = error instanceof ModelgateError ? error : writeError(error, folder ?? '')
+      const message = `${reason.message} It could not be rescued either: ${failure.message}`
+      throw reason.amend({ ...facts, message })
+    }
+  }
+  const file = await attempt(async () => {
+    if (folder === undefined) {
+      throw new FileError('no_state_folder', 'There is no folder for it, because no home directory is known.')
+    }
+    await makeFolder(folder)
+    const time = new Date(context.clock.now()).toISOString().replaceAll(/[-:]|\.\d+Z$/g, '')
+    const name = `${time}-${cutBytes(basename(path), maxNameBytes)}`
+    return await openTemporary(context, {
+      kind: 'file',
+      path: join(folder, name),
+      folder: await realpath(folder),
+      name,
+      mode: 0o600,
+      force: false,
+      numbered: true,
+    })
+  })
+  return {
+    ...file,
+    write: (chunk) => attempt(() => file.write(chunk)),
+    async commit() {
+      const written = await attempt(() => file.commit())
+      const message = `${reason.message} It is kept in ${shownPath(written.path, Infinity)} instead.`
+      return { ...written, rescued: reason.amend({ ...facts, message, rescued: [written.path] }) }
+    },
+    commitDamaged: () => attempt(() => file.commitDamaged()),
   }
 }

@@ -3,12 +3,10 @@ import { openContainer, type Container, type Integrity, type Shape } from './con
 import { describeContent, looksLikeText, sniffMediaType, extensionOf } from './media-type.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Context, FileContext } from '../context.ts'
-import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
-import { numberedName } from './file-name.ts'
-import { openResultFile, type Rescue } from './open-atomic-file.ts'
+import { openAtomicFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
 
 /** The kind of media, images or videos: how they are recognized and described. */
 export interface MediaKind<Facts> {
@@ -160,11 +158,8 @@ export function openMediaFile<Facts>(
 ): MediaFile<Facts> {
   return writeMedia(
     kind,
-    (extension) => {
-      const path = pathFor(extension)
-      const spareName = (count: number) => numberedName(basename(path), count)
-      return openResultFile(context, path, { ...options, spareName })
-    },
+    (extension) =>
+      openAtomicFile(context, pathFor(extension), { ...options, numbered: true, hasArrived: true }),
     ({ path, rescued }, extension) => {
       const planned = pathFor(extension)
       if (rescued === undefined && path !== planned) renamed?.(planned, path)

@@ -7,7 +7,7 @@ import type { FileContext } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { mediaTypeOfName } from './media-type.ts'
 import { sidecarPath } from './sidecar.ts'
-import { openAtomicFile } from './open-atomic-file.ts'
+import { openAtomicFile } from './atomic-file.ts'
 import { findTarget } from './write-target.ts'
 
 /** The words in braces that a file name may hold. */
@@ -323,7 +323,7 @@ async function placeProblems(
   for (const { path, mayBeTaken } of files) {
     const folder = dirname(path)
     const problem = folders.has(folder)
-      ? await problemOf(() => findTarget(context, path, force, mayBeTaken))
+      ? await problemOf(() => findTarget(context, path, { force, numbered: mayBeTaken }))
       : await problemOf(() => tryToWrite(context, path, force, mayBeTaken))
     const isTaken = problem?.code === 'file_exists'
     const isReported = folders.get(folder) === true
@@ -349,10 +349,10 @@ async function tryToWrite(
   force: boolean,
   mayBeTaken: boolean,
 ): Promise<void> {
-  const target = await findTarget(context, path, force, mayBeTaken)
+  const target = await findTarget(context, path, { force, numbered: mayBeTaken })
   // Opening a named pipe would block until it has a reader.
   if (target.kind === 'stream') return
-  const file = await openAtomicFile(context, path, { force, spareName: String })
+  const file = await openAtomicFile(context, path, { force, numbered: true })
   await file.discard()
 }
 

@@ -2,8 +2,7 @@ import { basename } from 'node:path'
 import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import { objectOf, objectsOf, stringOf } from '../json.ts'
-import { openAtomicFile } from './open-atomic-file.ts'
-import { numberedName } from './file-name.ts'
+import { openAtomicFile } from './atomic-file.ts'
 import type { ImageFacts } from './image-info.ts'
 import { readInputFile } from './input-file.ts'
 import type { SavedMedia } from './media-file.ts'
@@ -64,8 +63,7 @@ export async function writeSidecar(
     // The record and the image are in the same folder, so a relative name survives moving them.
     output: { ...record.output, path: basename(record.output.path) },
   }
-  const spareName = (count: number) => numberedName(basename(path), count)
-  const file = await openAtomicFile(context, path, { force, spareName, mode: 0o600 })
+  const file = await openAtomicFile(context, path, { force, numbered: true, mode: 0o600 })
   await file.write(clean(`${JSON.stringify(document, null, 2)}\n`))
   return { ...(await file.commit()), mime_type: 'application/json' }
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { FileContext, Sink } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
-import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { writeMedia, type MediaFile, type MediaKind } from './media-file.ts'
-import { openRescueFile, type Rescue } from './open-atomic-file.ts'
+import { openRescueFile, type AtomicFile, type Rescue } from './atomic-file.ts'
 
 /** A rescue needs the whole content, so it is kept in memory up to this size. */
 const maxRescuedBytes = 256 * 1_048_576

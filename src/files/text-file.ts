@@ -1,7 +1,6 @@
 import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
-import type { WrittenFile } from './atomic-file.ts'
-import { openAtomicFile, type Rescue, type WriteOptions } from './open-atomic-file.ts'
+import { openAtomicFile, type WriteOptions, type WrittenFile } from './atomic-file.ts'
 
 /** A text file that appears complete or not at all. */
 export interface TextFile {
@@ -25,7 +24,7 @@ const flushLength = 65_536
 export async function openTextFile(
   context: FileContext,
   path: string,
-  options: WriteOptions & Partial<Rescue>,
+  options: WriteOptions,
 ): Promise<TextFile> {
   const file = await openAtomicFile(context, path, options)
   let gathered = ''

@@ -11,6 +11,7 @@ import {
 import { type FileContext, type FileHost, sleep } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { mayBeHeld } from '../platform.ts'
+import { numberedName } from './file-name.ts'
 
 /**
  * Creates a folder, which only the user may read unless told, and its parents. Node's recursive mkdir never returns if the system
@@ -45,32 +46,43 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle?.close().catch(() => {})
 }
 
+export interface TargetOptions {
+  /** Replace an existing file. */
+  readonly force: boolean
+  /**
+   * Use the next free of the names `NAME-2`, `NAME-3`, … if the file exists, even if another process created it in the
+   * meantime: the result has been paid for.
+   */
+  readonly numbered?: boolean
+  /** The permissions of the file; those of the one that is replaced, or what the umask allows, unless given. */
+  readonly mode?: number
+}
+
 /** The target of a write. */
 export interface FileTarget {
   readonly kind: 'file'
+  /** As it was given, for messages. */
+  readonly path: string
   /** The resolved folder, so that a symbolic link created later cannot redirect the write. */
   readonly folder: string
   readonly name: string
-  /** The permissions for the file, those of the file it replaces; undefined for the default of the umask. */
-  readonly mode: number | undefined
   readonly force: boolean
+  readonly numbered: boolean
+  readonly mode: number | undefined
 }
 
 /** A device, or an open pipe that the system names (`/dev/stdout`, `>(gzip)`), which cannot be replaced. */
 interface StreamTarget {
   readonly kind: 'stream'
+  readonly path: string
   readonly location: string
 }
 
-/**
- * Inspects `path` and decides whether and how it may be written. Its folder is made where there is none.
- * @param mayBeTaken whether an existing file is allowed, because another name will be used
- */
+/** Inspects `path` and decides whether and how it may be written. Its folder is made where there is none. */
 export async function findTarget(
   context: FileContext,
   path: string,
-  force: boolean,
-  mayBeTaken: boolean,
+  { force, numbered = false, mode }: TargetOptions,
 ): Promise<FileTarget | StreamTarget> {
   const badName = fileNameProblem(path)
   if (badName !== undefined) throw badName
@@ -79,15 +91,22 @@ export async function findTarget(
   if (existing?.isDirectory() || /[/\\]$/.test(path)) throw isFolder(path)
   // A named pipe loses what is written when its reader goes, and cannot be asked before.
   const isOpenPipe = existing?.isFIFO() && /^\/(dev\/(fd\/|std)|proc\/)/.test(location)
-  if (isOpenPipe || existing?.isCharacterDevice()) return { kind: 'stream', location }
+  if (isOpenPipe || existing?.isCharacterDevice()) return { kind: 'stream', path, location }
   if (existing !== undefined && !existing.isFile()) {
     throw new FileError('not_a_file', `${shownPath(path)} cannot be written: it is not a regular file.`, {
       hint: 'Name another file.',
     })
   }
-  if (!force && !mayBeTaken && (existing !== undefined || (await isLink(location)))) throw fileExists(path)
-  const folder = await realFolder(dirname(location), path)
-  return { kind: 'file', folder, name: basename(location), mode: existing && existing.mode & 0o777, force }
+  if (!force && !numbered && (existing !== undefined || (await isLink(location)))) throw fileExists(path)
+  return {
+    kind: 'file',
+    path,
+    folder: await realFolder(dirname(location), path),
+    name: basename(location),
+    force,
+    numbered,
+    mode: mode ?? (existing && existing.mode & 0o777),
+  }
 }
 
 /** Follows links; undefined if there is no file. */
@@ -129,35 +148,27 @@ function isFolder(path: string): FileError {
   })
 }
 
-const maxNames = 10_000
-
 /**
  * Gives a finished temporary file its final name: by `rename` if an existing file may be replaced, otherwise by
- * `link`, which fails if another process has created the file in the meantime; then the next alternative name is
- * tried, if any.
- * @param path the name to use in messages
+ * `link`, which fails if another process has created the file in the meantime; then the next number is tried, if allowed.
  * @returns the path that it got
  * @throws FileError `file_exists`, …; then the temporary file still exists
  */
 export async function placeFile(
   context: FileContext,
   temporary: string,
-  target: FileTarget,
-  path: string,
-  spareName?: (count: number) => string,
+  { path, folder, name, force, numbered }: FileTarget,
 ): Promise<string> {
-  let name = target.name
-  for (let count = 2; ; count++) {
-    const final = join(target.folder, name)
+  for (let number = 1; ; number++) {
+    const free = number === 1 ? name : numberedName(name, number)
     try {
-      if (target.force) await renameFile(context, temporary, final)
-      else await linkOrReserve(context, temporary, final)
-      await syncFolder(target.folder)
-      return name === target.name ? path : join(dirname(path), name)
+      if (force) await renameFile(context, temporary, join(folder, free))
+      else await linkOrReserve(context, temporary, join(folder, free))
+      await syncFolder(folder)
+      return number === 1 ? path : join(dirname(path), free)
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw writeError(error, path)
-      if (spareName === undefined || count > maxNames) throw fileExists(path, error)
-      name = spareName(count)
+      if (!numbered) throw fileExists(path, error)
     }
   }
 }

@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import type { SavedFile, TextEvent } from '../events/text.ts'
 import { ContractError, ModelgateError } from '../errors.ts'
 import { shownPath } from '../files/file-error.ts'
-import { sniffMediaType } from '../files/media-type.ts'
+import { extensionOf, sniffMediaType } from '../files/media-type.ts'
 import type { Call } from './operation.ts'
 
 export type ImageData = Extract<TextEvent, { type: 'image-data' }>
@@ -63,7 +64,7 @@ export function createImageSaver(
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
-      const { decodeBase64, openContainer, safeFileName, saveNewFile } = await loadFiles()
+      const { decodeBase64, openAtomicFile, openContainer, safeFileName } = await loadFiles()
       for (const { base64, mime_type: declared } of images) {
         const data = decodeBase64(base64)
         if (data === undefined) {
@@ -77,16 +78,21 @@ export function createImageSaver(
         const container = openContainer(sniffed?.startsWith('image/') === true ? sniffed : '')
         container.add(data)
         const { damage } = container.integrity()
-        const name = damage === undefined ? stem : `${stem}.damaged`
-        const file = { folder, stem: name, mediaType, data, rescueFolder }
-        await saveNewFile(context, file).then(({ rescued, ...saved }) => {
+        const ending = `${damage === undefined ? '' : '.damaged'}.${extensionOf(mediaType)}`
+        const place = { force: false, numbered: true, rescueFolder, hasArrived: true }
+        const write = async () => {
+          const file = await openAtomicFile(context, join(folder, stem + ending), place)
+          await file.write(data)
+          return await file.commit()
+        }
+        await write().then(({ rescued, ...saved }) => {
           if (rescued !== undefined) fail(rescued)
           else if (damage !== undefined) {
             const message = `An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`
             fail(broken('damaged_image', message))
           } else {
             savedCount++
-            onSaved(saved)
+            onSaved({ ...saved, mime_type: mediaType })
           }
         }, fail)
       }
@@ -114,7 +120,7 @@ async function loadFiles() {
   const [base64, name, file, containers] = await Promise.all([
     import('../files/decode-base64.ts'),
     import('../files/file-name.ts'),
-    import('../files/save-new-file.ts'),
+    import('../files/atomic-file.ts'),
     import('../files/containers.ts'),
   ])
   return { ...base64, ...name, ...file, ...containers }

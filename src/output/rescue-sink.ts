@@ -62,7 +62,7 @@ export class RescueSink implements Sink {
       } catch (error) {
         if (!(error instanceof FileError) || this.#failure !== undefined) throw error
         this.#failure = error
-        const { openRescueFile } = await import('../files/open-atomic-file.ts')
+        const { openRescueFile } = await import('../files/atomic-file.ts')
         this.#file = await openRescueFile(this.#context, this.#place.folder, this.#place.name, error)
       }
     }

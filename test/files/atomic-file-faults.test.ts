@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
-import type { WrittenFile } from '../../src/files/atomic-file.ts'
-import { openAtomicFile, openResultFile } from '../../src/files/open-atomic-file.ts'
+import { openAtomicFile, type WrittenFile } from '../../src/files/atomic-file.ts'
 import { withFsFault, withFsHook, type FsFault, type FsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -33,7 +32,7 @@ async function write(
 ): Promise<Report> {
   const { steps, value } = await withFsFault(fault, async () => {
     try {
-      const file = await openResultFile(testContext(), path, { force, ...rescue })
+      const file = await openAtomicFile(testContext(), path, { force, ...rescue, hasArrived: true })
       await file.write('new ')
       await file.write('content')
       return { saved: await file.commit() }

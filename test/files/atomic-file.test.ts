@@ -16,7 +16,7 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
+import { openAtomicFile, type WriteOptions } from '../../src/files/atomic-file.ts'
 import { withFsHook, type FsHook } from '../support/fs-faults.ts'
 import { failureOf } from '../support/config-place.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -25,7 +25,7 @@ import { testContext } from '../support/test-context.ts'
 const keep = { force: false }
 const force = { force: true }
 
-async function save(folder: string, name: string, content: string, options = keep) {
+async function save(folder: string, name: string, content: string, options: WriteOptions = keep) {
   const file = await openAtomicFile(testContext({ cwd: folder }), name, options)
   await file.write(content)
   return await file.commit()
@@ -238,9 +238,9 @@ test('a link that leads back to itself is one that exists, and may be replaced',
   await expect(save(folder, 'ring/a', 'x', force)).rejects.toMatchObject({ exitCode: 10 })
 })
 
-test('a taken name has spare ones, also where it was taken meanwhile', async () => {
+test('a taken name gets a number, also where it was taken meanwhile', async () => {
   const folder = temporaryFolder()
-  const spare = { force: false, spareName: (count: number) => `a-${count}` }
+  const spare = { force: false, numbered: true }
   await writeFile(join(folder, 'a'), 'old')
   expect(await save(folder, 'a', 'one', spare)).toMatchObject({ path: 'a-2' })
   await mkdir(join(folder, 'sub'))
@@ -249,8 +249,6 @@ test('a taken name has spare ones, also where it was taken meanwhile', async () 
   await writeFile(join(folder, 'sub/a-2'), 'old')
   expect(await file.commit()).toMatchObject({ path: 'sub/a-3' })
   expect(await save(folder, './b', 'one', spare)).toMatchObject({ path: './b' })
-  const endless = { force: false, spareName: () => 'a' }
-  await expect(save(folder, 'a', 'one', endless)).rejects.toMatchObject({ code: 'file_exists' })
   expect((await readdir(folder)).toSorted()).toEqual(['a', 'a-2', 'b', 'sub'])
 })
 
@@ -264,6 +262,17 @@ test('incomplete content is called damaged, and replaces nothing, not even with 
   expect(await readFile(join(folder, path), 'utf8')).toBe('half')
   expect(await readFile(join(folder, 'a.damaged.png'), 'utf8')).toBe('old')
   expect(await readFile(join(folder, 'a.png'), 'utf8')).toBe('old')
+})
+
+test('many that save at once all find a name of their own', async () => {
+  const folder = temporaryFolder()
+  const contents = Array.from({ length: 20 }, (_, index) => `content ${index}`)
+  const saved = await Promise.all(
+    contents.map((content) => save(folder, 'a.png', content, { force: false, numbered: true })),
+  )
+  const read = await Promise.all(saved.map(({ path }) => readFile(join(folder, path), 'utf8')))
+  expect(read).toEqual(contents)
+  expect(await readdir(folder)).toHaveLength(20)
 })
 
 test('permissions may be given, and are kept to while it is written', async () => {

@@ -10,7 +10,7 @@ import {
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileError, UsageError } from '../../src/errors.ts'
-import { openAtomicFile, openRescueFile, openResultFile } from '../../src/files/open-atomic-file.ts'
+import { openAtomicFile, openRescueFile } from '../../src/files/atomic-file.ts'
 import { withFsHook, type FsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -30,7 +30,7 @@ function place() {
 describe('a result that cannot be written where it belongs', () => {
   test('is kept in the rescue folder, which only the user may read, and told as paid for', async () => {
     const { context, rescueFolder } = place()
-    const file = await openResultFile(context, 'a.png', { force: false, rescueFolder })
+    const file = await openAtomicFile(context, 'a.png', { force: false, rescueFolder, hasArrived: true })
     expect(file.isDirect).toBe(false)
     await file.write('picture')
     const { path, bytes, rescued } = await file.commit()
@@ -48,14 +48,14 @@ describe('a result that cannot be written where it belongs', () => {
   test('is kept under its own name, without the folders that were to hold it', async () => {
     const { context, rescueFolder } = place()
     writeFileSync(join(context.cwd, 'none'), '')
-    const file = await openResultFile(context, 'none/b.png', { force: false, rescueFolder })
+    const file = await openAtomicFile(context, 'none/b.png', { force: false, rescueFolder, hasArrived: true })
     await file.commit()
     expect(readdirSync(rescueFolder)).toEqual(['20260101T000000-b.png'])
   })
 
   test('is kept where it has no name', async () => {
     const { context, rescueFolder } = place()
-    const file = await openResultFile(context, '', { force: false, rescueFolder })
+    const file = await openAtomicFile(context, '', { force: false, rescueFolder, hasArrived: true })
     await file.write('picture')
     const { path } = await file.commit()
     expect(readFileSync(path, 'utf8')).toBe('picture')
@@ -65,7 +65,7 @@ describe('a result that cannot be written where it belongs', () => {
   test('gets a free name beside one that was rescued in the same second', async () => {
     const { context, rescueFolder } = place()
     for (const content of ['one', 'two', 'three']) {
-      const file = await openResultFile(context, 'a.png', { force: false, rescueFolder })
+      const file = await openAtomicFile(context, 'a.png', { force: false, rescueFolder, hasArrived: true })
       await file.write(content)
       await file.commit()
     }
@@ -79,11 +79,11 @@ describe('a result that cannot be written where it belongs', () => {
 
   test('leaves nothing when it is discarded, and is called damaged when it is incomplete', async () => {
     const { context, rescueFolder } = place()
-    const one = await openResultFile(context, 'a.png', { force: false, rescueFolder })
+    const one = await openAtomicFile(context, 'a.png', { force: false, rescueFolder, hasArrived: true })
     await one.write('x')
     await one.discard()
     expect(readdirSync(rescueFolder)).toEqual([])
-    const other = await openResultFile(context, 'a.png', { force: false, rescueFolder })
+    const other = await openAtomicFile(context, 'a.png', { force: false, rescueFolder, hasArrived: true })
     await other.write('x')
     const { path } = await other.commitDamaged()
     expect(path).toBe(join(rescueFolder, '20260101T000000-a.damaged.png'))
@@ -92,7 +92,7 @@ describe('a result that cannot be written where it belongs', () => {
 
   test('is not rescued where that was not asked for', async () => {
     const { context } = place()
-    await expect(openResultFile(context, 'a.png', { force: false })).rejects.toMatchObject({
+    await expect(openAtomicFile(context, 'a.png', { force: false, hasArrived: true })).rejects.toMatchObject({
       code: 'file_exists',
       message: '"a.png" already exists.',
     })

@@ -1,6 +1,6 @@
 // Opens PATH, says so, waits for a line, then writes TEXT and commits. Prints "saved" or the error's code.
 import process from 'node:process'
-import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
+import { openAtomicFile } from '../../src/files/atomic-file.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { testContext } from '../support/test-context.ts'
 

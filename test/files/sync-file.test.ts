@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { createFileSync } from '../../src/files/atomic-file.ts'
+import { FileSync } from '../../src/files/atomic-file.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -18,7 +18,7 @@ function disk(answers: { datasync?: string; sync?: string } = {}) {
 
 test('a short file is brought to the disk at its end', async () => {
   const { asked, handle } = disk()
-  const sync = createFileSync(handle)
+  const sync = new FileSync(handle)
   sync.wrote(mebibyte)
   await sync.finish()
   expect(asked).toEqual(['sync'])
@@ -26,7 +26,7 @@ test('a short file is brought to the disk at its end', async () => {
 
 test('a long file is brought there part by part, one at a time, and at its end', async () => {
   const { asked, handle } = disk()
-  const sync = createFileSync(handle)
+  const sync = new FileSync(handle)
   // The second part is written while the first is still on its way.
   for (let written = 0; written < 8; written++) sync.wrote(mebibyte)
   expect(asked).toEqual(['datasync'])
@@ -36,7 +36,7 @@ test('a long file is brought there part by part, one at a time, and at its end',
 
 test('a part that could not be brought there fails the file, though its end could', async () => {
   const { handle } = disk({ datasync: 'EIO' })
-  const sync = createFileSync(handle)
+  const sync = new FileSync(handle)
   sync.wrote(5 * mebibyte)
   await expect(sync.finish()).rejects.toThrow('EIO')
 })
@@ -45,12 +45,12 @@ test.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
   'a system that answers %s is let be',
   async (code) => {
     const { handle } = disk({ datasync: code, sync: code })
-    const sync = createFileSync(handle)
+    const sync = new FileSync(handle)
     sync.wrote(5 * mebibyte)
     await expect(sync.finish()).resolves.toBeUndefined()
   },
 )
 
 test('an end that could not be brought there fails the file', async () => {
-  await expect(createFileSync(disk({ sync: 'ENOSPC' }).handle).finish()).rejects.toThrow('ENOSPC')
+  await expect(new FileSync(disk({ sync: 'ENOSPC' }).handle).finish()).rejects.toThrow('ENOSPC')
 })

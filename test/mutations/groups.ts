@@ -59,7 +59,7 @@ export const groups: readonly Group[] = [
     name: 'atomic-files',
     units: [
       unit(
-        ['files/atomic-file', 'files/open-atomic-file', 'files/write-target'],
+        ['files/atomic-file', 'files/write-target'],
         [
           'files/atomic-file-faults',
           'files/atomic-file',
@@ -69,7 +69,6 @@ export const groups: readonly Group[] = [
           'files/sync-file',
         ],
       ),
-      unit(['files/save-new-file'], ['files/save-new-file']),
       unit(['files/lock-file'], ['files/lock-file', 'platform/held-files']),
     ],
   },

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { takeLock } from '../../files/lock-file.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { hasPermissions } from '../../platform.ts'
 

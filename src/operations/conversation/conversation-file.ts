@@ -2,10 +2,9 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { numberedPath } from '../../files/file-name.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
 import { takeLock } from '../../files/lock-file.ts'
-import { openAtomicFile, openResultFile } from '../../files/open-atomic-file.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import { withoutSecrets, type Redactor } from '../operation.ts'
 import type { Conversation, Style } from './conversation.ts'
 import { formatConversation, readConversation } from './file-text.ts'
@@ -39,10 +38,11 @@ export async function openConversationFile(
   if (isWritten) await (await openAtomicFile(context, path, { force: true })).discard()
 
   const write = async (content: string, isNew: boolean) => {
-    const file = await openResultFile(context, current, {
-      force: !isNew,
+    const place = { force: !isNew, numbered: isNew, ...(isNew && { mode: 0o600 }) }
+    const file = await openAtomicFile(context, isNew ? path : current, {
+      ...place,
       rescueFolder,
-      ...(isNew && { mode: 0o600, spareName: (count: number) => basename(numberedPath(path, count)) }),
+      hasArrived: true,
     })
     await file.write(content)
     return await file.commit()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sleep, type Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'

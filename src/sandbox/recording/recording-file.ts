@@ -4,9 +4,8 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import type { FileContext } from '../../context.ts'
-import { numberedName } from '../../files/file-name.ts'
 import { extensionOf } from '../../files/media-type.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isDeeperThan, maxJsonDepth, objectOf } from '../../json.ts'
 import { requestSchema } from './recorded-request.ts'
@@ -186,9 +185,7 @@ export async function writeRecording(
   stem: string,
   text: string,
 ): Promise<void> {
-  const name = `${stem}.json`
-  const spareName = (count: number) => numberedName(name, count)
-  const file = await openAtomicFile(context, join(folder, name), { force: false, spareName })
+  const file = await openAtomicFile(context, join(folder, `${stem}.json`), { force: false, numbered: true })
   await file.write(text)
   await file.commit()
 }
