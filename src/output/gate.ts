@@ -1,7 +1,7 @@
-import { hideJsonSpans, hideSpans } from '../redact/spans.ts'
+import { hideSpans } from '../redact/spans.ts'
 import { formsOf } from '../redact/forms.ts'
-import { createMatcher, createStreamMatcher } from '../redact/matcher.ts'
-import { createPieceStream, type PieceStream, createTextStream, type TextStream } from '../redact/streams.ts'
+import { createMatcher } from '../redact/matcher.ts'
+import { PieceStream, TextStream } from '../redact/streams.ts'
 import { inCi, type Context } from '../context.ts'
 import { defuse, defuseJson } from './step-log.ts'
 
@@ -25,18 +25,18 @@ export function createJsonRedactor(secrets: readonly string[]): Redactor {
   const { find } = createMatcher(jsonFormsOf(secrets))
   return (json) => {
     const spans = find(json)
-    return spans.length === 0 ? json : hideJsonSpans(json, spans)
+    return spans.length === 0 ? json : hideSpans(json, spans, true)
   }
 }
 
 /** The same for text that comes in pieces. */
 export function createStreamRedactor(secrets: readonly string[]): TextStream {
-  return createTextStream(createStreamMatcher(secrets.flatMap(formsOf)))
+  return new TextStream(createMatcher(secrets.flatMap(formsOf)))
 }
 
 /** The same for JSON that comes in pieces. */
 export function createJsonStreamRedactor(secrets: readonly string[]): TextStream {
-  return createTextStream(createStreamMatcher(jsonFormsOf(secrets)), true)
+  return new TextStream(createMatcher(jsonFormsOf(secrets)), true)
 }
 
 /** The forms that can occur within one JSON string. */
@@ -106,7 +106,7 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
     /** Redacts JSON for standard output or a file: one document, or one on each line. */
     document: (json: string): string => defused(redactJson(json)),
     /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
-    documents: (): PieceStream => createPieceStream(createStreamMatcher(jsonFormsOf(hidden())), redactJson),
+    documents: (): PieceStream => new PieceStream(createMatcher(jsonFormsOf(hidden())), redactJson),
     /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
     reply: (): ReplyStream =>
       createReplyStream(createJsonStreamRedactor(hidden()), Boolean(context.stdout.isTerminal)),

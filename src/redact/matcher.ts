@@ -1,8 +1,11 @@
 /**
  * A message may be cut in the middle of a secret: so many characters of its beginning are recognised. The length of the
- * beginnings that product.md promises to hide.
+ * beginnings that docs/environment.md promises to hide.
  */
 export const minPrefix = 16
+
+/** A shorter end of a text is not waited for, unless the form is short: nearly every text ends with one. */
+const minTail = 4
 
 /** Finds a set of forms in texts. */
 export interface Matcher {
@@ -11,15 +14,16 @@ export interface Matcher {
    * @returns alternating starts and ends, ascending, without overlap
    */
   find(text: string): readonly number[]
-  /** How many characters at the end are the beginning of a form, if the text goes on. */
+  /** How many characters at the end are the beginning of a form, if the text goes on: 4 or more of a long form. */
   openTail(text: string): number
 }
 
 /** @param forms none of them empty */
 export function createMatcher(forms: readonly string[]): Matcher {
   if (forms.length === 0) return { find: () => [], openTail: () => 0 }
-  const prefixes = new Set(forms.map((form) => form.slice(0, minPrefix)))
-  const pattern = new RegExp([...prefixes].map(escapeForPattern).join('|'), 'gi')
+  const prefixes = [...new Set(forms.map((form) => form.slice(0, minPrefix)))]
+  const escaped = prefixes.map((prefix) => prefix.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
+  const pattern = new RegExp(escaped.join('|'), 'gi')
   const byFirst = Map.groupBy(forms, (form) => fold(form.charCodeAt(0)))
   const formsAt = (text: string, at: number) => byFirst.get(fold(text.charCodeAt(at))) ?? []
   const maxLength = Math.max(...forms.map(({ length }) => length))
@@ -27,17 +31,14 @@ export function createMatcher(forms: readonly string[]): Matcher {
   return {
     find(text) {
       const spans: number[] = []
-      let lastEnd = -1
       pattern.lastIndex = 0
       for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
         const start = match.index
         const lengths = formsAt(text, start).map((form) => commonLength(form, text, start))
         const end = start + Math.max(match[0].length, ...lengths)
-        if (end > lastEnd) {
-          if (start <= lastEnd) spans[spans.length - 1] = end
-          else spans.push(start, end)
-          lastEnd = end
-        }
+        const lastEnd = spans.at(-1) ?? -1
+        if (start > lastEnd) spans.push(start, end)
+        else spans[spans.length - 1] = Math.max(lastEnd, end)
         pattern.lastIndex = start + 1
       }
       return spans
@@ -45,36 +46,13 @@ export function createMatcher(forms: readonly string[]): Matcher {
     openTail(text) {
       for (let start = Math.max(0, text.length - maxLength + 1); start < text.length; start++) {
         const rest = text.length - start
-        const isOpen = (form: string) => form.length > rest && commonLength(form, text, start) === rest
+        const isOpen = (form: string) =>
+          form.length > rest &&
+          (rest >= minTail || form.length < minPrefix + minTail) &&
+          commonLength(form, text, start) === rest
         if (formsAt(text, start).some(isOpen)) return rest
       }
       return 0
-    },
-  }
-}
-
-function escapeForPattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
-}
-
-/** A shorter end of a text is not waited for: nearly every text ends with one. */
-const minTail = 4
-
-/**
- * The same for a text that comes in pieces: the first three characters of a long form may have been passed on, and the
- * rest is found all the same.
- */
-export function createStreamMatcher(forms: readonly string[]): Matcher {
-  const isLong = ({ length }: string) => length >= minPrefix + minTail
-  const { find, openTail } = createMatcher(
-    forms.flatMap((form) => (isLong(form) ? [0, 1, 2, 3].map((cut) => form.slice(cut)) : form)),
-  )
-  const short = createMatcher(forms.filter((form) => !isLong(form)))
-  return {
-    find,
-    openTail(text) {
-      const tail = openTail(text)
-      return tail >= minTail ? tail : short.openTail(text)
     },
   }
 }

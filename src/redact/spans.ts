@@ -24,29 +24,26 @@ function isEscape(text: string, at: number): boolean {
 
 export const hiddenMark = '[hidden]'
 
-/** The text with a mark in place of each span. @param spans alternating starts and ends, ascending, without overlap */
-export function hideSpans(text: string, spans: readonly number[]): string {
+/**
+ * The text with a mark in place of each span.
+ * @param spans alternating starts and ends, ascending, without overlap
+ * @param isJson the text is JSON, and stays valid: no escape is split, and a number is replaced with 0
+ */
+export function hideSpans(text: string, spans: readonly number[], isJson = false): string {
   let clean = ''
   let copied = 0
   for (let at = 0; at < spans.length; at += 2) {
-    clean += text.slice(copied, spans[at]) + hiddenMark
-    copied = spans[at + 1]!
+    let [start, end, mark] = [spans[at]!, spans[at + 1]!, hiddenMark]
+    if (isJson) {
+      start = Math.max(copied, escapeAround(text, start)?.start ?? start)
+      end = Math.max(copied, escapeAround(text, end)?.end ?? end)
+      const number = numberAround(text, start, end)
+      if (number !== undefined) [start, end, mark] = [number.start, number.end, '0']
+    }
+    clean += text.slice(copied, start) + mark
+    copied = end
   }
   return clean + text.slice(copied)
-}
-
-/** The same for JSON, which stays valid: no escape is split, and a number is replaced with 0. */
-export function hideJsonSpans(json: string, spans: readonly number[]): string {
-  let clean = ''
-  let copied = 0
-  for (let at = 0; at < spans.length; at += 2) {
-    const start = Math.max(copied, escapeAround(json, spans[at]!)?.start ?? spans[at]!)
-    const end = Math.max(copied, escapeAround(json, spans[at + 1]!)?.end ?? spans[at + 1]!)
-    const number = numberAround(json, start, end)
-    clean += json.slice(copied, number?.start ?? start) + (number === undefined ? hiddenMark : '0')
-    copied = number?.end ?? end
-  }
-  return clean + json.slice(copied)
 }
 
 /** The JSON number that a span of digits is part of; undefined when it is not part of one. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { closingQuote, escapeAround, hideJsonSpans, hideSpans, stringsIn } from '../../src/redact/spans.ts'
+import { closingQuote, escapeAround, hideSpans, stringsIn } from '../../src/redact/spans.ts'
 
 test.each([
   ['abc', [], 'abc'],
@@ -52,7 +52,7 @@ describe('in JSON', () => {
     ['"a 1key, b"', [3, 7], '"a [hidden], b"'],
     ['"a key1, b"', [3, 7], '"a [hidden], b"'],
   ])('of %s the spans %j are hidden: %s', (json, spans, clean) => {
-    expect(hideJsonSpans(json, spans)).toBe(clean)
+    expect(hideSpans(json, spans, true)).toBe(clean)
   })
 
   test.each([

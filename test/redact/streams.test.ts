@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMatcher, createStreamMatcher } from '../../src/redact/matcher.ts'
-import { hideJsonSpans, hideSpans } from '../../src/redact/spans.ts'
-import { createPieceStream, createTextStream } from '../../src/redact/streams.ts'
+import { createMatcher } from '../../src/redact/matcher.ts'
+import { hideSpans } from '../../src/redact/spans.ts'
+import { PieceStream, TextStream } from '../../src/redact/streams.ts'
 import { runs } from '../support/sample.ts'
 
 const key = 'Key-0123456789-ab'
@@ -17,7 +17,7 @@ const cuts = (text: string) =>
 
 describe('a text in pieces', () => {
   test('is passed on but for an end that may begin a key', () => {
-    const stream = createTextStream(matcher)
+    const stream = new TextStream(matcher)
     expect([stream.push('hello '), stream.kept, stream.hasHidden]).toEqual(['hello ', '', false])
     expect([stream.push('Key-01'), stream.kept, stream.hasHidden]).toEqual(['', 'Key-01', false])
     expect([stream.push('23456789-ab and'), stream.kept, stream.hasHidden]).toEqual([
@@ -31,15 +31,15 @@ describe('a text in pieces', () => {
   })
 
   test('has hidden nothing before it begins', () => {
-    expect(createTextStream(matcher).hasHidden).toBe(false)
+    expect(new TextStream(matcher).hasHidden).toBe(false)
   })
 
   test('may begin with a key', () => {
-    expect(createTextStream(matcher).push(`${key}. `)).toBe('[hidden]. ')
+    expect(new TextStream(matcher).push(`${key}. `)).toBe('[hidden]. ')
   })
 
   test('tells once that it has hidden a key', () => {
-    const stream = createTextStream(matcher)
+    const stream = new TextStream(matcher)
     expect([stream.push(`${key}K`), stream.hasHidden]).toEqual(['[hidden]', true])
     expect([stream.push('x'), stream.hasHidden]).toEqual(['Kx', false])
   })
@@ -48,17 +48,17 @@ describe('a text in pieces', () => {
     const form = String.raw`Key-0123456789-abcdefgh\u003cxyz`
     const matcher = createMatcher([form])
     const whole = String.raw`"Key-0123456789-abcdefgh\u003e`
-    const json = createTextStream(matcher, true)
+    const json = new TextStream(matcher, true)
     expect([json.push(whole), json.kept]).toEqual(['"[hidden]', ''])
     expect(json.push('."')).toBe('."')
-    const pieces = createTextStream(matcher, true)
+    const pieces = new TextStream(matcher, true)
     expect([pieces.push(whole.slice(0, -1)), pieces.kept]).toEqual(['"[hidden]', String.raw`\u003`])
     expect(pieces.push('e."')).toBe('."')
-    expect(createTextStream(matcher).push(`${whole}."`)).toBe('"[hidden]e."')
+    expect(new TextStream(matcher).push(`${whole}."`)).toBe('"[hidden]e."')
   })
 
   test('hides a key once, however many pieces it comes in', () => {
-    const stream = createTextStream(matcher)
+    const stream = new TextStream(matcher)
     const out = [...`a${key}${key}b`].map((character) => stream.push(character))
     expect(`${out.join('')}${stream.end()}`).toBe('a[hidden]b')
   })
@@ -68,7 +68,7 @@ describe('a text in pieces', () => {
     expect(hideSpans(text, matcher.find(text))).toBe('x [hidden] [hidden], Key-01234[hidden]Key- y [hidden]')
     fc.assert(
       fc.property(cuts(text), (pieces) => {
-        const stream = createTextStream(matcher)
+        const stream = new TextStream(matcher)
         const out = pieces.map((piece) => stream.push(piece)).join('') + stream.end()
         expect(out).toBe(hideSpans(text, matcher.find(text)))
       }),
@@ -78,15 +78,15 @@ describe('a text in pieces', () => {
 
   test('of JSON splits no escape', () => {
     const text = String.raw`"x\n${key}\u00e9 \\a\u00e9bcdefgh\u00e9 a\u00e9bc Key-\u00e9"`
-    expect(hideJsonSpans(text, matcher.find(text))).toBe(
+    expect(hideSpans(text, matcher.find(text), true)).toBe(
       String.raw`"x\n[hidden]\u00e9 \\[hidden]\u00e9 a\u00e9bc Key-\u00e9"`,
     )
     fc.assert(
       fc.property(cuts(text), (pieces) => {
-        const stream = createTextStream(matcher, true)
+        const stream = new TextStream(matcher, true)
         const out = pieces.map((piece) => stream.push(piece))
         for (const part of out) expect(part).not.toMatch(/(?<!\\)(?:\\\\)*\\(?:u.{0,3})?$/)
-        expect(out.join('') + stream.end()).toBe(hideJsonSpans(text, matcher.find(text)))
+        expect(out.join('') + stream.end()).toBe(hideSpans(text, matcher.find(text), true))
       }),
       runs(300),
     )
@@ -96,16 +96,16 @@ describe('a text in pieces', () => {
 test('a long key in single characters is hidden once, and its first three characters stay', () => {
   const secret = 'Key-0123456789-'.repeat(20)
   for (const isJson of [false, true]) {
-    const stream = createTextStream(createStreamMatcher([secret]), isJson)
+    const stream = new TextStream(createMatcher([secret]), isJson)
     const out = [...`a ${secret}b`].map((character) => stream.push(character))
     expect(`${out.join('')}${stream.end()}`).toBe('a Key[hidden]b')
   }
 })
 
 describe('documents that hold a text in pieces', () => {
-  const redact = (json: string) => hideJsonSpans(json, matcher.find(json))
+  const redact = (json: string) => hideSpans(json, matcher.find(json), true)
   const delta = (text: string, index = 0) => `{"index":${index},"delta":"${text}"}`
-  const streamOf = () => createPieceStream(matcher, redact)
+  const streamOf = () => new PieceStream(matcher, redact)
 
   test('are passed on at once while nothing may be a key', () => {
     const stream = streamOf()
@@ -139,7 +139,7 @@ describe('documents that hold a text in pieces', () => {
 
   test('lose the whole escape in which a key is cut', () => {
     const cut = createMatcher([String.raw`Key-0123456789\u003cabc`])
-    const stream = createPieceStream(cut, (json) => json)
+    const stream = new PieceStream(cut, (json) => json)
     expect(stream.push(delta(String.raw`Key-0123456789\u003e.`))).toEqual([delta('[hidden].')])
   })
 

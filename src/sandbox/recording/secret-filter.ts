@@ -1,8 +1,8 @@
 import { formsOf } from '../../redact/forms.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
-import { createMatcher, createStreamMatcher } from '../../redact/matcher.ts'
-import { hideJsonSpans, stringsIn } from '../../redact/spans.ts'
-import { createPieceStream } from '../../redact/streams.ts'
+import { createMatcher } from '../../redact/matcher.ts'
+import { hideSpans, stringsIn } from '../../redact/spans.ts'
+import { PieceStream } from '../../redact/streams.ts'
 
 /** So much of a text is looked at again with its next piece, for what looks like a key. */
 const overlap = 512
@@ -19,12 +19,12 @@ export function createSecretFilter(secrets: readonly string[]) {
     .flatMap(formsOf)
     .map((form) => Buffer.from(form).toString('latin1'))
   const { find } = createMatcher(forms)
-  const hide = (text: string) => hideJsonSpans(text, find(text))
+  const hide = (text: string) => hideSpans(text, find(text), true)
   return {
     hide,
     /** For the events of a stream, also for what is split between the strings of several. @throws as `assertNoKey` */
     events(events: readonly string[]): readonly string[] {
-      const stream = createPieceStream(createStreamMatcher(forms), hide)
+      const stream = new PieceStream(createMatcher(forms), hide)
       const kept = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
       const ends = new Map<string, string>()
       for (const event of kept) {
