@@ -47,10 +47,7 @@ export interface ImageFacts {
 
 export const imageKind: MediaKind<ImageFacts> = {
   noun: 'image',
-  // Enough for the brands of an AVIF.
-  signatureBytes: 32,
   factsOf: (mediaType, { width, height }) => ({ format: formatOf(mediaType), width, height }),
-  hint: 'Add --raw to see the reply as it was received.',
 }
 
 function formatOf(mediaType: string): string {

@@ -11,11 +11,7 @@ import { openAtomicFile, type AtomicFile, type Rescue, type WrittenFile } from '
 /** The kind of media, images or videos: how they are recognized and described. */
 export interface MediaKind<Facts> {
   readonly noun: 'image' | 'video'
-  /** Enough bytes to detect every known format; nothing of an unknown format is shorter. */
-  readonly signatureBytes: number
   factsOf(mediaType: string, shape: Shape): Facts
-  /** The hint for content that is something else. */
-  readonly hint?: string
 }
 
 interface Inspected<Facts> {
@@ -25,6 +21,8 @@ interface Inspected<Facts> {
 }
 
 const unknownType = 'application/octet-stream'
+/** Enough for the brands of an MP4 or an AVIF; nothing of an unknown format is shorter. */
+const signatureBytes = 64
 /** Enough for three packets of a transport stream; what is still unknown then stays unknown. */
 const longSignatureBytes = 512
 
@@ -73,7 +71,7 @@ export class MediaInspector<Facts> {
 
   /** @param isAll no more bytes will come */
   #identify(isAll: boolean) {
-    const { noun, signatureBytes, hint } = this.#kind
+    const { noun } = this.#kind
     const start = this.#head.subarray(0, this.#headLength)
     if (start.length < signatureBytes && !isAll) return undefined
     const sniffed = sniffMediaType(start)
@@ -82,7 +80,7 @@ export class MediaInspector<Facts> {
       sniffed === undefined
         ? start.length >= signatureBytes && !looksLikeText(start)
         : sniffed.startsWith(`${noun}/`)
-    if (!mayBeMedia) throw notMedia(noun, start, hint)
+    if (!mayBeMedia) throw notMedia(noun, start)
     const mediaType = sniffed ?? unknownType
     const container = openContainer(mediaType)
     container.add(start)
@@ -90,10 +88,13 @@ export class MediaInspector<Facts> {
   }
 }
 
-function notMedia(noun: 'image' | 'video', start: Buffer, hint: string | undefined): ContractError {
-  const [code, words] = noun === 'image' ? ['not_an_image', 'an image'] : ['not_a_video', 'a video']
-  const message = `The gateway sent ${describeContent(start)} instead of ${words}.`
-  return new ContractError(code, message, hint === undefined ? {} : { hint })
+function notMedia(noun: 'image' | 'video', start: Buffer): ContractError {
+  const content = describeContent(start)
+  return noun === 'image'
+    ? new ContractError('not_an_image', `The gateway sent ${content} instead of an image.`, {
+        hint: 'Add --raw to see the reply as it was received.',
+      })
+    : new ContractError('not_a_video', `The gateway sent ${content} instead of a video.`)
 }
 
 /** The facts reported about saved media. */

@@ -8,11 +8,7 @@ import { ModelgateError, UsageError } from '../errors.ts'
 import { mediaTypeOfName } from './media-type.ts'
 import { sidecarPath } from './sidecar.ts'
 import { openAtomicFile } from './atomic-file.ts'
-import { findTarget } from './write-target.ts'
-
-/** The words in braces that a file name may hold. */
-export const templateTokens = ['index', 'ext', 'model', 'date', 'slug', 'id'] as const
-type TemplateToken = (typeof templateTokens)[number]
+import { findTarget, type TargetOptions } from './write-target.ts'
 
 /** The kind of files that a command creates. */
 type OutputKind = 'image' | 'video'
@@ -30,6 +26,21 @@ export interface TemplateValues {
   readonly now: number
   readonly id: string | undefined
 }
+
+/** Maximum bytes of a value, so that no value makes a name too long for a file system. */
+const maxBytes = { model: 60, id: 80, slug: 48 }
+
+/** The words in braces that a file name may hold. */
+const tokenValues = {
+  index: ({ index }: TemplateValues) => String(index),
+  ext: ({ extension }: TemplateValues) => safeFileName(extension),
+  model: ({ model }: TemplateValues) => shortName(model || 'model', maxBytes.model),
+  date: ({ now }: TemplateValues) => new Date(now).toISOString().slice(0, 10),
+  slug: ({ prompt, kind }: TemplateValues) => slugOf(prompt, kind),
+  id: ({ id }: TemplateValues) => shortName(id || 'no-id', maxBytes.id),
+}
+type TemplateToken = keyof typeof tokenValues
+export const templateTokens = Object.keys(tokenValues) as readonly TemplateToken[]
 
 /** A parsed file name with placeholders. */
 interface OutputTemplate {
@@ -52,14 +63,12 @@ export function parseTemplate(text: string): OutputTemplate {
     expand(values) {
       const name = text.replace(braces, (whole: string, word: string | undefined) => {
         if (word === undefined) return whole[0]!
-        return isToken(word) ? valueOf(word, values) : whole
+        return isToken(word) ? tokenValues[word](values) : whole
       })
+      // Without words, a reserved name is the user's own.
       return words.length === 0
         ? name
-        : name
-            .split(/([/\\])/)
-            .map(withoutDevice)
-            .join('')
+        : name.replace(/[^/\\]+/g, (part) => (isDeviceName(part) ? `_${part}` : part))
     },
   }
 }
@@ -69,28 +78,8 @@ export function literalTemplate(text: string): string {
   return text.replace(/[{}]/g, '$&$&')
 }
 
-/** Maximum bytes of a value, so that no value makes a name too long for a file system. */
-const maxBytes = { model: 60, id: 80, slug: 48 }
-
-function valueOf(token: TemplateToken, values: TemplateValues): string {
-  switch (token) {
-    case 'index':
-      return String(values.index)
-    case 'ext':
-      return safeFileName(values.extension)
-    case 'model':
-      return shortName(values.model || 'model', maxBytes.model)
-    case 'date':
-      return new Date(values.now).toISOString().slice(0, 10)
-    case 'slug':
-      return slugOf(values.prompt, values.kind)
-    case 'id':
-      return shortName(values.id || 'no-id', maxBytes.id)
-  }
-}
-
 function isToken(word: string): word is TemplateToken {
-  return (templateTokens as readonly string[]).includes(word)
+  return Object.hasOwn(tokenValues, word)
 }
 
 /** The first words of a prompt, in lower case, joined by dashes; the kind of file if there are none. */
@@ -111,10 +100,6 @@ export function slugOf(prompt: string, kind: OutputKind = 'image'): string {
 
 function shortName(text: string, bytes: number): string {
   return cutBytes(safeFileName(text), bytes).replace(/[.-]+$/, '')
-}
-
-function withoutDevice(component: string): string {
-  return isDeviceName(component) ? `_${component}` : component
 }
 
 export interface OutputRequest {
@@ -196,7 +181,7 @@ export function planOutputs(context: FileContext, request: OutputRequest): Outpu
     isAutomatic: folder !== undefined,
     pathFor,
     async check({ extension = kind === 'video' ? 'mp4' : 'png', sidecar = false, partials = false } = {}) {
-      const problems = nameProblems(context, { text, template, kind, count, isNamed: folder === undefined })
+      const problems = nameProblems(context, request, text, template, folder === undefined)
       if (problems.length > 0 || toStandardOutput) return problems
       const mayBeTaken = folder !== undefined || template.tokens.has('id')
       const files = Array.from({ length: count }, (_, at) => {
@@ -238,60 +223,50 @@ function folderOf(context: FileContext, output: string): string | undefined {
   }
 }
 
-interface NamedOutput {
-  /** The name as given, with placeholders. */
-  readonly text: string
-  readonly template: OutputTemplate
-  readonly kind: OutputKind
-  readonly count: number
-  /** Whether the user named a file rather than a folder. */
-  readonly isNamed: boolean
-}
-
-/** The problems of a name that can be found without file access, one problem each. */
+/**
+ * The problems of a name that can be found without file access, one problem each.
+ * @param text the name as given, with placeholders
+ * @param isNamed whether the user named a file rather than a folder
+ */
 function nameProblems(
-  context: FileContext,
-  { text, template, kind, count, isNamed }: NamedOutput,
+  { platform }: FileContext,
+  { kind = 'image', count }: OutputRequest,
+  text: string,
+  { tokens, unknown }: OutputTemplate,
+  isNamed: boolean,
 ): UsageError[] {
-  const { tokens, unknown } = template
-  const shown = JSON.stringify(text)
-  const problems: UsageError[] = []
-  const add = (code: string, message: string, hint?: string) =>
-    problems.push(new UsageError(message, hint === undefined ? { code } : { code, hint }))
-
+  const name = `-o ${JSON.stringify(text)}`
   if (text === '-') {
-    if (count > 1) {
-      const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
-      add(`one_${kind}_only`, `-o - takes one ${kind}, but ${count} were requested.`, hint)
-    }
-    return problems
+    if (count <= 1) return []
+    const message = `-o - takes one ${kind}, but ${count} were requested.`
+    const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
+    return [new UsageError(message, { code: `one_${kind}_only`, hint })]
   }
-  if (text === '' || /[\0-\x1f\x7f]/.test(text)) {
-    add('bad_file_name', `-o ${shown} is not a file name.`)
+  const problems: UsageError[] = []
+  const check = (isWrong: boolean, code: string, message: string, hint?: string) => {
+    if (isWrong) problems.push(new UsageError(message, hint === undefined ? { code } : { code, hint }))
   }
-  if (unknown.length > 0) {
-    const known = templateTokens.map((token) => `{${token}}`).join(' ')
-    add(
-      'unknown_token',
-      `-o ${shown} has an unknown placeholder: ${unknown.join(', ')}.`,
-      `Use ${known}, or {{ and }} for literal braces.`,
-    )
-  }
-  if (isNamed && count > 1 && tokens.size > 0 && !tokens.has('index')) {
-    add(
-      'names_collide',
-      `-o ${shown} gives all ${count} ${kind}s the same name.`,
-      'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
-    )
-  }
-  if (text.slice(0, text.length - basename(text).length).includes('{id}')) {
-    add(
-      'id_in_folder',
-      `-o ${shown}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
-    )
-  }
-  const refused = context.platform === 'win32' ? windowsProblem(text) : undefined
-  if (refused !== undefined) add('bad_file_name', `-o ${shown}: Windows has no files named ${refused}.`)
+  check(text === '' || /[\0-\x1f\x7f]/.test(text), 'bad_file_name', `${name} is not a file name.`)
+  const known = templateTokens.map((token) => `{${token}}`).join(' ')
+  check(
+    unknown.length > 0,
+    'unknown_token',
+    `${name} has an unknown placeholder: ${unknown.join(', ')}.`,
+    `Use ${known}, or {{ and }} for literal braces.`,
+  )
+  check(
+    isNamed && count > 1 && tokens.size > 0 && !tokens.has('index'),
+    'names_collide',
+    `${name} gives all ${count} ${kind}s the same name.`,
+    'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
+  )
+  check(
+    text.slice(0, text.length - basename(text).length).includes('{id}'),
+    'id_in_folder',
+    `${name}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
+  )
+  const refused = platform === 'win32' ? windowsProblem(text) : undefined
+  check(refused !== undefined, 'bad_file_name', `${name}: Windows has no files named ${refused}.`)
   return problems
 }
 
@@ -318,17 +293,17 @@ async function placeProblems(
 ): Promise<ModelgateError[]> {
   const problems: ModelgateError[] = []
   const missing = new Set(files.flatMap(({ path }) => missingFolders(resolve(context.cwd, path))))
-  /** The folders checked so far, and whether a problem was reported for them. */
-  const folders = new Map<string, boolean>()
+  const [tried, reported] = [new Set<string>(), new Set<string>()]
   for (const { path, mayBeTaken } of files) {
     const folder = dirname(path)
-    const problem = folders.has(folder)
-      ? await problemOf(() => findTarget(context, path, { force, numbered: mayBeTaken }))
-      : await problemOf(() => tryToWrite(context, path, force, mayBeTaken))
-    const isTaken = problem?.code === 'file_exists'
-    const isReported = folders.get(folder) === true
-    if (problem !== undefined && (isTaken || !isReported)) problems.push(problem)
-    if (!isTaken) folders.set(folder, isReported || problem !== undefined)
+    const problem = await placeProblem(context, path, { force, numbered: mayBeTaken }, tried.has(folder))
+    if (problem?.code === 'file_exists') problems.push(problem)
+    else {
+      tried.add(folder)
+      if (problem === undefined || reported.has(folder)) continue
+      problems.push(problem)
+      reported.add(folder)
+    }
   }
   for (const folder of [...missing].toSorted((one, other) => other.length - one.length)) {
     await rmdir(folder).catch(() => {})
@@ -342,23 +317,17 @@ function missingFolders(path: string): string[] {
   return folder === path || existsSync(folder) ? [] : [folder, ...missingFolders(folder)]
 }
 
-/** Creates and removes a temporary file: the only reliable test for write permission. */
-async function tryToWrite(
+/** Creates and removes a temporary file: the only reliable test for write permission. @param isTried not in this folder again */
+async function placeProblem(
   context: FileContext,
   path: string,
-  force: boolean,
-  mayBeTaken: boolean,
-): Promise<void> {
-  const target = await findTarget(context, path, { force, numbered: mayBeTaken })
-  // Opening a named pipe would block until it has a reader.
-  if (target.kind === 'stream') return
-  const file = await openAtomicFile(context, path, { force, numbered: true })
-  await file.discard()
-}
-
-async function problemOf(step: () => Promise<unknown>): Promise<ModelgateError | undefined> {
+  options: TargetOptions,
+  isTried: boolean,
+): Promise<ModelgateError | undefined> {
   try {
-    await step()
+    const { kind } = await findTarget(context, path, options)
+    // Opening a pipe would block until it has a reader.
+    if (kind === 'file' && !isTried) await (await openAtomicFile(context, path, options)).discard()
     return undefined
   } catch (error) {
     if (error instanceof ModelgateError) return error

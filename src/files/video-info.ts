@@ -25,8 +25,6 @@ export const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
 /** Gateways send MP4. Whether another container is whole cannot be judged. */
 export const videoKind: MediaKind<VideoFacts> = {
   noun: 'video',
-  // Enough for the brands of an MP4.
-  signatureBytes: 64,
   factsOf(mediaType, { width, height, seconds }) {
     const formats = Object.keys(videoMediaTypes) as VideoFormat[]
     const format = formats.find((name) => videoMediaTypes[name] === mediaType) ?? 'bin'

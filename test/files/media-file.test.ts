@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
 import { imageKind } from '../../src/files/image-info.ts'
-import { openMediaFile, type MediaFileOptions } from '../../src/files/media-file.ts'
-import { streamMedia } from '../../src/files/stream-media.ts'
+import {
+  inspectFile,
+  openMediaFile,
+  type MediaFileOptions,
+  type MediaKind,
+} from '../../src/files/media-file.ts'
+import { describeVideoFile, videoKind } from '../../src/files/video-info.ts'
 import {
   gifBytes,
   jpegBytes,
@@ -16,10 +20,12 @@ import {
   webpBytes,
 } from '../support/image-bytes.ts'
 import { openPipe } from '../support/open-pipe.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
+import { box, ftyp, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 
 interface SaveOptions extends Partial<MediaFileOptions> {
+  readonly kind?: MediaKind<object>
   /** Bytes in each write; everything at once unless given. */
   readonly step?: number
 }
@@ -27,9 +33,9 @@ interface SaveOptions extends Partial<MediaFileOptions> {
 async function save(
   folder: string,
   bytes: Uint8Array,
-  { step = bytes.length, ...options }: SaveOptions = {},
+  { kind = imageKind, step = bytes.length, ...options }: SaveOptions = {},
 ) {
-  const file = openMediaFile(testContext({ cwd: folder }), imageKind, {
+  const file = openMediaFile(testContext({ cwd: folder }), kind, {
     pathFor: (extension) => `hero.${extension}`,
     force: false,
     ...options,
@@ -44,49 +50,73 @@ async function save(
   return await file.commit()
 }
 
-const noise = Buffer.from(Array.from({ length: 999 }, (_, at) => (at * at) % 256))
-const profile = jpegSegment(0xe2, Buffer.concat([jpegBytes(), noise]))
-const wholeImages: [string, Buffer][] = [
-  ['png', pngBytes({ width: 3, height: 2, chunks: [pngChunk('tEXt', pngChunk('IEND', noise))] })],
-  ['jpeg', jpegBytes({ width: 3, height: 2, before: [profile] })],
-  ['webp', webpBytes('VP8X', Buffer.of(0, 0, 0, 0, 2, 0, 0, 1, 0, 0), noise)],
-  ['gif', gifBytes({ width: 3, height: 2 })],
-]
+const noise = Buffer.from(Array.from({ length: 3000 }, (_, at) => (at * at * 31 + 5) % 256))
+const latin1 = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), noise])
+/** A transport stream has a byte 47 at the beginning of each packet; on a disc a timestamp precedes it. */
+const packets = (length: 188 | 192) =>
+  Buffer.concat(
+    Array.from({ length: 5 }, (_, at) => {
+      const packet = Buffer.alloc(length, 0xff)
+      packet.write(length === 188 ? 'G\x1f' : `\0\0\0${String.fromCharCode(at)}G\x1f`, 'latin1')
+      return packet
+    }),
+  )
+const profile = jpegSegment(0xe2, Buffer.concat([jpegBytes(), noise.subarray(0, 999)]))
+const picture = { width: 3, height: 2 }
+const video = { width: 1280, height: 720, seconds: 4 }
+const note = pngChunk('tEXt', pngChunk('IEND', noise.subarray(0, 999)))
+const riff = [Buffer.of(0, 0, 0, 0, 2, 0, 0, 1, 0, 0), noise.subarray(0, 999)] as const
 
-describe.each(wholeImages)('a whole %s', (format, bytes) => {
-  const extension = format === 'jpeg' ? 'jpg' : format
+describe.each<[string, string, object, Buffer]>([
+  ['image/png', 'png', { format: 'png', ...picture }, pngBytes({ ...picture, chunks: [note] })],
+  ['image/jpeg', 'jpg', { format: 'jpeg', ...picture }, jpegBytes({ ...picture, before: [profile] })],
+  ['image/webp', 'webp', { format: 'webp', ...picture }, webpBytes('VP8X', ...riff)],
+  ['image/gif', 'gif', { format: 'gif', ...picture }, gifBytes(picture)],
+  ['video/mp4', 'mp4', { format: 'mp4', ...video }, mp4Bytes()],
+  [
+    'video/quicktime',
+    'mov',
+    { format: 'mov', ...video },
+    Buffer.concat([ftyp('qt  '), box('mdat', noise), moov()]),
+  ],
+])('a whole %s', (mediaType, extension, facts, bytes) => {
+  const kind = mediaType.startsWith('image/') ? imageKind : videoKind
 
-  test.each([1, 3, 17, 4096])('is saved and described, written in pieces of %i', async (step) => {
+  test.each([1, 3, 17, 63, 4096])('is saved and described, written in pieces of %i', async (step) => {
     const folder = temporaryFolder()
-    expect(await save(folder, bytes, { step })).toEqual({
+    const saved = await save(folder, bytes, { kind, step })
+    expect(saved).toEqual({
       path: `hero.${extension}`,
       bytes: bytes.length,
       sha256: createHash('sha256').update(bytes).digest('hex'),
-      format,
-      width: 3,
-      height: 2,
-      mime_type: `image/${format}`,
+      ...facts,
+      mime_type: mediaType,
       verified: true,
     })
-    expect(await readFile(join(folder, `hero.${extension}`))).toEqual(bytes)
-    expect(await readdir(folder)).toEqual([`hero.${extension}`])
+    expect((await readFile(join(folder, saved.path))).equals(bytes)).toBe(true)
+    expect(await readdir(folder)).toEqual([saved.path])
+    const described = await inspectFile({ cwd: folder }, kind, saved.path)
+    expect(described).toEqual({ file: saved, damage: undefined })
   })
 
   test('is still whole with bytes after its end', async () => {
     const padded = Buffer.concat([bytes, Buffer.alloc(9)])
-    expect(await save(temporaryFolder(), padded)).toMatchObject({ bytes: padded.length })
+    expect(await save(temporaryFolder(), padded, { kind })).toMatchObject({ bytes: padded.length })
   })
 
   test('cut anywhere is refused, and kept apart', async () => {
     for (let length = 1; length < bytes.length; length += length < 64 ? 1 : 61) {
       const folder = temporaryFolder()
       const part = bytes.subarray(0, length)
-      const error = (await save(folder, part).catch((reason: unknown) => reason)) as { code: string }
+      const error = (await save(folder, part, { kind }).catch((reason: unknown) => reason)) as {
+        code: string
+      }
       expect(error).toMatchObject({ exitCode: 8 })
+      const damaged = `damaged_${kind.noun}`
       // As few bytes may be the beginning of something else.
-      expect(length <= 16 || error.code === 'damaged_image').toBe(true)
+      expect(length <= 16 || error.code === damaged).toBe(true)
       const names = await readdir(folder)
-      expect(names).toEqual(error.code === 'damaged_image' ? [`hero.damaged.${extension}`] : [])
+      expect(names).toEqual(error.code === damaged ? [`hero.damaged.${extension}`] : [])
       for (const name of names) expect(await readFile(join(folder, name))).toEqual(part)
     }
   })
@@ -150,7 +180,7 @@ test('what has begun can be given up as damaged, and begun again', async () => {
   expect((await readdir(folder)).toSorted()).toEqual(['a.damaged.png', 'a.png'])
 })
 
-test.each<[string, string | Uint8Array, string]>([
+test.each<[string, string | Uint8Array, string, MediaKind<object>?]>([
   ['nothing', '', 'an empty image'],
   ['HTML', '<!DOCTYPE html><title>502</title>', 'an HTML or XML document'],
   ['HTML after white space', '\r\n\t <html>', 'an HTML or XML document'],
@@ -160,33 +190,75 @@ test.each<[string, string | Uint8Array, string]>([
   ['words', 'not found, sorry, try again', 'text/plain'],
   ['words in Latin-1', Buffer.from('Bild nicht mehr verfügbar, leider gelöscht', 'latin1'), 'text/plain'],
   ['a page in Shift JIS', Buffer.from(`<html>${'\x83\x70\x83\x93'.repeat(200)}`, 'latin1'), 'an HTML'],
-  ['a few bytes', Buffer.alloc(31, 3), 'data of an unknown type'],
+  ['a few bytes', noise.subarray(0, 63), 'data of an unknown type'],
   ['a video', Buffer.from('1A45DFA39F428681014282847765626D', 'hex'), 'video/webm'],
-])('%s in place of an image is refused by name', async (_, content, found) => {
+  ['nothing', '', 'an empty video', videoKind],
+  ['a page', '<html><title>502</title>'.repeat(9), 'an HTML or XML document', videoKind],
+  [
+    'words in Latin-1',
+    Buffer.from('Seite nicht gefunden: über '.repeat(3), 'latin1'),
+    'text/plain',
+    videoKind,
+  ],
+  ['a compressed page', latin1('\x1f\x8b\x08'), 'application/gzip', videoKind],
+  ['an image', latin1('\xff\xd8\xff\xe0'), 'image/jpeg', videoKind],
+  ['a few bytes', noise.subarray(0, 63), 'data of an unknown type', videoKind],
+])('%s in place of media is refused by name, and leaves nothing: %s, %s', async (_, content, found, kind) => {
   const folder = temporaryFolder()
   const error = { exitCode: 8, message: expect.stringContaining(found) }
-  await expect(save(folder, Buffer.from(content as string))).rejects.toMatchObject(error)
+  const saving = save(folder, Buffer.from(content as string), { kind: kind ?? imageKind, step: 20 })
+  await expect(saving).rejects.toMatchObject(error)
   expect(await readdir(folder)).toEqual([])
 })
 
-test.each<[string, string, string]>([
-  ['jxl', 'image/jxl', '\xff\x0a'],
-  ['jxl', 'image/jxl', '\0\0\0\x0cJXL \r\n\x87\n'],
-  ['tif', 'image/tiff', 'II*\0'],
-])(
-  'what may be an image and cannot be verified is saved as it is: %s, %s',
-  async (extension, type, start) => {
+test.each<[string, string, Buffer]>([
+  ['jxl', 'image/jxl', latin1('\xff\x0a')],
+  ['jxl', 'image/jxl', latin1('\0\0\0\x0cJXL \r\n\x87\n')],
+  ['tif', 'image/tiff', latin1('II*\0')],
+  ['ts', 'video/mp2t', packets(188)],
+  ['ts', 'video/mp2t', packets(192)],
+  ['mpg', 'video/mpeg', latin1('\0\0\x01\xba\x44\0\x04')],
+  ['mpg', 'video/mpeg', latin1('\0\0\x01\xb3\x16\0\xf0')],
+  ['ogv', 'video/ogg', latin1(`OggS\0\x02${'\0'.repeat(22)}\x80theora`)],
+  ['webm', 'video/webm', webmBytes],
+])('what cannot be verified is saved as it is: %s, %s', async (extension, mediaType, bytes) => {
+  const kind = mediaType.startsWith('image/') ? imageKind : videoKind
+  for (const step of [1, 63, 5000]) {
     const folder = temporaryFolder()
-    const bytes = Buffer.concat([Buffer.from(start, 'latin1'), noise])
-    expect(await save(folder, bytes, { step: 7 })).toMatchObject({
+    const saved = await save(folder, bytes, { kind, step })
+    expect(saved).toMatchObject({
       path: `hero.${extension}`,
-      mime_type: type,
-      format: type.slice(6),
+      mime_type: mediaType,
+      format: kind === imageKind ? mediaType.slice(6) : extension,
       width: null,
       height: null,
       verified: false,
     })
-    expect((await readFile(join(folder, `hero.${extension}`))).equals(bytes)).toBe(true)
+    expect((await readFile(join(folder, saved.path))).equals(bytes)).toBe(true)
+    expect(await inspectFile({ cwd: folder }, kind, saved.path)).toEqual({ file: saved, damage: undefined })
+  }
+})
+
+test('a video of less than the first look is saved, too', async () => {
+  const bytes = Buffer.concat([ftyp(), box('moov')])
+  expect(bytes.length).toBeLessThan(64)
+  expect(await save(temporaryFolder(), bytes, { kind: videoKind })).toMatchObject({
+    path: 'hero.mp4',
+    seconds: null,
+  })
+})
+
+test.each(['page.mp4', 'empty.mp4', 'missing.mp4', 'folder', 'half.mp4'])(
+  '%s is not a video',
+  async (path) => {
+    const cwd = temporaryFolder()
+    writeFiles(cwd, {
+      'page.mp4': '<html>',
+      'empty.mp4': '',
+      'folder/x': '',
+      'half.mp4': mp4Bytes().subarray(0, 600),
+    })
+    expect(await describeVideoFile({ cwd }, path)).toBeUndefined()
   },
 )
 
@@ -208,20 +280,6 @@ test('the bytes decide the extension, whatever was asked for', async () => {
   const folder = temporaryFolder()
   await save(folder, jpegBytes(), { pathFor: (extension) => `png.${extension}` })
   expect(await readdir(folder)).toEqual(['png.jpg'])
-})
-
-test('what real encoders write is whole', async () => {
-  const data = new Uint8ClampedArray(64 * 64 * 4).map((_, at) => (at * at * 31) % 256)
-  const picture = { data, width: 64, height: 64 }
-  for (const bytes of [
-    await encodePng(picture),
-    await encodeJpeg(picture, 90),
-    await encodeWebp(picture, 50),
-  ]) {
-    const folder = temporaryFolder()
-    expect(await save(folder, bytes, { step: 1000 })).toMatchObject({ bytes: bytes.length, width: 64 })
-    await expect(save(folder, bytes.slice(0, -1), { force: true })).rejects.toMatchObject({ exitCode: 8 })
-  }
 })
 
 test('a name that is taken gets a number, and nothing is overwritten', async () => {
@@ -274,44 +332,4 @@ test('an open pipe gets the image as it arrives', async () => {
   await file.write(jpegBytes())
   expect(await file.commit()).toMatchObject({ path, format: 'jpeg' })
   expect(read(jpegBytes().length)).toEqual(jpegBytes())
-})
-
-describe('on standard output', () => {
-  test('the image is what is written, and is described', async () => {
-    const context = testContext()
-    const image = streamMedia(context, imageKind)
-    const bytes = pngBytes({ width: 7 })
-    for (const byte of bytes) await image.write(Buffer.of(byte))
-    expect(await image.commit()).toMatchObject({ path: '-', bytes: bytes.length, format: 'png', width: 7 })
-    expect(context.stdout.bytes).toEqual(bytes)
-    expect(context.stdout.drains).toBe(1)
-  })
-
-  test('an error page never gets there', async () => {
-    const context = testContext()
-    const image = streamMedia(context, imageKind)
-    await expect(image.write(Buffer.from('<html>not an image at all</html>'))).rejects.toMatchObject({
-      exitCode: 8,
-    })
-    expect(context.stdout.text).toBe('')
-  })
-
-  test('damage is reported at the end', async () => {
-    const image = streamMedia(testContext(), imageKind)
-    await image.write(pngBytes().subarray(0, -2))
-    await expect(image.commit()).rejects.toMatchObject({ code: 'damaged_image' })
-  })
-
-  test('a slow reader is waited for', async () => {
-    const context = testContext()
-    context.stdout.hold()
-    const image = streamMedia(context, imageKind)
-    const events: string[] = []
-    const writing = image.write(pngBytes()).then(() => events.push('written'))
-    await context.clock.advance(0)
-    events.push('released')
-    context.stdout.release()
-    await writing
-    expect(events).toEqual(['released', 'written'])
-  })
 })
