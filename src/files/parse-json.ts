@@ -46,9 +46,10 @@ interface JsonError {
  * @param error its message has the reason and usually the position
  */
 export function describeJsonError(text: string, { message }: SyntaxError): JsonError {
-  const isToken = isUnexpectedToken(message)
+  // The only errors whose place is not in the message, which begins with the text itself for a word such as `undefined`.
+  const isToken = /^(?:Unexpected token |")/.test(message)
   const match = /^(.+?)(?: in JSON)? at position (\d+)/.exec(isToken ? '' : message)
-  const offset = isToken ? findUnexpectedToken(text, message) : Number(match?.[2] ?? text.length)
+  const offset = isToken ? findUnexpectedToken(text) : Number(match?.[2] ?? text.length)
   // Messages without a position are about an unexpected token or the end of the text.
   const reason = match?.[1] ?? 'expected a value'
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
@@ -64,51 +65,35 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
   }
 }
 
-/** The only errors whose place is not in the message, which begins with the text itself for a word such as `undefined`. */
-function isUnexpectedToken(message: string): boolean {
-  return /^(?:Unexpected token |")/.test(message)
-}
-
 /**
- * The end of the longest beginning that has no such error, and could still have become JSON. Parsing many beginnings of
- * a large text would take many seconds, so only the offsets are tried that have what the message quotes around them.
+ * Where a value should begin and does not, or is a misspelt word. All before it is valid JSON, so that each token is told
+ * by its first character.
  */
-function findUnexpectedToken(text: string, message: string): number {
-  const offsets = quotedOffsets(text, message)
-  let [first, last] = [0, offsets.length - 1]
-  while (first < last) {
-    const middle = Math.floor((first + last) / 2)
-    if (hasUnexpectedToken(text.slice(0, offsets[middle]! + 1))) last = middle
-    else first = middle + 1
+function findUnexpectedToken(text: string): number {
+  let before = ''
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!
+    if (/[ \t\n\r]/.test(character)) continue
+    const word = ['true', 'false', 'null'].find((literal) => literal.startsWith(character))
+    if (word !== undefined) {
+      for (const letter of word) if (text[at++] !== letter) return at - 1
+      at--
+    } else if (character === '"') at = endOfString(text, at)
+    else if (/[-\d]/.test(character)) while (/[-+.\dEe]/.test(text[at + 1] ?? '')) at++
+    else {
+      const isEmptyList = before === '[' && character === ']'
+      const needsValue = ['', '[', ',', ':'].includes(before) && !isEmptyList
+      if (!'[{'.includes(character) && (needsValue || !']},:'.includes(character))) return at
+    }
+    before = character
   }
-  return offsets[first] ?? text.length
+  return text.length
 }
 
-function hasUnexpectedToken(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return false
-  } catch (error) {
-    return isUnexpectedToken((error as SyntaxError).message)
-  }
-}
-
-/** V8 quotes so many characters before the token, and as many from it on; all of a text that is shorter. */
-const quotedLength = 10
-
-/** The offsets that the message may refer to, in ascending order. */
-function quotedOffsets(text: string, message: string): number[] {
-  const [, before, quote = text, after] =
-    /^Unexpected token '[^]+?', (\.{3})?"([^]*)"(\.{3})? is not valid JSON$/.exec(message) ?? []
-  if (before !== undefined && after !== undefined) {
-    const offsets: number[] = []
-    for (let at = text.indexOf(quote); at !== -1; at = text.indexOf(quote, at + 1))
-      offsets.push(at + quotedLength)
-    return offsets
-  }
-  if (before !== undefined) return [text.length - quote.length + quotedLength]
-  if (after !== undefined) return [quote.length - quotedLength]
-  return Array.from({ length: text.length }, (_, at) => at)
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at
 }
 
 function countLines(text: string, end: number): number {
