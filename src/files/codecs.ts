@@ -17,33 +17,26 @@ export interface Pixels {
  * @throws ContractError when the bytes are broken or of another type
  */
 export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise<Pixels> {
-  const decode = decoderOf(mediaType)
+  const decode = decoders.get(mediaType)
+  if (decode === undefined) {
+    throw new ContractError('image_type_unknown', `There is no decoder for ${mediaType}.`)
+  }
+  let cause: unknown
   try {
     const pixels = await decode(bytes)
     // For broken bytes the codecs return null or a partial picture.
     if (pixels !== null && pixels.data.length === pixels.width * pixels.height * 4) return pixels
-  } catch (cause) {
-    throw broken(mediaType, cause)
+  } catch (error) {
+    cause = error
   }
-  throw broken(mediaType)
+  throw new ContractError('image_broken', `The ${mediaType} cannot be decoded.`, { cause })
 }
 
-function decoderOf(mediaType: string): (bytes: Uint8Array) => Promise<Pixels | null> {
-  switch (mediaType) {
-    case 'image/png':
-      return decodePng
-    case 'image/jpeg':
-      return decodeJpeg
-    case 'image/webp':
-      return decodeWebp
-    default:
-      throw new ContractError('image_type_unknown', `There is no decoder for ${mediaType}.`)
-  }
-}
-
-function broken(mediaType: string, cause?: unknown): ContractError {
-  return new ContractError('image_broken', `The ${mediaType} cannot be decoded.`, { cause })
-}
+const decoders: ReadonlyMap<string, (bytes: Uint8Array) => Promise<Pixels | null>> = new Map([
+  ['image/png', decodePng],
+  ['image/jpeg', decodeJpeg],
+  ['image/webp', decodeWebp],
+])
 
 /** Larger pictures are not looked at: no model makes or takes one, and a small file can pretend to be one. */
 const maxPixels = 25_000_000
@@ -83,24 +76,24 @@ export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: numbe
   return { data, width, height }
 }
 
-interface Span {
-  readonly start: number
-  readonly end: number
-}
+/** The first source pixel that one pixel covers, and the one behind the last. */
+type Span = readonly [start: number, end: number]
 
-/** The range of source pixels that one pixel covers. */
 function span(at: number, count: number, total: number): Span {
-  return { start: Math.floor((at * total) / count), end: Math.floor(((at + 1) * total) / count) }
+  return [Math.floor((at * total) / count), Math.floor(((at + 1) * total) / count)]
 }
 
-function average(picture: Pixels, columns: Span, rows: Span, target: Uint8ClampedArray, at: number): void {
-  let red = 0
-  let green = 0
-  let blue = 0
-  let alpha = 0
-  for (let y = rows.start; y < rows.end; y++) {
-    const first = (y * picture.width + columns.start) * 4
-    const last = (y * picture.width + columns.end) * 4
+function average(
+  picture: Pixels,
+  [left, right]: Span,
+  [top, bottom]: Span,
+  target: Uint8ClampedArray,
+  at: number,
+) {
+  let [red, green, blue, alpha] = [0, 0, 0, 0]
+  for (let y = top; y < bottom; y++) {
+    const first = (y * picture.width + left) * 4
+    const last = (y * picture.width + right) * 4
     for (let from = first; from < last; from += 4) {
       const weight = picture.data[from + 3]!
       red += picture.data[from]! * weight
@@ -113,7 +106,7 @@ function average(picture: Pixels, columns: Span, rows: Span, target: Uint8Clampe
   target[at] = red / alpha
   target[at + 1] = green / alpha
   target[at + 2] = blue / alpha
-  target[at + 3] = alpha / ((rows.end - rows.start) * (columns.end - columns.start))
+  target[at + 3] = alpha / ((bottom - top) * (right - left))
 }
 
 /** Encodes as PNG, lossless and with transparency. */

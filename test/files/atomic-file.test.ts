@@ -17,7 +17,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openAtomicFile, type WriteOptions } from '../../src/files/atomic-file.ts'
-import { withFsHook, type FsHook } from '../support/fs-faults.ts'
+import { failing, withFsHook } from '../support/fs-faults.ts'
 import { failureOf } from '../support/config-place.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -142,15 +142,20 @@ test('force replaces the file and keeps its permissions; a link is replaced, not
   expect((await stat(victim)).mode & 0o777).toBe(0o640)
 })
 
-test('only the owner may read the file before it is whole; then the umask decides', async () => {
+test('only the owner may read the file before it is whole; then the umask decides, or the mode that is given', async () => {
   const folder = temporaryFolder()
-  const file = await openAtomicFile(testContext({ cwd: folder }), 'a', keep)
-  const [temporary] = await readdir(folder)
-  expect((await stat(join(folder, temporary!))).mode & 0o777).toBe(0o600)
-  await file.commit()
   await writeFile(join(folder, 'ordinary'), '')
-  const ordinary = await stat(join(folder, 'ordinary'))
-  expect((await stat(join(folder, 'a'))).mode).toBe(ordinary.mode)
+  const ordinary = (await stat(join(folder, 'ordinary'))).mode & 0o777
+  for (const [name, options, mode] of [
+    ['a', keep, ordinary],
+    ['b', { force: false, mode: 0o640 }, 0o640],
+  ] as const) {
+    const file = await openAtomicFile(testContext({ cwd: folder }), name, options)
+    const temporary = (await readdir(folder)).find((entry) => entry.endsWith('.mgpart'))!
+    expect((await stat(join(folder, temporary))).mode & 0o777).toBe(0o600)
+    await file.commit()
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(mode)
+  }
 })
 
 test('of two that open the same name, one is saved whole and the other fails', async () => {
@@ -183,11 +188,9 @@ test.each([
 test('a link whose target cannot be looked at is not taken for one that leads nowhere', async () => {
   const folder = temporaryFolder()
   await symlink('secret/b', join(folder, 'a'))
-  const hook: FsHook = async (name, call) => {
-    if (name === 'stat') throw Object.assign(new Error('injected'), { code: 'EACCES' })
-    return await call()
-  }
-  const opening = withFsHook(hook, () => openAtomicFile(testContext({ cwd: folder }), 'a', force))
+  const opening = withFsHook(failing('stat', 'EACCES'), () =>
+    openAtomicFile(testContext({ cwd: folder }), 'a', force),
+  )
   await expect(opening).rejects.toMatchObject({ code: 'permission_denied' })
 })
 
@@ -199,11 +202,15 @@ test('what killed processes left more than a day ago is removed, and nothing els
     '.old.0123456789abcdef.mgpart': 86_401,
     '.young.0123456789abcdef.mgpart': 86_400,
     'old.0123456789abcdef.mgpart': 1e6,
+    'x.old.0123456789abcdef.mgpart': 1e6,
+    '.old.0123456789abcdef.mgpart.txt': 1e6,
+    '.0123456789abcdef.mgpart': 1e6,
     '.old.mgpart': 1e6,
     '.notes.txt': 1e6,
+    '.folder.0123456789abcdef.mgpart': 1e6,
   }
   for (const [name, age] of Object.entries(ages)) {
-    await writeFile(join(folder, name), '')
+    await (name.startsWith('.folder') ? mkdir(join(folder, name)) : writeFile(join(folder, name), ''))
     await utimes(join(folder, name), now - age, now - age)
   }
   const file = await openAtomicFile(context, 'a', keep)
@@ -275,43 +282,7 @@ test('many that save at once all find a name of their own', async () => {
   expect(await readdir(folder)).toHaveLength(20)
 })
 
-test('permissions may be given, and are kept to while it is written', async () => {
-  const folder = temporaryFolder()
-  const file = await openAtomicFile(testContext({ cwd: folder }), 'a', { force: false, mode: 0o640 })
-  const [temporary] = await readdir(folder)
-  expect((await stat(join(folder, temporary!))).mode & 0o777).toBe(0o600)
-  await file.commit()
-  expect((await stat(join(folder, 'a'))).mode & 0o777).toBe(0o640)
-})
-
-test('only names that are wholly those of temporary files are removed', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
-  const old = context.clock.now() / 1000 - 1e6
-  const kept = [
-    'x.old.0123456789abcdef.mgpart',
-    '.old.0123456789abcdef.mgpart.txt',
-    '.0123456789abcdef.mgpart',
-  ]
-  for (const name of kept) {
-    await writeFile(join(folder, name), '')
-    await utimes(join(folder, name), old, old)
-  }
-  await mkdir(join(folder, '.folder.0123456789abcdef.mgpart'))
-  await utimes(join(folder, '.folder.0123456789abcdef.mgpart'), old, old)
-  await (await openAtomicFile(context, 'a', keep)).discard()
-  expect((await readdir(folder)).toSorted()).toEqual([...kept, '.folder.0123456789abcdef.mgpart'].toSorted())
-})
-
 describe('a file system', () => {
-  const failing = (step: string, code: string, count = Infinity) => {
-    let calls = 0
-    return async (name: string, call: () => Promise<unknown>) => {
-      if (name !== step || ++calls > count) return await call()
-      throw Object.assign(new Error('injected'), { code })
-    }
-  }
-
   test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
     'that knows no permissions (%s) holds the file all the same',
     async (code) => {
@@ -324,7 +295,7 @@ describe('a file system', () => {
   test('that fails to set permissions is told, and nothing is left', async () => {
     const folder = temporaryFolder()
     for (const count of [1, Infinity]) {
-      const saving = withFsHook(failing('handle.chmod', 'EIO', count), () => save(folder, 'a', 'x'))
+      const saving = withFsHook(failing('handle.chmod', 'EIO', 1, count), () => save(folder, 'a', 'x'))
       await expect(saving).rejects.toMatchObject({ exitCode: 10 })
       expect(await readdir(folder)).toEqual([])
     }

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAtomicFile } from '../../src/files/atomic-file.ts'
-import { withFsHook, type FsHook } from '../support/fs-faults.ts'
+import { failing, withFsHook } from '../support/fs-faults.ts'
 import { openPipe } from '../support/open-pipe.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -41,17 +41,8 @@ test('an open pipe, as of >(gzip), is written directly', async () => {
   expect(read(7).toString()).toBe('through')
 })
 
-/** Fails the calls of this name from the given one on. */
-function failing(name: string, from: number, code: string): FsHook {
-  let calls = 0
-  return async (called, call) => {
-    if (called !== name || ++calls < from) return await call()
-    throw Object.assign(new Error('injected'), { code })
-  }
-}
-
 test('a device that cannot be opened is an error at once', async () => {
-  const opening = withFsHook(failing('open', 1, 'EACCES'), () =>
+  const opening = withFsHook(failing('open', 'EACCES'), () =>
     openAtomicFile(testContext(), '/dev/null', keep),
   )
   await expect(opening).rejects.toMatchObject({ code: 'permission_denied' })
@@ -60,7 +51,7 @@ test('a device that cannot be opened is an error at once', async () => {
 test('a device that fails when it is closed has not taken all', async () => {
   const context = testContext()
   // It is opened once before, to see whether somebody reads.
-  const saving = withFsHook(failing('handle.close', 2, 'EIO'), async () => {
+  const saving = withFsHook(failing('handle.close', 'EIO', 2), async () => {
     const file = await openAtomicFile(context, '/dev/null', keep)
     await file.write('x')
     return await file.commit()

@@ -11,7 +11,7 @@ import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileError, UsageError } from '../../src/errors.ts'
 import { openAtomicFile, openRescueFile } from '../../src/files/atomic-file.ts'
-import { withFsHook, type FsHook } from '../support/fs-faults.ts'
+import { failing, withFsHook, type FsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -127,13 +127,8 @@ describe('a rescue that fails', () => {
 
   test.each(['write', 'commit', 'commitDamaged'] as const)('says so at %s', async (step) => {
     const { context, rescueFolder } = place()
-    const hook = async (name: string, call: () => Promise<unknown>) => {
-      if (name === (step === 'write' ? 'handle.write' : 'link')) {
-        throw Object.assign(new Error('injected'), { code: 'ENOSPC' })
-      }
-      return await call()
-    }
-    const saving = withFsHook(hook, async () => {
+    const call = step === 'write' ? 'handle.write' : 'link'
+    const saving = withFsHook(failing(call, 'ENOSPC'), async () => {
       const file = await openRescueFile(context, rescueFolder, 'a.png', full)
       await (step === 'write' ? file.write('x') : file[step]())
     })
@@ -150,14 +145,7 @@ describe('a rescue that fails', () => {
 describe('a file that can no longer be written', () => {
   /** Writes pieces, the second of which fails. */
   const write = (rescueFolder: string | undefined, pieces: readonly string[], cwd: string) => {
-    let writes = 0
-    const hook = async (name: string, call: () => Promise<unknown>) => {
-      if (name === 'handle.write' && ++writes === 2) {
-        throw Object.assign(new Error('injected'), { code: 'EIO' })
-      }
-      return await call()
-    }
-    return withFsHook(hook, async () => {
+    return withFsHook(failing('handle.write', 'EIO', 2, 2), async () => {
       const file = await openAtomicFile(testContext({ cwd }), 'b.png', { force: false, rescueFolder })
       for (const piece of pieces) await file.write(piece)
       return await file.commit()
@@ -203,14 +191,9 @@ describe('a file that can no longer be written', () => {
   test('of which what was written is gone leaves nothing in the rescue folder', async () => {
     const { cwd, rescueFolder } = place()
     const context = testContext({ cwd })
-    let writes = 0
-    const hook = async (name: string, call: () => Promise<unknown>) => {
-      if (name === 'handle.read') return { bytesRead: 0 }
-      if (name === 'handle.write' && ++writes === 2) {
-        throw Object.assign(new Error('injected'), { code: 'EIO' })
-      }
-      return await call()
-    }
+    const fail = failing('handle.write', 'EIO', 2, 2)
+    const hook: FsHook = async (name, call, path) =>
+      name === 'handle.read' ? { bytesRead: 0 } : await fail(name, call, path)
     const saving = withFsHook(hook, async () => {
       const file = await openAtomicFile(context, 'b.png', { force: false, rescueFolder })
       await file.write('ab')

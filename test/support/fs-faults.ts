@@ -49,6 +49,15 @@ export async function withFsHook<Value>(
   }
 }
 
+/** Fails calls of one name. @param from the first of them, counted from 1 @param to the last */
+export function failing(name: string, code: string, from = 1, to = Infinity): FsHook {
+  let calls = 0
+  return async (called, call) => {
+    if (called !== name || ++calls < from || calls > to) return await call()
+    throw Object.assign(new Error('injected'), { code })
+  }
+}
+
 /** What happens at one file system call, counted from 0: the action goes no further, or the call fails with a code. */
 export interface FsFault {
   readonly step: number
