@@ -54,7 +54,21 @@ describe.each(pages)('%s', (page) => {
 })
 
 test('README.md is short', () => {
-  expect(readPage('README.md').split('\n').length).toBeLessThan(250)
+  expect(readPage('README.md').split('\n').length).toBeLessThan(150)
+})
+
+test('what is installed by its version is this one', () => {
+  const { version } = JSON.parse(readPage('package.json')) as { version: string }
+  const examples = readdirSync(new URL('examples/', projectRoot), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.ya?ml$/.test(name))
+    .map((name) => `examples/${name}`)
+  const named = [...userPages, ...examples].flatMap((path) =>
+    [...readPage(path).matchAll(/modelgate(?:@v|:|-)(\d+\.\d+\.\d+)(?![-\d])/g)].map(
+      ([, found]) => `${path}: ${found}`,
+    ),
+  )
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((place) => !place.endsWith(`: ${version}`))).toEqual([])
 })
 
 test('docs/README.md lists every other page of docs/', () => {
