@@ -6,7 +6,7 @@ import { BlockParser } from './markdown/block-parser.ts'
 import { isSameLanguage, languageOf } from './markdown/code-language.ts'
 import { isRunning, isTextDocument, type Output } from './output.ts'
 
-const showLast = nextCommand(['modelgate', 'log', 'show', '1'])
+const showLast = nextCommand(['modelgate', 'log', 'show'])
 /** As much of an answer without code as its error quotes. */
 const maxQuote = 300
 

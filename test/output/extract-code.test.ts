@@ -180,4 +180,5 @@ test('without code: exit 9, and what the answer says instead on standard error',
   const { code, out, err } = await run(['generate', 'Hello', '-x', '-q', '-m', 'text-model'])
   expect([code, out]).toEqual([9, ''])
   expect(err).toContain('The answer has no fenced code. It begins: [sandbox] You asked: “Hello”.')
+  expect(err).toContain('The whole answer, if the log keeps it: modelgate log show\n')
 })
