@@ -26,7 +26,7 @@ export interface Topic {
 const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['MODELGATE_API_KEY', 'the key'],
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
-  ['MODELGATE_STATE_DIR', 'folder of job records and rescued results'],
+  ['MODELGATE_STATE_DIR', 'folder of the records of calls and jobs, and of rescued results'],
   ['MODELGATE_MAX_CREATES', 'how many texts, images and videos may be created, by all commands together'],
   ['MODELGATE_COUNT_SINCE', 'when counting starts: a time, or an age such as 24h (local midnight)'],
   ['HTTPS_PROXY, HTTP_PROXY', 'proxies, by the scheme of the address'],
@@ -47,7 +47,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['COLUMNS', 'width of --render always in a pipe'],
   ['LC_ALL, LC_CTYPE, LANG', 'doctor: whether the terminal speaks UTF-8'],
   ['XDG_CONFIG_HOME', 'where the user file lives'],
-  ['XDG_STATE_HOME', 'where job records and rescued results live'],
+  ['XDG_STATE_HOME', 'where the records of calls and jobs, and rescued results, are'],
   ['XDG_CACHE_HOME', 'where compiled code is kept between runs'],
   ['NODE_COMPILE_CACHE', 'another folder for compiled code'],
   ['NODE_DISABLE_COMPILE_CACHE', 'keep no compiled code'],
