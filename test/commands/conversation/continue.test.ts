@@ -155,6 +155,16 @@ describe('where there is nothing to go on with, the call ends with a way', () =>
     expect(err).toContain('--conversation-file talk.yaml')
   })
 
+  test('a call was recorded without its texts, which are kept now', async () => {
+    const { run } = await conversationMachine()
+    await run(['generate', 'First'], { env: { MODELGATE_HISTORY: 'off' } })
+    const { code, err } = await run(['generate', '-c', 'Next'])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining('Nothing to continue: the texts of the last calls here were not recorded.'),
+    ])
+  })
+
   test.each([
     [['generate', '-c', '--history', '[]', 'x'], '--continue and --history cannot be used together'],
     [['respond', '-c', '--previous-response-id', 'r', 'x'], '--continue and --previous-response-id cannot'],

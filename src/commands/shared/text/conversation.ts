@@ -125,8 +125,13 @@ async function continueCall(
   if (last.kind === 'found') return last.conversation
   const past = canAsk(context, noInput) ? [...pastExchanges(calls.calls(), find, style).take(maxOffered)] : []
   if (past.length > 0) return await askWhich(context, past)
-  if (last.kind === 'none' && history.value === 'full')
-    throw nothing('there is no exchange of this terminal or this folder')
+  if (history.value === 'full') {
+    throw nothing(
+      last.kind === 'none'
+        ? 'there is no exchange of this terminal or this folder'
+        : 'the texts of the last calls here were not recorded',
+    )
+  }
   throw nothing(`the texts of calls are not recorded (history: ${history.value}, ${history.source})`)
 }
 
