@@ -56,7 +56,7 @@ export const exitCodes = {
   running: {
     code: 11,
     meaning:
-      'not here yet: the remote job is still running, or its result is made and billed and could not be fetched (the id, and how to go on, are printed)',
+      'not here yet: the remote job is still running, or its result is made and billed and could not be fetched (the id, and how to continue, are printed)',
     advice: 'run what is printed: it is free',
   },
   partial: {

@@ -73,7 +73,7 @@ export const downloads: readonly FaultRow[] = [
   {
     id: 'F13',
     fault: 'a result address that leads elsewhere, inside the network, or is none',
-    happens: 'https only, no private addresses, the key to the gateway alone; each redirect is judged anew',
+    happens: 'https only, no private addresses, the key to the gateway alone; each redirect is checked again',
     tried: [],
     note: 'test/gateway/download.test.ts',
   },

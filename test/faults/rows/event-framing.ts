@@ -163,7 +163,7 @@ export const eventFraming: readonly FaultRow[] = [
   },
   {
     id: 'E9',
-    fault: 'the blank line behind the last event is missing',
+    fault: 'the blank line after the last event is missing',
     happens: 'a last event that is complete counts',
     tried: [
       {

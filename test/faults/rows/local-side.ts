@@ -163,7 +163,7 @@ export const localSide: readonly FaultRow[] = [
   {
     id: 'G9',
     fault: 'SIGHUP, SIGINT, SIGTERM',
-    happens: 'the request ends, temporary files go, the command that goes on is printed',
+    happens: 'the request ends, temporary files go, the command that continues is printed',
     tried: [
       ...signalled('hangup', 129, /Hung up\./),
       ...signalled('interrupt', 130, /Stopped\./),
@@ -187,7 +187,7 @@ export const localSide: readonly FaultRow[] = [
   },
   {
     id: 'G12',
-    fault: 'the program is suspended, and goes on',
+    fault: 'the program is suspended, and resumed',
     happens: 'as F19',
     tried: [],
     note: 'test/crashes/suspended.long.test.ts',

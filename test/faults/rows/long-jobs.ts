@@ -81,7 +81,7 @@ export const longJobs: readonly FaultRow[] = [
   {
     id: 'F5',
     fault: 'look-ups that fail',
-    happens: 'the wait goes on, and gives up after ten in a row or fifteen minutes',
+    happens: 'the wait continues, and gives up after ten in a row or fifteen minutes',
     tried: [
       {
         name: 'four times',
@@ -132,7 +132,7 @@ export const longJobs: readonly FaultRow[] = [
   {
     id: 'F8',
     fault: 'Ctrl-C while a job is waited for',
-    happens: 'the command that goes on is printed; the job is not cancelled',
+    happens: 'the command that continues is printed; the job is not cancelled',
     tried: [],
     note: 'test/program/videos/waiting.test.ts',
   },
@@ -166,7 +166,7 @@ export const longJobs: readonly FaultRow[] = [
   {
     id: 'F20',
     fault: 'the stream of a background response breaks off',
-    happens: 'taken up again behind its last event, five times without a new one; nothing comes twice',
+    happens: 'resumed after its last event, five times without a new one; nothing comes twice',
     tried: [],
     note: 'test/program/responses/resume.test.ts',
   },

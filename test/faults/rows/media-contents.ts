@@ -65,7 +65,7 @@ export const mediaContents: readonly FaultRow[] = [
   },
   {
     id: 'E35',
-    fault: 'partial images behind the final one, or none of those that were asked for',
+    fault: 'partial images after the final one, or none of those that were asked for',
     happens: 'the final image counts',
     tried: [
       {

@@ -115,7 +115,7 @@ export const noHttp: readonly FaultRow[] = [
   },
   {
     id: 'B17',
-    fault: 'HTTP/2: RST_STREAM behind the headers',
+    fault: 'HTTP/2: RST_STREAM after the headers',
     happens: 'cannot occur',
     tried: [],
     note: 'only HTTP/1.1 is spoken',

@@ -95,7 +95,7 @@ export const streamTimes: readonly FaultRow[] = [
   {
     id: 'E28',
     fault: 'a stream that drips',
-    happens: 'goes on for as long as something comes',
+    happens: 'continues for as long as something comes',
     tried: [
       {
         name: 'two bytes at a time',
@@ -109,7 +109,7 @@ export const streamTimes: readonly FaultRow[] = [
   {
     id: 'E29',
     fault: 'a long silence within the limits, and then the rest',
-    happens: 'goes on',
+    happens: 'continues',
     tried: [],
     note: 'test/gateway/stream-text.test.ts',
   },
