@@ -1,68 +1,197 @@
 import { expect, test } from 'vitest'
-import type { Scenario } from './scenario.ts'
-import { failedGenerations } from './scenarios/failed-generations.ts'
-import { localTrouble } from './scenarios/local-trouble.ts'
-import { signals } from './scenarios/signals.ts'
-import { successes } from './scenarios/successes.ts'
-import { expectAttempts, runScenario } from './run-scenario.ts'
-import { textStyles } from './text-styles.ts'
-import { sample } from '../support/sample.ts'
+import { Interrupted } from '../../src/errors.ts'
+import type { ErrorDocument } from '../../src/events/documents.ts'
+import { canaryKey } from '../support/canary-key.ts'
+import { localServer } from '../support/local-server.ts'
+import { json, readAll, sse, stall, text, type ServerReply } from '../support/server-replies.ts'
+import { startProgram, type RunningProgram } from './start-program.ts'
+import { textStyles, type TextStyle } from './text-styles.ts'
 
-const scenarios: readonly Scenario[] = [...successes, ...failedGenerations, ...localTrouble, ...signals]
+/** One end of a text call, and all that a user or a script sees of it; more of them are the rows of test/faults. */
+interface Scenario {
+  readonly name: string
+  readonly flags?: readonly string[]
+  readonly reply: (style: TextStyle) => ServerReply
+  /** When the signal comes, for those that end by one. */
+  readonly until?: (run: RunningProgram, isAsked: () => boolean, asJson: boolean) => boolean
+  readonly exit: number
+  /** All of standard output; nothing unless told. */
+  readonly stdout?: string
+  /** What the one message says of the problem. */
+  readonly says?: RegExp
+  /** A part of what else is on standard error. */
+  readonly adds?: string
+  /** What the error object of `--json` holds, besides exit code and message. */
+  readonly error?: Partial<ErrorDocument['error']>
+}
 
-const cases = scenarios.flatMap((scenario) =>
-  Object.values(textStyles)
-    .filter(({ name }) => scenario.only === undefined || scenario.only === name)
-    .map((style) => [`${scenario.exit} ${style.name}: ${scenario.name}`, scenario, style] as const),
+const person = ['--schema', '{"type":"object","required":["name"]}']
+const paid = { phase: 'result', billed: 'yes' } as const
+const signals = { 129: 'hangup', 130: 'interrupt', 143: 'terminate' } as const
+const inStream = (exit: keyof typeof signals, says: RegExp): Scenario => ({
+  name: `${signals[exit]} in the middle of the stream`,
+  reply: ({ delta }) => sse([delta('Hello, ')], { ending: 'stall' }),
+  until: ({ context, clock }, _, asJson) =>
+    clock.asked.includes(300_000) && (asJson || context.stdout.text !== ''),
+  exit,
+  stdout: 'Hello, \n',
+  says,
+  adds: 'The request may have been billed.',
+  error: { code: 'interrupted', phase: 'stream', billed: 'maybe' },
+})
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'the answer matches the schema',
+    flags: person,
+    reply: ({ delta, end }) => sse([delta('{"name":'), delta('"Ada"}'), end]),
+    exit: 0,
+    stdout: '{"name":"Ada"}\n',
+  },
+  {
+    name: 'content refused by a status, which is not sent again',
+    reply: () => json({ error: { message: 'No.', code: 'content_filter' } }, { status: 500 }),
+    exit: 9,
+    says: /The gateway refused the content \(HTTP 500\): No\./,
+    error: { code: 'content_filter', phase: 'reply', billed: 'no', http_status: 500 },
+  },
+  {
+    name: 'nothing generated',
+    reply: ({ end }) => sse([end]),
+    exit: 9,
+    says: /Nothing was generated/,
+    error: { code: 'nothing_generated', ...paid },
+  },
+  {
+    name: 'the token limit before any text',
+    reply: ({ endAtLimit }) => sse([endAtLimit]),
+    exit: 9,
+    says: /The token limit was reached before any text/,
+    error: { code: 'no_text_before_limit', ...paid },
+  },
+  {
+    name: 'the token limit with --strict',
+    flags: ['--strict'],
+    reply: ({ delta, endAtLimit }) => sse([delta('Hel'), endAtLimit]),
+    exit: 9,
+    stdout: 'Hel\n',
+    says: /The answer was cut short by the token limit\./,
+    error: { code: 'finish_length', ...paid },
+  },
+  {
+    name: 'an answer that does not match the schema',
+    flags: person,
+    reply: ({ delta, end }) => sse([delta('{"age":'), delta('36}'), end]),
+    exit: 14,
+    stdout: '{"age":36}\n',
+    says: /name/,
+    error: paid,
+  },
+  {
+    name: 'an answer that is not JSON although a schema was given',
+    flags: person,
+    reply: ({ delta, end }) => sse([delta('Ada.'), end]),
+    exit: 14,
+    stdout: 'Ada.\n',
+    says: /JSON/,
+    error: paid,
+  },
+  {
+    name: 'the stream breaks off while a file is being written',
+    flags: ['-o', 'answer.txt'],
+    reply: ({ delta }) => sse([delta('Hello, ')], { ending: 'reset' }),
+    exit: 7,
+    stdout: 'Hello, \n',
+    says: /before the answer was complete/,
+    adds: 'answer.txt was not finished; the text that arrived is on standard output',
+    error: { code: 'stream_truncated', phase: 'stream', billed: 'maybe' },
+  },
+  {
+    name: 'no space for the output file',
+    flags: ['-o', '/dev/full'],
+    reply: ({ delta, end }) => sse([delta('Hel'), delta('lo.'), end]),
+    exit: 10,
+    stdout: 'Hello.\n',
+    says: /"\/dev\/full" cannot be written: there is no space left\./,
+    error: { code: 'no_space', phase: 'output' },
+  },
+  inStream(129, /Hung up\./),
+  inStream(130, /Stopped\./),
+  inStream(143, /Terminated\./),
+  {
+    name: 'interrupt before the headers',
+    reply: () => [readAll, stall],
+    until: (_, isAsked) => isAsked(),
+    exit: 130,
+    says: /Stopped\./,
+    adds: 'The request may have been billed.',
+    error: { code: 'interrupted', phase: 'wait', billed: 'maybe' },
+  },
+  ...([429, 500] as const).map((status): Scenario => ({
+    name: `interrupt while waiting to ask again after ${status}`,
+    reply: () => text('Busy.', { status, headers: { 'retry-after': '90' } }),
+    until: ({ clock }) => clock.asked.includes(90_000),
+    exit: 130,
+    says: /Stopped\./,
+    error: { code: 'interrupted', billed: status === 429 ? 'no' : 'maybe' },
+  })),
+]
+
+/** Runs the program on a gateway that replies once. */
+async function run({ flags = [], reply, until, exit }: Scenario, style: TextStyle, mode: readonly string[]) {
+  const server = await localServer([reply(style)])
+  const words = [style.name, '-m', 'some-model', '--base-url', server.url, ...flags, 'Say hello.', ...mode]
+  const program = startProgram(words, { env: { MODELGATE_API_KEY: canaryKey() } })
+  if (until !== undefined) {
+    const isAsked = () => server.requests[0]?.complete === true
+    await program.until(() => until(program, isAsked, mode.length > 0))
+    program.context.abort(new Interrupted(signals[exit as keyof typeof signals]))
+  }
+  const code = await program.exitCode
+  expect(server.requests.map(({ line }) => line)).toEqual([style.requestLine])
+  return { code, out: program.context.stdout.text, err: program.context.stderr.text }
+}
+
+const cases = Object.values(textStyles).flatMap((style) =>
+  scenarios.map((scenario) => [`${scenario.exit} ${style.name}: ${scenario.name}`, scenario, style] as const),
 )
 
-/** Where the same is told in another form. */
-const some = sample(cases, { quick: 0.2, ci: Infinity }, ([name]) => name)
-
 test.each(cases)('%s', async (_, scenario, style) => {
-  const { context, exitCode, server, waits } = await runScenario(scenario, style, [])
-  expect({ exitCode, stdout: context.stdout.text, waits }).toEqual({
-    exitCode: scenario.exit,
-    stdout: scenario.stdout ?? '',
-    waits: scenario.waits ?? [],
-  })
-  const problems = context.stderr.text.split('\n').filter((line) => line.startsWith('modelgate: '))
-  expect(problems.length).toBe(scenario.says === undefined ? 0 : 1)
-  expect(problems.join('')).toMatch(scenario.says ?? /^$/)
-  expect(context.stderr.text).toContain(scenario.adds ?? '')
-  expectAttempts(server, scenario, style)
+  const { code, out, err } = await run(scenario, style, [])
+  expect([code, out]).toEqual([scenario.exit, scenario.stdout ?? ''])
+  const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
+  expect(problems.length).toBe(scenario.exit === 0 ? 0 : 1)
+  expect(problems.join()).toMatch(scenario.says ?? /^$/)
+  expect(err).toContain(scenario.adds ?? '')
 })
 
-test.each(some.filter(([, { exit }]) => exit !== 0))('%s, as JSON', async (_, scenario, style) => {
-  const { context, exitCode, server } = await runScenario(scenario, style, ['--json'])
-  expect({ exitCode, stdout: context.stdout.text }).toEqual({ exitCode: scenario.exit, stdout: '' })
-  const lines = context.stderr.text.trimEnd().split('\n')
-  const documents = lines.filter((line) => line.startsWith('{'))
-  expect(documents.length).toBe(1)
-  const { error } = JSON.parse(documents[0]!) as { error: unknown }
-  expect(error).toMatchObject({
-    exit_code: scenario.exit,
-    message: expect.stringMatching(scenario.says ?? ''),
-    ...scenario.error,
-  })
-  expectAttempts(server, scenario, style)
+test.each(cases.filter(([, { exit }]) => exit !== 0))('%s, as JSON', async (_, scenario, style) => {
+  const { code, out, err } = await run(scenario, style, ['--json'])
+  expect([code, out]).toEqual([scenario.exit, ''])
+  const documents = err.split('\n').filter((line) => line.startsWith('{'))
+  expect(documents.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({
+      error: expect.objectContaining({
+        exit_code: scenario.exit,
+        message: expect.stringMatching(scenario.says!),
+        ...scenario.error,
+      }),
+    }),
+  ])
 })
 
-test.each(some)('%s, as JSON lines', async (_, scenario, style) => {
-  const { context, exitCode, server } = await runScenario(scenario, style, ['--jsonl'])
-  expect(exitCode).toBe(scenario.exit)
-  const lines = context.stdout.text.trimEnd().split('\n')
-  const events = lines.map((line) => JSON.parse(line) as { type: string; text?: string })
-  const types = events.map(({ type }) => type)
-  // A call that is wrong in itself never starts.
-  expect(types.length === 1 ? 'start' : types[0]).toBe('start')
-  expect(types.filter((type) => type === 'end' || type === 'error')).toEqual([types.at(-1)])
-  const words = events.map(({ type, text }) => (type === 'text-delta' ? text : '')).join('')
-  expect(words).toBe((scenario.stdout ?? '').replace(/\n$/, ''))
+test.each(cases)('%s, as JSON lines', async (_, scenario, style) => {
+  const { code, out } = await run(scenario, style, ['--jsonl'])
+  expect(code).toBe(scenario.exit)
+  const events = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; text?: string })
+  const words = events.map(({ type, text: part }) => (type === 'text-delta' ? part : '')).join('')
+  expect([events[0]!.type, words]).toEqual(['start', (scenario.stdout ?? '').replace(/\n$/, '')])
   expect(events.at(-1)).toMatchObject(
     scenario.exit === 0
       ? { type: 'end', text: words }
       : { type: 'error', error: { exit_code: scenario.exit, ...scenario.error } },
   )
-  expectAttempts(server, scenario, style)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import type { Json } from '../../support/running-sandbox.ts'
@@ -12,78 +12,271 @@ import {
   type ServerReply,
 } from '../../support/server-replies.ts'
 import { workspaceAt, given, runGiven } from './image-run.ts'
-import { html, streamed, three, type OddReply } from './odd-replies/odd-reply.ts'
-import { severalReplies } from './odd-replies/several.ts'
-import { singleReplies } from './odd-replies/single.ts'
-import { streamReplies } from './odd-replies/streams.ts'
-import { base64, blue, completed, failed, images, partial, red, resultOf } from './replies.ts'
-import { sample } from '../../support/sample.ts'
+import {
+  base64,
+  blue,
+  completed,
+  failed,
+  images,
+  large,
+  partial,
+  red,
+  resultOf,
+  stream,
+  webp,
+} from './replies.ts'
 
-const cases = [...singleReplies, ...severalReplies, ...streamReplies].map(
-  (one) => [`${one.exit} ${one.name}`, one] as const,
-)
-/** Where the same is told in another form. */
-const some = sample(cases, { quick: 0.2, ci: Infinity }, ([name]) => name)
+const html = '<html><title>502 Bad Gateway</title></html>'
+const half = red.subarray(0, red.length - 8)
+const three = ['-n', '3']
+const streamed = ['--stream']
 
-const wordsOf = ({ words = [] }: OddReply) => [
-  'create',
-  '-m',
-  'some-model',
-  ...words,
-  '-o',
-  words.includes('-n') ? 'x-{index}.{ext}' : 'x.{ext}',
-  'A kite',
+const cutText = JSON.stringify(resultOf(red, large, blue)).slice(0, 5000)
+const digits = /"b64_json":"([^"]*)$/.exec(cutText)![1]!
+/** What can be decoded of the second of the three images. */
+const decodable = Buffer.from(digits.slice(0, digits.length - (digits.length % 4)), 'base64')
+
+/** What one reply leads to. */
+interface OddReply {
+  readonly name: string
+  readonly reply: ServerReply
+  /** Flags beside `-o x.{ext}`, or `-o x-{index}.{ext}` where `-n` is given. */
+  readonly words?: readonly string[]
+  readonly exit: number
+  /** The code of the error. */
+  readonly code?: string
+  /** What the one message says. */
+  readonly says?: RegExp
+  /** Names of the results, with what is in them. */
+  readonly files?: Readonly<Record<string, Uint8Array>>
+  /** The same for those that are kept although they are not whole, and are no result. */
+  readonly damaged?: Readonly<Record<string, Uint8Array>>
+}
+
+// What a single image may be instead, and how base64 may be written, is among the rows of test/faults.
+const oddReplies: readonly OddReply[] = [
+  {
+    name: 'base64 that ends early',
+    reply: images({ b64_json: base64(red).slice(0, -3) }),
+    exit: 8,
+    says: /kept as "x\.damaged\.png"\.$/m,
+    damaged: { 'x.damaged.png': red.subarray(0, Math.floor((base64(red).length - 3) / 4) * 3) },
+  },
+  {
+    name: 'a damaged image',
+    reply: images(half),
+    exit: 8,
+    code: 'damaged_image',
+    says: /a damaged image: the PNG data ends too early\. It is kept as "x\.damaged\.png"\.$/m,
+    damaged: { 'x.damaged.png': half },
+  },
+  {
+    name: 'JSON in base64',
+    reply: images(Buffer.from('{"error":"no"}')),
+    exit: 8,
+    code: 'not_an_image',
+    says: /a JSON document/,
+  },
+  {
+    name: 'another type than declared',
+    reply: json({ ...resultOf(webp), output_format: 'png' }),
+    exit: 0,
+    files: { 'x.webp': webp },
+  },
+  {
+    name: 'a data URL in url',
+    reply: images({ url: `data:image/png;base64,${base64(red)}` }),
+    exit: 0,
+    files: { 'x.png': red },
+  },
+  {
+    name: 'a data URL of a page',
+    reply: images({ url: `data:text/html;base64,${base64(html)}` }),
+    exit: 8,
+    code: 'not_an_image',
+  },
+  {
+    name: 'an item that is an error',
+    reply: images({ error: { message: 'Blocked.', code: 'moderation' } }),
+    exit: 9,
+    says: /Blocked\./,
+  },
+  {
+    name: 'null in place of items',
+    reply: json({ created: 1, data: null }),
+    exit: 9,
+    code: 'nothing_generated',
+  },
+  ...[
+    { code: 'odd', message: 'No.', data: null },
+    { detail: [{ loc: ['body'], msg: 'No.' }] },
+    { code: 500, msg: 'No.', data: null },
+  ].map((body) => ({
+    name: `${JSON.stringify(body)} with status 200`,
+    reply: json(body),
+    exit: 9,
+    says: /No\./,
+  })),
+  { name: 'a large image', reply: images(large), exit: 0, files: { 'x.png': large } },
+  {
+    name: 'fewer than asked',
+    words: three,
+    reply: images(red, blue),
+    exit: 12,
+    says: /^image 3 failed: The gateway sent only 2 of 3 images\.\nmodelgate: 1 of 3 images failed\./m,
+    files: { 'x-1.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'more than asked',
+    reply: images(red, blue),
+    exit: 0,
+    says: /2 images received, 1 requested/,
+    files: { 'x.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'one of three broken',
+    words: three,
+    reply: images(red, { b64_json: '*' }, blue),
+    exit: 12,
+    says: /image 2 failed: .*base64/,
+    files: { 'x-1.png': red, 'x-3.png': blue },
+  },
+  {
+    name: 'one of three damaged',
+    words: three,
+    reply: images(red, half, blue),
+    exit: 12,
+    says: /image 2 failed: The gateway sent a damaged image: .* It is kept as "x-2\.damaged\.png"\./,
+    files: { 'x-1.png': red, 'x-3.png': blue },
+    damaged: { 'x-2.damaged.png': half },
+  },
+  {
+    name: 'all of three broken',
+    words: three,
+    reply: images({}, {}, { b64_json: '*' }),
+    exit: 8,
+    code: 'no_image',
+  },
+  {
+    name: 'cut after the first of three',
+    words: three,
+    reply: closeDelimited([cutText]),
+    exit: 7,
+    files: { 'x-1.png': red },
+    damaged: { 'x-2.damaged.png': decodable },
+  },
+  {
+    name: 'a stream that was not asked for',
+    reply: stream([completed(red)]),
+    exit: 0,
+    files: { 'x.png': red },
+  },
+  {
+    name: 'a stream with an error',
+    words: streamed,
+    reply: stream([partial(blue), failed]),
+    exit: 9,
+    says: /It broke\./,
+  },
+  {
+    name: 'a stream that ends after a partial image',
+    words: streamed,
+    reply: stream([partial(blue)]),
+    exit: 7,
+    code: 'stream_truncated',
+  },
+  {
+    name: 'a stream that fails after its image',
+    words: streamed,
+    reply: stream([completed(red), failed]),
+    exit: 0,
+    files: { 'x.png': red },
+  },
+  {
+    name: 'a stream of three that ends after two',
+    words: [...streamed, ...three],
+    reply: stream([completed(red), partial(blue), completed(blue), partial(red)]),
+    exit: 12,
+    says: /^image 3 failed: The gateway sent only 2 of 3 images\.\nmodelgate: 1 of 3 images failed\./m,
+    files: { 'x-1.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'a stream of three that fails after one',
+    words: [...streamed, ...three],
+    reply: stream([completed(red), failed]),
+    exit: 12,
+    says: /image 2 failed: .*It broke/,
+    files: { 'x-1.png': red },
+  },
+  {
+    name: 'a stream of three that is cut after one',
+    words: [...streamed, ...three],
+    reply: stream([completed(red)], { ending: 'cut' }),
+    exit: 7,
+    files: { 'x-1.png': red },
+  },
+  {
+    name: 'a partial image that is broken',
+    words: [...streamed, '--save-partials'],
+    reply: stream([partial(Buffer.from(html)), completed(red)]),
+    exit: 0,
+    files: { 'x.png': red },
+  },
 ]
 
-describe.each(cases)('%s', (_, one) => {
-  test('in words', async () => {
-    const { code, out, err, files, read, server } = await runGiven(wordsOf(one), one.reply)
-    const names = Object.keys(one.files ?? {})
-    const kept = { ...one.files, ...one.damaged }
-    expect([code, files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
-    for (const [name, bytes] of Object.entries(kept)) expect(read(name).equals(bytes)).toBe(true)
-    expect(out).toBe(names.map((name) => `${name}\n`).join(''))
-    expect(err).toMatch(one.says ?? (one.exit === 0 ? /^image 1: |^$/m : /^modelgate: /m))
-    const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
-    expect(problems.length, 'messages').toBe(one.exit === 0 ? 0 : 1)
-    expect(server.requests.length, 'creations').toBe(1)
-  })
+const cases = oddReplies.map((one) => {
+  const { words = [] } = one
+  const name = words.includes('-n') ? 'x-{index}.{ext}' : 'x.{ext}'
+  return [
+    `${one.exit} ${one.name}`,
+    ['create', '-m', 'some-model', ...words, '-o', name, 'A kite'],
+    one,
+  ] as const
 })
 
-describe.each(some)('%s', (_, one) => {
-  test('as JSON', async () => {
-    const { code, out, err } = await runGiven([...wordsOf(one), '--json'], one.reply)
-    expect(code).toBe(one.exit)
-    const isDocument = one.exit === 0 || one.exit === 12
-    const lines = err.split('\n').filter((line) => line.startsWith('{'))
-    expect([out === '', lines.length]).toEqual(isDocument ? [false, 0] : [true, 1])
-    const document = JSON.parse(isDocument ? out : lines[0]!) as Json
-    expect(await problemsBySchema(isDocument ? 'output' : 'error', document)).toEqual([])
-    const files = (isDocument ? document : (document.partial ?? { files: [] })).files as Json[]
-    expect(files.map(({ path }) => path)).toEqual(Object.keys(one.files ?? {}))
-    expect(document).toMatchObject(
-      isDocument
-        ? {}
-        : { error: { exit_code: one.exit, ...(one.code === undefined ? {} : { code: one.code }) } },
-    )
-  })
+test.each(cases)('%s', async (_, words, one) => {
+  const { code, out, err, files, read, server } = await runGiven(words, one.reply)
+  const kept = { ...one.files, ...one.damaged }
+  expect([code, files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
+  for (const [name, bytes] of Object.entries(kept)) expect(read(name).equals(bytes)).toBe(true)
+  expect(out).toBe(
+    Object.keys(one.files ?? {})
+      .map((name) => `${name}\n`)
+      .join(''),
+  )
+  expect(err).toMatch(one.says ?? (one.exit === 0 ? /^image 1: |^$/m : /^modelgate: /m))
+  const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
+  expect(problems.length, 'messages').toBe(one.exit === 0 ? 0 : 1)
+  expect(server.requests.length, 'creations').toBe(1)
+})
 
-  test('as JSON lines', async () => {
-    const { code, out } = await runGiven([...wordsOf(one), '--jsonl'], one.reply)
-    expect(code).toBe(one.exit)
-    const events = out
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Json)
-    for (const event of events) expect(await problemsBySchema('events', event)).toEqual([])
-    const types = events.map(({ type }) => type as string)
-    expect(types[0]).toBe('start')
-    expect(types.filter((type) => type === 'end' || type === 'error')).toEqual([
-      one.exit === 0 || one.exit === 12 ? 'end' : 'error',
-    ])
-    const saved = events.filter(({ type }) => type === 'image-save').map(({ file }) => file.path)
-    expect(saved).toEqual(Object.keys(one.files ?? {}))
-  })
+test.each(cases)('%s, as JSON and as JSON lines', async (_, words, one) => {
+  const names = Object.keys(one.files ?? {})
+  const isDocument = one.exit === 0 || one.exit === 12
+  const { code, out, err } = await runGiven([...words, '--json'], one.reply)
+  const lines = err.split('\n').filter((line) => line.startsWith('{'))
+  expect([code, out === '', lines.length]).toEqual(isDocument ? [one.exit, false, 0] : [one.exit, true, 1])
+  const document = JSON.parse(isDocument ? out : lines[0]!) as Json
+  expect(await problemsBySchema(isDocument ? 'output' : 'error', document)).toEqual([])
+  const files = (isDocument ? document : (document.partial ?? { files: [] })).files as Json[]
+  expect(files.map(({ path }) => path)).toEqual(names)
+  expect(isDocument ? {} : document.error).toMatchObject(
+    isDocument ? {} : { exit_code: one.exit, ...(one.code !== undefined && { code: one.code }) },
+  )
+
+  const told = await runGiven([...words, '--jsonl'], one.reply)
+  const events = told.out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Json)
+  for (const event of events) expect(await problemsBySchema('events', event)).toEqual([])
+  expect([told.code, events[0].type, events.at(-1).type]).toEqual([
+    one.exit,
+    'start',
+    isDocument ? 'end' : 'error',
+  ])
+  const saved = events.filter(({ type }) => type === 'image-save').map(({ file }) => file.path)
+  expect(saved).toEqual(names)
 })
 
 test('a reply of which a part is broken keeps what it said of the others', async () => {
@@ -104,11 +297,6 @@ test('an image more than asked for is not mixed into standard output', async () 
   const { code, bytes, err } = await runGiven(['create', '-m', 'm', '-o', '-', 'A kite'], images(red, blue))
   expect([code, bytes.equals(red)]).toEqual([0, true])
   expect(err).toContain('Image 2 was not requested and is not written: -o - takes one image.')
-})
-
-test('what is no image does not get to standard output', async () => {
-  const { code, out } = await runGiven(['create', '-m', 'm', '-o', '-', 'A kite'], images(Buffer.from(html)))
-  expect([code, out]).toEqual([8, ''])
 })
 
 test('a failed image of several is told with --quiet, too', async () => {
@@ -168,14 +356,6 @@ test('what the gateway says of the charge for one of several is not contradicted
       false,
     ])
   }
-})
-
-test('addresses that are not fetched are counted, too', async () => {
-  const { server, run } = await given(images({ url: '/a' }, { url: '/b' }))
-  const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
-  const { code, out, err } = await run(words)
-  expect([code, out]).toEqual([12, `${server.url}/a\n${server.url}/b\n`])
-  expect(err).toContain('image 3 failed: The gateway sent only 2 of 3 images.')
 })
 
 test('fewer than asked for are named in the document and on standard error', async () => {

@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { closedPort, localServer } from '../../support/local-server.ts'
+import { localServer } from '../../support/local-server.ts'
 import {
   closeDelimited,
   end,
@@ -28,18 +28,13 @@ import {
   runGiven,
   savingX,
 } from './video-replies.ts'
-import { expectNoPart, videoWorkspace } from './video-run.ts'
+import { videoWorkspace } from './video-run.ts'
 
 const several = ['generate', '-m', 'veo', '--sample-count', '3', '--wait', 'A boat']
 const three = ['/1.mp4', '/2.mp4', '/3.mp4']
 const thirdClip = mp4Bytes({ duration: 6000 }, Buffer.alloc(7000, 3))
 const gone = text('{"error":{"message":"Gone."}}', { status: 410 })
 const page = text('<html>Not here</html>', { headers: { 'content-type': 'text/html' } })
-const redirect = (location: string): ServerReply => [
-  readAll,
-  write(head(302, { location, 'content-length': '0' })),
-  end,
-]
 
 test.each([
   ['clip.mp4', ['clip-1.mp4', 'clip-2.mp4', 'clip-3.mp4']],
@@ -51,13 +46,6 @@ test.each([
   expect([code, out, files()]).toEqual([0, names.map((file) => `${file}\n`).join(''), names])
   expect(names.map((file) => read(file).equals(clip))).toEqual([true, false, false])
   expect(read(names[1]!).equals(otherClip)).toBe(true)
-})
-
-test('a command that comes later gives the files the same names', async () => {
-  const { run } = await given(started, finished(three), film(), film(otherClip), film(thirdClip))
-  await run([...several.filter((word) => word !== '--wait'), '-o', 'clip.mp4'])
-  const { out } = await run(['wait', '--last'])
-  expect(out).toBe('clip-1.mp4\nclip-2.mp4\nclip-3.mp4\n')
 })
 
 test('one that fails does not keep the others, and can be had later without them', async () => {
@@ -147,31 +135,6 @@ test('a video that cannot be verified is a result with a warning; with --strict 
   }
 })
 
-test('where filters hold back everything the generation has failed', async () => {
-  const more = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Blood.'] }
-  const { code, out, err, files } = await runGiven(savingX, started, finished([], more))
-  expect([code, out, files()]).toEqual([9, '', []])
-  expect(err).toContain('Blood.')
-})
-
-test('a file that has gone meanwhile is fetched again, and -o asks for another', async () => {
-  const { run, files, cwd } = await given(
-    started,
-    finished(['/a.mp4']),
-    film(),
-    finished(['/a.mp4']),
-    film(),
-    finished(['/a.mp4']),
-    film(),
-  )
-  await run(savingX)
-  const { code, out } = await run(['wait', '--last', '-o', 'y.mp4'])
-  expect([code, out, files()]).toEqual([0, 'y.mp4\n', ['x.mp4', 'y.mp4']])
-  rmSync(join(cwd, 'x.mp4'))
-  rmSync(join(cwd, 'y.mp4'))
-  expect((await run(['wait', '--last'])).out).toBe('x.mp4\n')
-})
-
 test('-o - writes the bytes to standard output, and nothing else', async () => {
   const { run, files } = await given(started, finished(['/a.mp4']), film())
   const { code, bytes, err } = await run([...generate, '--wait', '-o', '-'])
@@ -237,21 +200,6 @@ test('an address that has expired is replaced by a fresh one', async () => {
   expect([code, out, server.requests.at(-1)!.line]).toEqual([0, 'x.mp4\n', 'GET /new.mp4 HTTP/1.1'])
 })
 
-test('over a redirect to another origin the key does not go along', async () => {
-  const store = await localServer([film()])
-  const { server, run, key } = await given(
-    started,
-    finished(['/a.mp4']),
-    redirect(`${store.url}/a.mp4?signed=1`),
-  )
-  const { code } = await run([...generate, '--wait', '--allow-private-urls', '-o', 'x.mp4'])
-  expect(code).toBe(0)
-  const sent = server.requests.map(({ headers }) => headers['authorization'])
-  expect(sent).toEqual(Array(3).fill(`Bearer ${key}`))
-  expect(JSON.stringify(store.requests[0]!.headers)).not.toContain(key)
-  expect(store.requests[0]!.headers['authorization']).toBeUndefined()
-})
-
 test('waited for from another folder, the video goes where the first command was run', async () => {
   const { cwd, run, home, read } = await given(started, finished(['/a.mp4']), film())
   mkdirSync(join(cwd, 'out'))
@@ -306,13 +254,6 @@ const half = (): ServerReply => [
   end,
 ]
 
-test('a download that breaks off begins again, and the file is whole', async () => {
-  const { server, run, read, files } = await given(started, finished(['/a.mp4']), half(), film(clip))
-  const { code } = await run(savingX)
-  expect([code, read('x.mp4').equals(clip), files()]).toEqual([0, true, ['x.mp4']])
-  expect(server.requests.at(-1)!.headers).not.toHaveProperty('range')
-})
-
 test.each([
   ['goes on where the pipe was', clip, 0],
   ['of another video ends', otherClip, 11],
@@ -320,15 +261,6 @@ test.each([
   const { run } = await given(started, finished(['/a.mp4']), half(), film(again))
   const { code, bytes } = await run([...generate, '--wait', '-o', '-'])
   expect([code, bytes.equals(exit === 0 ? clip : clip.subarray(0, 2500))]).toEqual([exit, true])
-})
-
-test('a download that always breaks off is given up, and can be fetched later', async () => {
-  const cut = half()
-  const workspace = await given(started, finished(['/a.mp4']), cut, cut, cut, finished(['/a.mp4']), film())
-  const { code, out, err } = await workspace.run(savingX)
-  expect([code, out]).toEqual([11, ''])
-  expectNoPart(workspace)
-  expect(await workspace.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('a video that was named but not recorded before a crash is not kept twice', async () => {
@@ -366,30 +298,6 @@ test('--jsonl tells of the download as it goes', async () => {
     received: clip.length,
     total: clip.length,
   })
-})
-
-test('a paid video whose server cannot be reached is to be fetched later, not to be made again', async () => {
-  const address = `http://127.0.0.1:${await closedPort()}/a.mp4`
-  const { run } = await given(started, finished([address]))
-  const words = [...generate, '--wait', '--allow-private-urls', '--json', '-o', 'x.mp4']
-  const { code, err } = await run(words)
-  expect(code).toBe(11)
-  const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
-  expect(document).toMatchObject({ error: { exit_code: 11, billed: 'yes', phase: 'result' } })
-  expect(err).toContain(`to fetch it again: modelgate wait --allow-private-urls ${operation}`)
-  expect(err).not.toMatch(/nothing was sent/i)
-})
-
-test('a file of the same size with another video in it is no copy', async () => {
-  const sameSize = Buffer.from(clip)
-  sameSize[100] = sameSize[100]! ^ 1
-  const { run, cwd, files, read } = await given(started, finished(['/a.mp4']), film())
-  await run([...generate, '--no-wait', '-o', 'x.mp4'])
-  writeFileSync(join(cwd, 'x.mp4'), sameSize)
-  const { code, out } = await run(['wait', '--last'])
-  expect([code, out, files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
-  expect(read('x.mp4').equals(sameSize)).toBe(true)
-  expect(read('x-2.mp4').equals(clip)).toBe(true)
 })
 
 test('a video that cannot be judged is kept with a warning, and told as not verified', async () => {

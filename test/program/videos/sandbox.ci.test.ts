@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest'
-import { videoWorkspace, type VideoRun, type VideoWorkspace } from './video-run.ts'
+import { videoWorkspace } from './video-run.ts'
 
 const nowhere = { url: 'http://127.0.0.1:8080' }
-const quick = ['--sandbox', '--duration-seconds', '1']
-const operate = (workspace: VideoWorkspace, ...words: readonly string[]): Promise<VideoRun> =>
-  workspace.run(['generate', ...quick, '--wait', '-o', 'x.mp4', ...words])
 
 test.each([
   ['16:9', '2', 1280, 720],
@@ -24,13 +21,6 @@ test.each([
     failures: [],
     warnings: [],
   })
-})
-
-test('of several videos of which one is withheld the others are saved', async () => {
-  const workspace = videoWorkspace(nowhere)
-  const { code, out, err } = await operate(workspace, '--sample-count', '3', 'A boat sandbox:fewer')
-  expect([code, out]).toEqual([12, 'x-1.mp4\nx-2.mp4\n'])
-  expect(err).toContain('1 of 3 videos was withheld')
 })
 
 test('a job on record knows that it is in the sandbox; only a new one has to be told', async () => {

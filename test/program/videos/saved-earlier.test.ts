@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
@@ -94,13 +94,6 @@ describe('a wait for videos that are there', () => {
     expect(first).toMatchObject({ failures, warnings: [] })
     const again = await run(['wait', '--last', '--json'])
     expect([again.code, JSON.parse(again.out)]).toEqual([12, { ...first, command: 'wait' }])
-  })
-
-  test('tells the whole path from another folder', async () => {
-    const { workspace } = await savedOne()
-    const cwd = join(workspace.home, 'elsewhere')
-    mkdirSync(cwd)
-    expect((await workspace.run(['wait', operation], { cwd })).out).toBe(`${join(workspace.cwd, 'x.mp4')}\n`)
   })
 
   test('keeps pictures and the key out of the record', async () => {
