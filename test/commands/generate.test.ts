@@ -172,13 +172,6 @@ test.each<[string, readonly string[], TestOverrides, string, string]>([
   expect(request.path).toBe(`/v1beta/models/${segment}:streamGenerateContent`)
 })
 
-test('the model of the project file', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { '.modelgaterc.json': '{"text_model":"p"}', '.git/HEAD': '' })
-  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
-  expect((await textCall('generate', ['hi'], { cwd, env })).request.model).toBe('p')
-})
-
 test.each(['..', '.', 'models/..', '%2e%2e', 'models/', 'models/../x', 'a/../b', 'x/.'])(
   'the model %j is refused',
   async (model) => {

@@ -226,10 +226,3 @@ test.each<[string, TextCommand, history: unknown, line: string, more?: readonly 
   const argv = ['--history', JSON.stringify(history), ...more]
   expect(await refusalOf(command, argv)).toMatchObject({ exit: 2, lines: [line] })
 })
-
-test('a tool without a type is told under the flag that was given', async () => {
-  expect(await refusalOf('respond', ['--tool', '{"a":1}', 'x'])).toMatchObject({
-    exit: 2,
-    lines: ['--tool: tools.0.type is required.'],
-  })
-})

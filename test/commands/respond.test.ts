@@ -174,11 +174,6 @@ test('--temperature with --top-p is sent, with a warning; the specification advi
   }
 })
 
-test('a pipe is the prompt, or stands before it', async () => {
-  expect((await bodyOf('respond', [], { stdin: 'piped' }))['input']).toBe('piped')
-  expect((await bodyOf('respond', ['Review'], { stdin: 'piped' }))['input']).toBe('piped\n\nReview')
-})
-
 test('the model can be left out: the gateway chooses', async () => {
   const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
   for (const argv of [['hi'], ['--sandbox', 'hi']]) {

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkKey, type ApiKey } from '../../src/config/key.ts'
+import { checkKey, profileExists, type ApiKey } from '../../src/config/key.ts'
 import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
 import { anyText } from '../support/any-text.ts'
 import { configPlace, failureOf, type ConfigPlace, type ConfigPlaceContent } from '../support/config-place.ts'
@@ -15,14 +16,14 @@ const failure = async (content: ConfigPlaceContent, flags: SettingFlags = {}) =>
   return place.scrub(await failureOf(() => keyOf(place, flags)))
 }
 
+interface Place extends Pick<ConfigPlaceContent, 'user' | 'credentials'> {
+  readonly env?: Readonly<Record<string, string>>
+  readonly key: string
+  readonly source: string
+}
+
 /** Every place a key can come from, the first one first, each with a key of its own. */
-const places: {
-  env?: Record<string, string>
-  user?: string
-  credentials?: unknown
-  key: string
-  source: string
-}[] = [
+const places: readonly Place[] = [
   { key: 'key-of-the-flag-file', source: 'flag --api-key-file, file HOME/flag-key' },
   {
     env: { MODELGATE_API_KEY: 'key-of-environment' },
@@ -83,6 +84,9 @@ test.each([
   expect((await keyOf(configPlace({ env: { MODELGATE_API_KEY: key } }))).lastFour).toBe(lastFour)
 })
 
+const ways =
+  'set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed.'
+
 test('each profile has its own key, and never that of another', async () => {
   const credentials = {
     profiles: { default: { api_key: 'main-key-0123' }, work: { api_key: 'work-key-0123' } },
@@ -90,42 +94,35 @@ test('each profile has its own key, and never that of another', async () => {
   const place = configPlace({ credentials, user: 'profiles: { work: {}, lab: {} }' })
   expect((await keyOf(place)).value).toBe('main-key-0123')
   expect((await keyOf(place, { profile: 'work' })).value).toBe('work-key-0123')
-  expect(place.scrub(await failureOf(() => keyOf(place, { profile: 'lab' })))).toMatchInlineSnapshot(`
-    "3 key_missing (config)
-    No API key is set for profile "lab".
-    hint: Store one with modelgate auth login --profile lab, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
-  `)
+  expect(place.scrub(await failureOf(() => keyOf(place, { profile: 'lab' })))).toBe(
+    '3 key_missing (config)\nNo API key is set for profile "lab".\n' +
+      `hint: Store one with modelgate auth login --profile lab, ${ways}`,
+  )
 })
 
-test('without a key the ways to give one are named', async () => {
-  expect(await failure({})).toMatchInlineSnapshot(`
-    "3 key_missing (config)
-    No API key is set.
-    hint: Store one with modelgate auth login, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
-  `)
+test('without a key the ways to give one are named, and nothing was billed', async () => {
+  expect(await failure({})).toBe(
+    `3 key_missing (config)\nNo API key is set.\nhint: Store one with modelgate auth login, ${ways}`,
+  )
+  await expect(keyOf(configPlace())).rejects.toMatchObject({ facts: { billed: 'no' } })
 })
+
+const whole = 'hint: Give only the key, on one line, as the gateway issued it. It has not been sent.'
 
 test.each([
-  ['a newline inside', 'secret\nkey-part'],
-  ['a carriage return', 'secret\r'],
-  ['a space inside', 'secret key-part'],
-  ['a space around', ' secret'],
-  ['a tab', 'secret\tkey-part'],
-  ['a control character', 'secret\u0007'],
-  ['an escape', '\u001b[31msecret'],
-  ['an accent', 'secr\u00e9t-key-part'],
-  ['a zero-width space', 'secret\u200b'],
-])('a key with %s is refused without being shown', async (_, key) => {
-  const message = await failure({ env: { MODELGATE_API_KEY: key } })
-  expect(message).toMatch(/^2 key_invalid \(config\)\nThe API key \(environment MODELGATE_API_KEY\) contains/)
-  expect(message).not.toMatch(/secr|key-part/)
-})
-
-test('an empty key is a missing one, and is not passed over for the key of another account', async () => {
-  const files = { k: 'another-key-part' }
-  const message = await failure({ files, env: { MODELGATE_API_KEY: '', MODELGATE_API_KEY_FILE: '../k' } })
-  expect(message).toMatch(
-    /^3 key_missing \(config\)\nThe API key \(environment MODELGATE_API_KEY\) is empty\./,
+  ['secret\nkey-part', 'contains a newline'],
+  ['secret\r', 'contains a newline'],
+  ['secret key-part', 'contains white space'],
+  [' secret', 'contains white space'],
+  ['secret\tkey-part', 'contains white space'],
+  ['secret\u0007', 'contains a control character'],
+  ['\u001b[31msecret', 'contains a control character'],
+  ['secr\u00e9t-key-part', 'contains a character that is not ASCII'],
+  ['secret\u200b', 'contains a character that is not ASCII'],
+  ['k'.repeat(65_537), 'is longer than 65536 characters'],
+])('what is wrong with a key is named, without the key (%#)', async (key, problem) => {
+  expect(await failure({ env: { MODELGATE_API_KEY: key } })).toBe(
+    `2 key_invalid (config)\nThe API key (environment MODELGATE_API_KEY) ${problem}.\n${whole}`,
   )
 })
 
@@ -142,26 +139,52 @@ test('whatever the key, it is accepted as printable ASCII or refused without a t
       expect(message).not.toContain(key)
     }),
   )
+  expect(() => checkKey('k'.repeat(65_536), 'here')).not.toThrow()
 })
 
-test('a file for the key: white space around it is no part of it, inside it is refused', async () => {
-  expect(await failure({ files: { k: 'secret\nkey-part\n' } }, { apiKeyFile: '../k' }))
-    .toMatchInlineSnapshot(`
-      "2 key_invalid (config)
-      The API key (flag --api-key-file, file HOME/k) contains a newline.
-      hint: Give only the key, on one line, as the gateway issued it. It has not been sent."
-    `)
-  expect(await failure({ files: { k: ' \n' } }, { apiKeyFile: '../k' })).toMatch(
-    /^3 key_missing .*\n.*is empty/,
+test('an empty key is a missing one, and is not passed over for the key of another account', async () => {
+  const env = { MODELGATE_API_KEY: '', MODELGATE_API_KEY_FILE: '../k' }
+  expect(await failure({ files: { k: 'another-key-part' }, env })).toBe(
+    '3 key_missing (config)\nThe API key (environment MODELGATE_API_KEY) is empty.\n' +
+      'hint: Set it there, or remove that setting. With --sandbox no key is needed.',
+  )
+  expect(() => checkKey('', 'here')).toThrow(
+    expect.objectContaining({ facts: expect.objectContaining({ billed: 'no' }) }),
   )
 })
 
+const flagFile = '(flag --api-key-file)'
+
 test.each([
-  ['that does not exist', '../none'],
-  ['that is a folder', '..'],
-  ['that never ends', '/dev/zero'],
-])('a file for the key %s', async (_, apiKeyFile) => {
-  expect(await failure({}, { apiKeyFile })).toMatchSnapshot()
+  [
+    'two lines',
+    'secret\nkey-part\n',
+    '../k',
+    `2 key_invalid (config)\nThe API key (flag --api-key-file, file HOME/k) contains a newline.\n${whole}`,
+  ],
+  ['white space alone', ' \n', '../k', expect.stringMatching(/^3 key_missing .*\n.*is empty/)],
+  ['nothing', '', '../k', expect.stringMatching(/^3 key_missing .*\n.*is empty/)],
+  ['more than the longest key', 'k'.repeat(65_537), '../k', expect.stringMatching(/ config_invalid /)],
+  [
+    'nothing: it does not exist',
+    '',
+    '../none',
+    `10 config_invalid (config)\nThe key file ${flagFile}: "HOME/none" cannot be read: it does not exist.`,
+  ],
+  [
+    'files: it is a folder',
+    '',
+    '..',
+    `10 config_invalid (config)\nThe key file ${flagFile}: "HOME" cannot be read: it is a folder.\nhint: Name a file.`,
+  ],
+  [
+    'bytes without end',
+    '',
+    '/dev/zero',
+    `10 config_invalid (config)\nThe key file ${flagFile}: "/dev/zero" is not a regular file or a pipe.`,
+  ],
+])('a file for the key that holds %s', async (_, content, apiKeyFile, expected) => {
+  expect(await failure({ files: { k: content } }, { apiKeyFile })).toEqual(expected)
 })
 
 test('a credentials file that others can read is refused, with the command to mend it', async () => {
@@ -176,25 +199,54 @@ test('a credentials file that others can read is refused, with the command to me
 })
 
 test.each([
-  ['not JSON', '{"profiles": {"default": {"api_key": secret-key-0123}}}'],
-  ['cut short', '{"profiles": {"default": {"api_key": "secret-key-0123'],
-  ['without profiles', '{"api_key": "secret-key-0123"}'],
-  ['a list', '["secret-key-0123"]'],
-  ['a key that is no text', '{"profiles": {"default": {"api_key": ["secret-key-0123"]}}}'],
-  ['an entry that is no object', '{"profiles": {"default": "secret-key-0123"}}'],
-  ['a dangerous name', '{"profiles": {"__proto__": {"api_key": "secret-key-0123"}}}'],
-])('a credentials file that is %s', async (_, credentials) => {
-  const message = await failure({ credentials })
-  expect(message).not.toContain('secret')
-  expect(message).toMatchSnapshot()
+  ['{"profiles": {"default": {"api_key": secret-key-0123}}}', ':1:38: not valid JSON: expected a value.'],
+  ['{"profiles": {"default": {"api_key": "secret-key-0123', ':1:54: not valid JSON: unterminated string.'],
+  ['{"api_key": "secret-key-0123"}', ': must be a JSON object with "profiles".'],
+  ['["secret-key-0123"]', ': must be a JSON object with "profiles".'],
+  ['null', ': must be a JSON object with "profiles".'],
+  [
+    '{"profiles": {"default": {"api_key": ["secret-key-0123"]}}}',
+    ': the entry of profile "default" has no api_key.',
+  ],
+  ['{"profiles": {"default": "secret-key-0123"}}', ': the entry of profile "default" has no api_key.'],
+  ['{"profiles": {"default": null}}', ': the entry of profile "default" has no api_key.'],
+  ['{"profiles": {"__proto__": {"api_key": "secret-key-0123"}}}', ': "__proto__" is not allowed as a name.'],
+])('a credentials file that holds %s', async (credentials, problem) => {
+  expect(await failure({ credentials })).toBe(
+    `2 config_invalid (config)\nHOME/.config/modelgate/credentials.json${problem}`,
+  )
+})
+
+test('a credentials file that is far too large, or a pipe, says which file it is', async () => {
+  expect(await failure({ credentials: ' '.repeat(1_048_577) })).toMatch(
+    /^2 config_invalid \(config\)\nThe credentials file: /,
+  )
+  const place = configPlace({ files: { '.config/modelgate/config.yaml': '' } })
+  execFileSync('mkfifo', ['-m', '600', join(place.home, '.config/modelgate/credentials.json')])
+  expect(place.scrub(await failureOf(() => keyOf(place)))).toBe(
+    '10 config_invalid (config)\n' +
+      'The credentials file: "HOME/.config/modelgate/credentials.json" is not a regular file.',
+  )
+})
+
+test('a profile exists when a key is stored for it', async () => {
+  const stored = configPlace({ credentials: { profiles: { work: { api_key: 'a-key' } } } }).context
+  const damaged = configPlace({ credentials: 'no JSON' }).context
+  const found = [
+    await profileExists(stored, 'work'),
+    await profileExists(stored, 'lab'),
+    await profileExists(configPlace().context, 'work'),
+    await profileExists(damaged, 'work'),
+  ]
+  expect(found).toEqual([true, false, false, false])
 })
 
 test('where no home is known, a repository cannot pass for the user', async () => {
+  const key = 'key-of-the-repository'
   const place = configPlace({
     files: {
-      'project/.config/modelgate/config.yaml': 'api_key_command: echo key-of-the-repository',
-      'project/.config/modelgate/credentials.json':
-        '{"profiles":{"default":{"api_key":"key-of-the-repository"}}}',
+      'project/.config/modelgate/config.yaml': `api_key_command: echo ${key}`,
+      'project/.config/modelgate/credentials.json': `{"profiles":{"default":{"api_key":"${key}"}}}`,
     },
   })
   const nobody = { ...place, context: { ...place.context, home: place.project } }

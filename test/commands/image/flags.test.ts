@@ -60,21 +60,6 @@ test('all that is wrong is told at once, each with the flag to change', async ()
   ])
 })
 
-test('a misspelt field of --body is named with what was meant', async () => {
-  const words = ['create', '-m', 'some-model', '--body', '{"qualty":"low"}', 'x']
-  expect((await imageRefusal(words, { cwd })).lines).toEqual([
-    '"qualty" is not a field of this request; did you mean "quality"?',
-  ])
-  expect((await imageCall([...words, '--set', 'qualty="low"'], { cwd })).request.body).toMatchObject({
-    qualty: 'low',
-  })
-})
-
-test('a field that the contract does not know is reached with --set', async () => {
-  const body = await bodyOf('create', ['--set', 'x.y=1', '--set', 'seed=7'])
-  expect(body).toMatchObject({ x: { y: 1 }, seed: 7 })
-})
-
 test('names of files in the working directory are no prompt', async () => {
   expect((await imageCall(call('edit', []), { cwd })).request.prompt).toBe('a dot')
   expect((await imageCall(['create', '-m', 'm', join(cwd, 'a.png')], { cwd })).request.prompt).toBe(

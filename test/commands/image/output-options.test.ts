@@ -100,13 +100,6 @@ test('--preview takes no other word', async () => {
 })
 
 describe('--skip-existing', () => {
-  test('wants only what is missing', async () => {
-    writeFiles(cwd, { 'a-2.png': pngBytes() })
-    const { wanted, existing, body } = await call(['-o', 'a.png', '-n', '3', '--skip-existing'])
-    expect([wanted, body['n']]).toEqual([[1, 3], 2])
-    expect(existing).toMatchObject([{ index: 2, file: { path: 'a-2.png' } }])
-  })
-
   test('knows the name that the format gives', async () => {
     writeFiles(cwd, { 'a.jpg': pngBytes(), 'a.webp': pngBytes() })
     const of = async (format: string) =>
@@ -121,11 +114,6 @@ describe('--skip-existing', () => {
     const [png] = [path!.replace('.webp', '.png')]
     writeFiles(cwd, { [png]: pngBytes() })
     expect((await call(['--skip-existing'])).existing).toMatchObject([{ index: 1, file: { path: png } }])
-  })
-
-  test('wants nothing when all is there', async () => {
-    writeFiles(cwd, { 'a-1.png': pngBytes(), 'a-2.png': pngBytes() })
-    expect((await call(['-o', 'a.png', '-n', '2', '--skip-existing'])).wanted).toEqual([])
   })
 
   test('refuses names that the gateway will make', async () => {

@@ -362,16 +362,3 @@ test('a summary that cannot be written is a warning', async () => {
   expect(code).toBe(0)
   expect(err).toContain('warning: The summary of the job was not written: ')
 })
-
-test('--github-output gets the absolute paths', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { output: '' })
-  const engine: FakeEngine = async ({ listener }) => {
-    listener.event(sampleRunEvents['instance-end'])
-    return { kind: 'ended', document: sampleRun }
-  }
-  const env = { GITHUB_OUTPUT: join(cwd, 'output') }
-  const { out } = await runCall(['--github-output', 'paths'], { cwd, env }, engine)
-  expect(out).toBe('')
-  expect(readFileSync(join(cwd, 'output'), 'utf8')).toContain(`\n${cwd}/assets/hero.webp\n`)
-})

@@ -3,82 +3,75 @@ import { parseJsonFlag, parseTextFlag } from '../../../src/commands/shared/reque
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 
-function contextWith(files: Readonly<Record<string, string | Uint8Array>> = {}, stdin?: string) {
+function contextWith(stdin: string) {
   const cwd = temporaryFolder()
-  writeFiles(cwd, files)
-  return testContext({ cwd, ...(stdin === undefined ? {} : { stdin }) })
+  writeFiles(cwd, {
+    'a.json': '\uFEFF[1]',
+    'windows.json': Buffer.from('\uFEFF{"ä": 2}', 'utf16le'),
+    'bad.json': '{\n  "a": [1,\n    oops\n  ]\n}',
+    'notes.txt': 'from a file\n',
+    empty: '',
+    binary: new Uint8Array([0x61, 0xff]),
+  })
+  return testContext({ cwd, stdin })
 }
 
-test('JSON comes inline, from a file in any Unicode encoding, or from standard input', async () => {
-  const context = contextWith(
-    { 'a.json': '\uFEFF[1]', 'windows.json': Buffer.from('\uFEFF{"ä": 2}', 'utf16le') },
-    '"piped"',
-  )
-  expect(await parseJsonFlag(context, '--tools', '{"a": [true]}')).toEqual({ a: [true] })
-  expect(await parseJsonFlag(context, '--tools', '@a.json')).toEqual([1])
-  expect(await parseJsonFlag(context, '--tools', '@windows.json')).toEqual({ ä: 2 })
-  expect(await parseJsonFlag(context, '--tools', '@-')).toBe('piped')
+test.each([
+  ['{"a": [true]}', { a: [true] }],
+  ['@a.json', [1]],
+  ['@windows.json', { ä: 2 }],
+  ['@-', 'piped'],
+])('JSON as %s', async (value, expected) => {
+  expect(await parseJsonFlag(contextWith('"piped"'), '--tools', value)).toEqual(expected)
 })
 
-test('invalid JSON is placed by flag, file, line and column', async () => {
-  const context = contextWith({ 'a.json': '{\n  "a": [1,\n    oops\n  ]\n}' }, '{]')
-  await expect(parseJsonFlag(context, '--tools', '@a.json')).rejects.toMatchObject({
-    exitCode: 2,
-    code: 'invalid_json',
-    message: '--tools: "a.json" is not valid JSON: line 3, column 5: expected a value near `oops`.',
-  })
-  await expect(parseJsonFlag(context, '--tools', '@-')).rejects.toMatchObject({
-    message: expect.stringMatching(/^--tools: standard input is not valid JSON: line 1, column 2:/),
-  })
-  await expect(parseJsonFlag(context, '--reasoning', 'high')).rejects.toMatchObject({
-    message: '--reasoning is not valid JSON: line 1, column 1: expected a value near `high`.',
-    facts: { hint: 'To read JSON from a file: --reasoning @FILE' },
-  })
-  await expect(parseJsonFlag(context, '--tools', 'a.json')).rejects.toMatchObject({
-    facts: { hint: 'To read JSON from a file: --tools @a.json' },
-  })
-})
-
-test('a file that cannot be used is named with its flag', async () => {
-  const context = contextWith({ empty: '', binary: new Uint8Array([0x61, 0xff]) })
-  const parse = (value: string) => parseJsonFlag(context, '--tools', value)
-  await expect(parse('@none.json')).rejects.toMatchObject({
-    exitCode: 10,
-    code: 'not_found',
-    message: '--tools: "none.json" cannot be read: it does not exist.',
-  })
-  await expect(parse('@empty')).rejects.toMatchObject({ exitCode: 2, message: '--tools: "empty" is empty.' })
-  await expect(parse('@')).rejects.toMatchObject({
-    exitCode: 2,
-    message: '--tools has no file name after "@".',
-  })
-  await expect(parse('@binary')).rejects.toMatchObject({
-    exitCode: 2,
-    message: '--tools: "binary" is not UTF-8 text (byte 0xff at offset 1).',
-  })
+test.each([
+  [
+    '@bad.json',
+    2,
+    '"bad.json" is not valid JSON: line 3, column 5: expected a value near `oops`.',
+    undefined,
+  ],
+  ['@-', 2, expect.stringMatching(/^standard input is not valid JSON: line 1, column 2:/), undefined],
+  [
+    'high',
+    2,
+    'is not valid JSON: line 1, column 1: expected a value near `high`.',
+    'To read JSON from a file: --tools @FILE',
+  ],
+  ['a.json', 2, expect.any(String), 'To read JSON from a file: --tools @a.json'],
+  ['@none.json', 10, '"none.json" cannot be read: it does not exist.', undefined],
+  ['@empty', 2, '"empty" is empty.', undefined],
+  ['@', 2, 'has no file name after "@".', undefined],
+  ['@binary', 2, '"binary" is not UTF-8 text (byte 0xff at offset 1).', undefined],
+])('JSON as %s is refused with the flag and the place', async (value, exitCode, problem, hint) => {
+  const error = await parseJsonFlag(contextWith('{]'), '--tools', value).catch((found: unknown) => found)
+  const { message, ...rest } = error as { message: string; facts: { hint?: string } }
+  expect([message.replace(/^--tools:? /, ''), hint ?? rest.facts.hint]).toEqual([problem, rest.facts.hint])
+  expect(error).toMatchObject({ exitCode })
 })
 
 test('a __proto__ key in a flag reaches no prototype', async () => {
-  const value = await parseJsonFlag(contextWith(), '--body', '{"__proto__": {"polluted": 1}}')
+  const value = await parseJsonFlag(contextWith(''), '--body', '{"__proto__": {"polluted": 1}}')
   expect(Object.hasOwn(value as object, '__proto__')).toBe(true)
   expect(({} as { polluted?: number }).polluted).toBeUndefined()
 })
 
-test('text is itself, a file after "@", or starts with "@" after a backslash', async () => {
-  const context = contextWith({ 'notes.txt': 'from a file\n' }, 'piped')
-  const text = (value: string) => parseTextFlag(context, '--system', value)
-  expect(await text('plain @ text')).toBe('plain @ text')
-  expect(await text('')).toBe('')
-  expect(await text('@notes.txt')).toBe('from a file\n')
-  expect(await text(String.raw`\@notes.txt`)).toBe('@notes.txt')
-  expect(await text(String.raw`\n`)).toBe(String.raw`\n`)
-  expect(await text('@-')).toBe('piped')
+test.each([
+  ['plain @ text', 'plain @ text'],
+  ['', ''],
+  ['@notes.txt', 'from a file\n'],
+  [String.raw`\@notes.txt`, '@notes.txt'],
+  [String.raw`\n`, String.raw`\n`],
+  ['@-', 'piped'],
+])('text as %j', async (value, expected) => {
+  expect(await parseTextFlag(contextWith('piped'), '--system', value)).toBe(expected)
 })
 
 test.each(['@alice, what do you think?', `@${'long '.repeat(1000)}`])(
   'text that names no file is told about the escape: %.20s',
   async (value) => {
-    await expect(parseTextFlag(contextWith(), '--system', value)).rejects.toMatchObject({
+    await expect(parseTextFlag(contextWith(''), '--system', value)).rejects.toMatchObject({
       exitCode: 10,
       facts: { hint: expect.stringContaining(String.raw`'\@`) },
     })

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
@@ -22,9 +22,8 @@ import {
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng } from '../../support/test-images.ts'
 import { startProgram } from '../start-program.ts'
-import { workspaceAt, given } from './image-run.ts'
+import { given } from './image-run.ts'
 import { base64, blue, completed, images, large, partial, red, resultOf } from './replies.ts'
-import { silentGateway } from './silent-gateway.ts'
 import { canaryKey } from '../../support/canary-key.ts'
 
 const create = ['create', '-m', 'm', 'A kite']
@@ -41,25 +40,6 @@ function inTwo(bytes: Uint8Array, until: Promise<unknown>, first = 100): ServerR
     end,
   ]
 }
-
-test.each<[string, readonly string[], number, RegExp]>([
-  ['an existing file', ['-o', 'taken.png'], 10, /"taken\.png" .*exists/],
-  ['one existing file of several', ['-o', 'n.png', '-n', '3'], 10, /"n-2\.png" .*exists/],
-  ['a file in place of a folder', ['-o', 'taken.png/x.png'], 10, /taken\.png/],
-  ['a folder that leads nowhere', ['-o', 'broken/x.png'], 10, /broken/],
-  ['a name that is too long', ['-o', `${'x'.repeat(300)}.png`], 10, /too long|long/],
-])('%s is found before anything is sent', async (_, words, exit, says) => {
-  const gateway = await silentGateway()
-  const workspace = workspaceAt(gateway)
-  writeFiles(workspace.cwd, { 'taken.png': 'mine', 'n-2.png': 'mine' })
-  symlinkSync(join(workspace.cwd, 'missing'), join(workspace.cwd, 'broken'))
-  const { code, out, err } = await workspace.run([...create, ...words])
-  expect([code, out, gateway.calls]).toEqual([exit, '', 0])
-  expect(err).toMatch(says)
-  expect(err).not.toMatch(/billed/)
-  expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(1)
-  expect(workspace.files()).toEqual(['n-2.png', 'taken.png'])
-})
 
 test('a file that appears while the image comes stays, and the image gets the next name', async () => {
   const { promise: there, resolve: go } = Promise.withResolvers<void>()

@@ -6,10 +6,35 @@ import {
   askLine,
   askSearch,
   askSecret,
+  askText,
   askYesNo,
+  canAsk,
 } from '../../../../src/commands/shared/input/questions.ts'
+import { Interrupted } from '../../../../src/errors.ts'
+import { memorySink } from '../../../support/memory-sink.ts'
+import { pipedInput } from '../../../support/piped-input.ts'
 import { questionTerminal } from '../../../support/question-terminal.ts'
+import { runMain } from '../../../support/run-main.ts'
 import { testContext, type TestContext } from '../../../support/test-context.ts'
+
+test.each<['terminal' | 'pipe', boolean, Record<string, string>, boolean, boolean]>([
+  ['terminal', true, {}, false, true],
+  ['pipe', true, {}, false, false],
+  ['terminal', false, {}, false, false],
+  ['terminal', true, {}, true, false],
+  ['terminal', true, { CI: 'true' }, false, false],
+  ['terminal', true, { CI: '1' }, false, false],
+  ['terminal', true, { CI: 'false' }, false, true],
+  ['terminal', true, { CI: '0' }, false, true],
+  ['terminal', true, { CI: '' }, false, true],
+  ['terminal', true, { CI_JOB: 'x' }, false, true],
+])(
+  'at a %s, an output that is one: %s, in %j, --no-input: %s, one can ask: %s',
+  (kind, isTerminal, env, noInput, can) => {
+    const context = testContext({ stdin: pipedInput(kind), stderr: memorySink({ isTerminal }), env })
+    expect(canAsk(context, noInput)).toBe(can)
+  },
+)
 
 function terminal() {
   const { overrides, ...rest } = questionTerminal()
@@ -19,26 +44,19 @@ function terminal() {
 const choices = ['one', 'two', 'three'].map((value) => ({ value, name: value }))
 let checks = 0
 
+type Ask = (context: TestContext) => Promise<unknown>
+type Steps = readonly (readonly [shown: string, keys: string])[]
+const line: Ask = (context) => askLine(context, 'Model?', {})
+const words: Ask = (context) => askText(context, 'Prompt?')
+
 /** What is asked, what is typed once a text is shown, and the answer. */
-test.each<
-  [
-    what: string,
-    ask: (context: TestContext) => Promise<unknown>,
-    steps: readonly (readonly [shown: string, keys: string])[],
-    answer: unknown,
-  ]
->([
+test.each<[what: string, ask: Ask, steps: Steps, answer: unknown]>([
+  ['Enter leaves a question open', line, [['Model?', '\r']], ''],
   [
     'Enter takes the present answer',
     (context) => askLine(context, 'Model?', { present: 'some-model' }),
     [['(some-model)', '\r']],
     'some-model',
-  ],
-  [
-    'without a present answer, Enter leaves a question open',
-    (context) => askLine(context, 'Model?', {}),
-    [['Model?', '\r']],
-    '',
   ],
   [
     'a refused answer is corrected where it stands',
@@ -66,6 +84,26 @@ test.each<
       ['The check failed.', '\r'],
     ],
     '1',
+  ],
+  [
+    'a text is asked for until there is one',
+    words,
+    [
+      ['Prompt?', '\r'],
+      ['must provide a value', 'hello\r'],
+    ],
+    'hello',
+  ],
+  ['Ctrl-D is no text', words, [['Prompt?', '\x04']], ''],
+  [
+    'Ctrl-D in the middle of a text does not end it',
+    words,
+    [
+      ['Prompt?', 'hello'],
+      ['hello', '\x04'],
+      ['hello', '\r'],
+    ],
+    'hello',
   ],
   ['yes', (context) => askYesNo(context, 'Go on?', false), [['Go on?', 'y\r']], true],
   ['no', (context) => askYesNo(context, 'Go on?', true), [['Go on?', 'n\r']], false],
@@ -99,31 +137,34 @@ test.each<
   ],
 ])('%s', async (_, ask, steps, expected) => {
   const { context, until, press } = terminal()
+  const stream = context.stdin.stream!
+  const listeners = () => ['pause', 'end', 'close'].map((name) => stream.listenerCount(name))
+  const before = listeners()
   const answer = ask(context)
   for (const [shown, keys] of steps) {
     await until(shown)
     press(keys)
   }
-  expect(await answer).toBe(expected)
+  expect([await answer, context.stdout.text, listeners()]).toEqual([expected, '', before])
 })
 
-test('Ctrl-C during a check stops the check', async () => {
-  const { context, until, press } = terminal()
-  const { promise: stopped, resolve } = Promise.withResolvers<string>()
-  const answer = askLine(context, 'Port?', {
-    check: (_, signal) =>
-      new Promise(() => {
-        signal.addEventListener('abort', () => resolve('stopped'))
-        press('\x03')
-      }),
-  })
-  await until('Port?')
-  press('1\r')
-  await expect(answer).rejects.toMatchObject({ exitCode: 130 })
-  expect(await stopped).toBe('stopped')
+test('a terminal that has gone is no answer', async () => {
+  const { context, until, hangUp } = terminal()
+  const answer = words(context)
+  await until('Prompt?')
+  hangUp()
+  expect(await answer).toBe('')
 })
 
-test('what a check says after the end of its question is not shown', async () => {
+test('without an answer a command ends and says what it lacks', async () => {
+  const { overrides, until, press } = questionTerminal()
+  const ended = runMain(['generate', '--sandbox', '--jsonl'], overrides)
+  await until('Prompt:')
+  press('\x04')
+  expect(await ended).toMatchObject({ code: 2, out: expect.stringContaining('No prompt was given.') })
+})
+
+test('a check stops with its question, and what it says afterwards is not shown', async () => {
   const { context, until, press, shown } = terminal()
   const answer = askLine(context, 'Port?', {
     check: (_, signal) =>
@@ -140,20 +181,7 @@ test('what a check says after the end of its question is not shown', async () =>
 })
 
 test('a mistake of the program is not taken for the end of the input', async () => {
-  const { context } = terminal()
-  await expect(askChoice(context, 'Which?', [])).rejects.toThrow(/No selectable choices/)
-})
-
-test('nothing listens to the terminal after a question', async () => {
-  const { context, until, press } = terminal()
-  const stream = context.stdin.stream!
-  const listeners = () => ['pause', 'end', 'close'].map((name) => stream.listenerCount(name))
-  const before = listeners()
-  const answer = askLine(context, 'Model?', {})
-  await until('Model?')
-  press('x\r')
-  await answer
-  expect(listeners()).toEqual(before)
+  await expect(askChoice(terminal().context, 'Which?', [])).rejects.toThrow(/No selectable choices/)
 })
 
 test('a secret is neither shown nor counted', async () => {
@@ -166,10 +194,23 @@ test('a secret is neither shown nor counted', async () => {
   expect(stripVTControlCharacters(shown())).not.toMatch(/sk-|\*{2}|14|toggle/)
 })
 
-test.each(['\x03', '\x04'])('%j ends any question', async (key) => {
+test.each<[string, Ask]>([
+  ['\x03', (context) => askYesNo(context, 'Go on?', true)],
+  ['\x04', (context) => askYesNo(context, 'Go on?', true)],
+  ['\x03', (context) => askText(context, 'Go on?')],
+])('%j ends any question', async (key, ask) => {
   const { context, until, press } = terminal()
-  const answer = askYesNo(context, 'Go on?', true)
+  const answer = ask(context)
   await until('Go on?')
   press(key)
   await expect(answer).rejects.toMatchObject({ exitCode: 130 })
+})
+
+test('a signal ends a question with its own reason', async () => {
+  const { context, until } = terminal()
+  const answer = words(context)
+  await until('Prompt?')
+  const terminated = new Interrupted('terminate')
+  context.abort(terminated)
+  await expect(answer).rejects.toBe(terminated)
 })
