@@ -4,18 +4,6 @@ import { expect, test } from 'vitest'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
 
-test('the launcher tells a shell the jobs that another command has started', async () => {
-  const env = { MODELGATE_STATE_DIR: temporaryFolder() }
-  const start = spawnProgram(['video', 'generate', '--sandbox', '--no-wait', 'A paper boat'], { env })
-  const { exit, stdout } = await start.ended
-  expect(exit).toBe(0)
-  const asked = await spawnProgram(['__complete', 'videos', 'video', 'status'], { env }).ended
-  expect([asked.exit, asked.stderr]).toEqual([0, ''])
-  const [id, about] = asked.stdout.toString().trimEnd().split('\t')
-  expect(id).toBe(stdout.toString().trim())
-  expect(about).toMatch(/^pending, \d+ s ago: A paper boat$/)
-})
-
 test('the launcher tells what can be completed, from what the build has kept', async () => {
   const asked = await spawnProgram(['__complete', 'bash', ' =', 'modelgate image create --output-f']).ended
   expect([asked.exit, asked.stdout.toString(), asked.stderr]).toEqual([0, '--output-format\n', ''])

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { localServer } from '../support/local-server.ts'
-import { sse, text } from '../support/server-replies.ts'
+import { sse } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
 
@@ -26,12 +26,6 @@ function step(server: { readonly url: string }) {
   return { cwd, env, file }
 }
 
-test("on standard output every byte is the model's", async () => {
-  const { cwd, env } = step(await localServer([answer]))
-  const { exit, stdout, stderr } = await spawnProgram(['generate', 'Hi'], { cwd, env }).ended
-  expect([exit, String(stdout), stderr]).toEqual([0, words, ''])
-})
-
 test('as an output of the step they are data, and nothing of them is in the log', async () => {
   const { cwd, env, file } = step(await localServer([answer]))
   writeFileSync(file, 'earlier=1\n')
@@ -43,26 +37,4 @@ test('as an output of the step they are data, and nothing of them is in the log'
   expect(readFileSync(file, 'utf8')).toBe(
     `earlier=1\nanswer<<${delimiter}\n${words.slice(0, -1)}\n${delimiter}\n`,
   )
-})
-
-test('an error of a gateway is an annotation in which nothing is a command', async () => {
-  const message = '::error::a\n##[group]b, 100% c:d'
-  const { cwd, env } = step(
-    await localServer([text(JSON.stringify({ error: { message } }), { status: 400 })]),
-  )
-  const { exit, stdout, stderr } = await spawnProgram(['generate', 'Hi'], { cwd, env }).ended
-  expect([exit, String(stdout)]).toEqual([4, ''])
-  const commands = stderr.split('\n').filter((line) => /^\s*::|##\w*\[/.test(line))
-  expect(commands).toEqual([
-    '::error title=modelgate%3A http_400 (exit 4)::' +
-      'The gateway rejected the request (HTTP 400): ::error::a%0A## [group]b, 100%25 c:d',
-  ])
-})
-
-test('without the file of a step nothing is sent', async () => {
-  const { cwd, env } = step(await localServer([]))
-  const argv = ['generate', '--github-output', 'answer', 'Hi']
-  const { exit, stdout, stderr } = await spawnProgram(argv, { cwd, env: { ...env, GITHUB_OUTPUT: '' } }).ended
-  expect([exit, String(stdout)]).toEqual([2, ''])
-  expect(stderr).toContain('GITHUB_OUTPUT is not set')
 })

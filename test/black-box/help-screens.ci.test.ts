@@ -4,30 +4,11 @@ import { testContext, type TestOverrides } from '../support/test-context.ts'
 import { runProgram } from '../../src/program.ts'
 import { launcher, spawnProgram } from './spawn-program.ts'
 
-/** Calls whose text other commands do not change. */
-const calls = [
-  ['image', '--help'],
-  ['cancel', '--help'],
-  ['help', 'pipelines'],
-] as const
-
 async function show(argv: readonly string[], columns: number, env: Readonly<Record<string, string>> = {}) {
   const { lines, bytes, exitCode } = await runOnScreen(launcher, argv, { columns, rows: 60, env })
   expect(exitCode).toBe(0)
   return { lines, bytes }
 }
-
-test.each(calls.map((argv) => [argv.join(' '), argv] as const))('modelgate %s', async (_, argv) => {
-  const { lines, bytes } = await show(argv, 80)
-  // Where they are differs from machine to machine.
-  const text = lines.join('\n').replace(/(?<=The pages of the documentation:)\s+\S+/, ' docs/')
-  expect(`\n${text}\n`).toMatchSnapshot()
-  // oxlint-disable-next-line no-control-regex -- the colours are what is looked for
-  expect(bytes).toMatch(/\u001b\[1m[A-Z]/)
-  const { lines: plain, bytes: plainBytes } = await show(argv, 80, { NO_COLOR: '1' })
-  expect(plain).toEqual(lines)
-  expect(plainBytes).not.toContain('\u001b[')
-})
 
 /** What the parser's own tree says, which the build has written down. */
 async function ownHelp(overrides: TestOverrides = {}): Promise<string> {

@@ -132,23 +132,6 @@ test.each(named(cases.filter((one) => !one.field.nullable && hasValue(one))))(
   },
 )
 
-test.each(named(cases.filter(({ field }) => field.min !== undefined || field.max !== undefined)))(
-  '%s is held to its range, bounds included',
-  async (_, one) => {
-    const { min = -Infinity, max = Infinity } = one.field
-    const step = typesOf(one.field).includes('integer') ? 1 : 0.001
-    for (const bound of [min, max].filter(Number.isFinite)) {
-      expect(at(await bodyOf(one.command, given(one, [String(bound)])), one.path)).toBe(bound)
-    }
-    for (const beyond of [min - step, max + step].filter(Number.isFinite)) {
-      const { exit, lines } = await refusal(one.command, given(one, [String(beyond)]))
-      expect(exit).toBe(2)
-      const range = max === Infinity ? `at least ${min}` : `from ${min} to ${max}`
-      expect(lines).toEqual([`${one.flag} must be ${range}, not ${beyond}.`])
-    }
-  },
-)
-
 const isNumber = ({ field }: Case) => field.type === 'integer' || field.type === 'number'
 
 test.each(named(cases.filter(isNumber)))('%s takes nothing but a number', async (_, one) => {
@@ -165,27 +148,6 @@ test.each(named(cases.filter(isNumber)))('%s takes nothing but a number', async 
   ])
 })
 
-test.each(named(cases.filter(({ field }) => field.values !== undefined)))(
-  '%s takes each of its words and no other',
-  async (_, one) => {
-    for (const word of one.field.values!) {
-      expect(at(await bodyOf(one.command, given(one, [word])), one.path)).toBe(word)
-    }
-    const { exit, lines } = await refusal(one.command, given(one, [`${one.field.values![0]}x`]))
-    expect(exit).toBe(2)
-    expect(lines).toEqual([
-      `${one.flag} must be one of ${one.field.values!.join(', ')}, not "${one.field.values![0]}x".`,
-    ])
-  },
-)
-
-test.each(named(cases.filter(({ field }) => field.known !== undefined)))(
-  '%s lets a word through that the contract does not know',
-  async (_, one) => {
-    expect(at(await bodyOf(one.command, given(one, ['BRAND_NEW'])), one.path)).toBe('BRAND_NEW')
-  },
-)
-
 test.each(named(cases.filter(({ field }) => field.items?.type === 'string')))(
   '%s takes one text, several, or a JSON list',
   async (_, one) => {
@@ -196,22 +158,3 @@ test.each(named(cases.filter(({ field }) => field.items?.type === 'string')))(
     expect(await value([JSON.stringify([second])])).toEqual([second])
   },
 )
-
-const limits = cases.flatMap((one) => {
-  const { minLength, maxLength, items } = one.field
-  return items !== undefined && (minLength ?? maxLength) !== undefined ? [one] : []
-})
-
-test.each(named(limits))('%s is held to its number of entries', async (_, one) => {
-  const { minLength = 0, maxLength = Infinity, items } = one.field
-  const entries = (count: number) => [JSON.stringify(Array(count).fill(sampleFor(items!).value))]
-  for (const count of [minLength, maxLength].filter(Number.isFinite)) {
-    expect(at(await bodyOf(one.command, given(one, entries(count))), one.path)).toHaveLength(count)
-  }
-  for (const count of [minLength - 1, maxLength + 1].filter((n) => n >= 0 && Number.isFinite(n))) {
-    const [words, limit] = count < minLength ? ['at least', minLength] : ['at most', maxLength]
-    expect((await refusal(one.command, given(one, entries(count)))).lines).toEqual([
-      `${one.flag} must have ${words} ${limit} ${limit === 1 ? 'entry' : 'entries'}, not ${count}.`,
-    ])
-  }
-})

@@ -297,7 +297,6 @@ test('the documents: no key, no home, and the first failure as exit code', async
 test.each([
   [80, { NO_COLOR: '1' }],
   [40, { NO_COLOR: '1' }],
-  [80, {}],
 ] as const)('the screen of %i columns %j', async (columns, colours) => {
   const stdout = memorySink({ isTerminal: true, columns })
   const stderr = memorySink({ isTerminal: true, columns })

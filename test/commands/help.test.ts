@@ -13,32 +13,31 @@ import { testContext } from '../support/test-context.ts'
 import { configured, wholeCall } from '../support/text-call.ts'
 
 const calls = [
-  ['--help'],
-  ['help'],
-  ['help', 'generate'],
-  ['help', 'exit-codes'],
-  ['help', 'environment'],
-  ['generate', '--help'],
-  ['respond', '--help'],
-  ['sandbox', '--help'],
-  ['completion', '--help'],
-  ['image'],
-  ['video'],
-  ['video', '--help'],
-  ['video', 'help', 'wait'],
-  ['video', 'generate', '--help'],
-  ['video', 'remix', '--help'],
-  ['video', 'status', '--help'],
-  ['wait', '--help'],
-  ['jobs', '--help'],
-] as const
+  '--help',
+  'help',
+  'help generate',
+  'help exit-codes',
+  'help environment',
+  'generate --help',
+  'respond --help',
+  'sandbox --help',
+  'completion --help',
+  'image',
+  'video',
+  'video help wait',
+  'video generate --help',
+  'video remix --help',
+  'video status --help',
+  'wait --help',
+  'jobs --help',
+]
 
 const widths = [20, 40, 80, 200]
 
-test.each(calls.flatMap((argv) => widths.map((columns) => [argv.join(' '), columns, argv] as const)))(
+test.each(calls.flatMap((call) => widths.map((columns) => [call, columns] as const)))(
   'modelgate %s has examples and fits %i columns',
-  async (_, columns, argv) => {
-    const { code, out, err } = await runMain(argv, { columns })
+  async (call, columns) => {
+    const { code, out, err } = await runMain(call.split(' '), { columns })
     expect([code, err]).toEqual([0, ''])
     expect(out).toContain('Examples:\n')
     expect(out).toContain('  $ modelgate ')
@@ -157,20 +156,18 @@ describe('colours', () => {
     expect(out).toContain('  \u001b[2m$\u001b[22m modelgate image create')
   })
 
-  test.each([{ NO_COLOR: '1' }, { TERM: 'dumb' }, { FORCE_COLOR: '0' }])('%j turns them off', async (env) => {
-    expect((await runMain(['--help'], { terminal: true, env })).out).not.toContain('\u001b')
+  test.each([
+    [true, { NO_COLOR: '1' }],
+    [true, { TERM: 'dumb' }],
+    [true, { FORCE_COLOR: '0' }],
+    [false, { FORCE_COLOR: '1' }],
+  ])('on a terminal: %s, %j turns them off', async (terminal, env) => {
+    expect((await runMain(['--help'], { terminal, env })).out).not.toContain('\u001b')
   })
-
-  test('a pipe has none, whatever is set', async () => {
-    expect((await runMain(['--help'], { env: { FORCE_COLOR: '1' } })).out).not.toContain('\u001b')
-  })
-})
-
-test('modelgate help is modelgate --help', async () => {
-  expect(await runMain(['help'])).toEqual(await runMain(['--help']))
 })
 
 test('help COMMAND is the same as COMMAND --help', async () => {
+  expect(await runMain(['help'])).toEqual(await runMain(['--help']))
   for (const { name } of commandEntries) {
     // What the sandbox is takes more than its flags.
     if (name === 'sandbox') continue
@@ -179,13 +176,24 @@ test('help COMMAND is the same as COMMAND --help', async () => {
 })
 
 test.each([
-  [['help', 'video', 'stauts'], 'There is no help on "video stauts". Did you mean status?'],
-  [['help', 'generate', 'text'], 'There is no help on "generate text".'],
-  [['help', 'environment', 'CI'], 'There is no help on "environment CI".'],
-])('%j is refused', async (argv, says) => {
-  const { code, out, err } = await runMain(argv)
+  ['help video stauts', 'There is no help on "video stauts". Did you mean status?'],
+  ['help generate text', 'There is no help on "generate text".'],
+  ['help environment CI', 'There is no help on "environment CI".'],
+  ['help genrate', 'There is no help on "genrate". Did you mean generate?'],
+  ['help exitcodes', 'There is no help on "exitcodes". Did you mean exit-codes?'],
+  ['help zzzzzzzzz', 'There is no help on "zzzzzzzzz".'],
+  ['help constructor', 'There is no help on "constructor".'],
+  ['vidoe --help', "unknown command 'vidoe' (Did you mean video?)"],
+  ['video stauts --help', "unknown command 'stauts' (Did you mean status?)"],
+])('%s gives no help on something else', async (call, message) => {
+  const { code, out, err } = await runMain(call.split(' '))
   expect([code, out]).toEqual([2, ''])
-  expect(err).toContain(`modelgate: ${says}\n`)
+  expect(err).toContain(`modelgate: ${message}\n`)
+})
+
+test('where there is no help on a topic, the topics are named', async () => {
+  const { err } = await runMain(['help', 'zzzzzzzzz'])
+  expect(err).toContain('There is help on exit-codes, environment, formatting, money')
 })
 
 test.each([
@@ -208,15 +216,6 @@ test.each([
   const { code, err } = await runMain(argv)
   expect(code).toBe(2)
   expect(err).toContain(`hint: See ${command} --help.`)
-})
-
-test.each([
-  [['vidoe', '--help'], "unknown command 'vidoe' (Did you mean video?)"],
-  [['video', 'stauts', '--help'], "unknown command 'stauts' (Did you mean status?)"],
-])('%j gives no help on something else', async (argv, message) => {
-  const { code, out, err } = await runMain(argv)
-  expect([code, out]).toEqual([2, ''])
-  expect(err).toContain(`modelgate: ${message}\n`)
 })
 
 /** Every option of a command, those that are hidden too. */
@@ -305,18 +304,6 @@ test('a topic ends with where the pages of the documentation are', async () => {
   const { out } = await runMain(['help', 'pipelines'], { columns: 200 })
   expect(out).toMatch(/\nThe pages of the documentation: \/.*\/docs\/\n$/)
   expect(out).toContain("\n      out: 'assets/${id}.png'\n")
-})
-
-test.each([
-  ['genrate', 'There is no help on "genrate". Did you mean generate?'],
-  ['exitcodes', 'There is no help on "exitcodes". Did you mean exit-codes?'],
-  ['zzzzzzzzz', 'There is no help on "zzzzzzzzz".'],
-  ['constructor', 'There is no help on "constructor".'],
-])('help %s is answered with what there is', async (topic, message) => {
-  const { code, out, err } = await runMain(['help', topic])
-  expect([code, out]).toEqual([2, ''])
-  expect(err).toContain(`modelgate: ${message}\n`)
-  expect(err).toContain('There is help on exit-codes, environment, formatting, money')
 })
 
 /** The words of an example, as a shell would split them; what stands before a pipe is left out. */

@@ -109,7 +109,7 @@ export const groups: readonly Group[] = [
   {
     name: 'keys',
     units: [
-      unit(['config/key'], ['config/key', 'config/key-command', 'config/key-problems']),
+      unit(['config/key'], ['config/key', 'config/key-command']),
       unit(['config/credentials'], ['config/credentials']),
       unit(['config/trust'], ['config/project-file', 'config/output-folder']),
       unit(['pipeline/plan/instance-key'], ['pipeline/plan/instance-key']),
