@@ -27,23 +27,6 @@ test.each([
   expect(clean).toMatch(/^before [[\]hidden{}":key]+ after$/)
 })
 
-test.each([
-  ['as an error code', 'sk_test_canary_0123456789_'],
-  ['as a file name', 'sk-test-canary-0123456789-'],
-  ['as a host name', 'sktestcanary0123456789'],
-  ['percent-encoded, as a job id', 'sk-Test2F2Bcanary3D01234567893FC3A9'],
-  ['percent-encoded, as an error code', 'sk_test_2f_2bcanary_3d0123456789_3f_c3_a9'],
-])('a key of which only the letters and digits are left is removed: %s', (_, text) => {
-  const clean = redact(`before ${text} after`, [key])
-  expect(clean).toContain('[hidden]')
-  expect(clean.toLowerCase()).not.toContain('canary')
-})
-
-test('a short secret without its punctuation is a word like any other', () => {
-  expect(redact('the key of a test', ['the-key-of'])).toBe('the key of a test')
-  expect(redact('keyof test', ['key.of.test'])).toBe('keyof test')
-})
-
 test('a key inside base64 is removed, whatever stands before it', () => {
   fc.assert(
     fc.property(
@@ -69,21 +52,9 @@ test('a key that was cut after sixteen characters or more is removed as far as i
   )
 })
 
-test('a key of fewer than eight characters is a word like any other', () => {
-  expect(redact('The key seven77 is any word: 736576656e3737', ['seven77', 'any'])).toBe(
-    'The key seven77 is any word: 736576656e3737',
-  )
-  expect(redact('xeight888x', ['eight888'])).toBe('x[hidden]x')
-})
-
 test('a document gives away no part of a long key', () => {
   const redactJson = createJsonRedactor([key])
   expect(redactJson(JSON.stringify({ [key]: [`x${key}`] }))).toBe('{"[hidden]":["x[hidden]"]}')
-})
-
-test('nothing is removed without a secret, and an empty one is none', () => {
-  expect(redact('a text', [])).toBe('a text')
-  expect(redact('a text', [''])).toBe('a text')
 })
 
 test.each(['json', 'jsonl', 'raw', undefined] as const)(

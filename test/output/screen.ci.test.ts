@@ -100,25 +100,6 @@ test('a notice during the wait is above the spinner', async () => {
   expect(lines.join('\n')).not.toContain('waiting')
 })
 
-test('what could act on the terminal is shown, also when cut between deltas', async () => {
-  const { lines } = await play([
-    textDelta('safe \u001b'),
-    flush,
-    textDelta(']0;title\u0007 \u001b[2J\rgone\u009b31m\u202e'),
-    textDelta('one\r'),
-    flush,
-    textDelta('\ntwo'),
-    end,
-  ])
-  expect(lines).toMatchInlineSnapshot(`
-    [
-      "safe ␛]0;title␇ ␛[2J␍gone\\u{9b}31m\\u{202e}one",
-      "two",
-      "tokens: 3 in (0 cached), 5 out, 8 total",
-    ]
-  `)
-})
-
 test('a terminal of two columns breaks nothing', async () => {
   const steps = [sampleEvents.start, key, textDelta('ab'), flush, fail]
   const { lines } = await play(steps, { ...whenWaiting, columns: 2 })

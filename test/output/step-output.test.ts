@@ -91,12 +91,6 @@ describe('--github-output', () => {
     expect(outputsIn(place.file)['job']).toMatch(/^models\/.+\/operations\/\S+$/)
   })
 
-  test('is told after the earlier ones of the step', async () => {
-    const place = step()
-    for (const name of ['one', 'two']) await run(place, ['generate', '--github-output', name, name])
-    expect(Object.keys(outputsIn(place.file))).toEqual(['one', 'two'])
-  })
-
   test('no text can end it and begin another', async () => {
     const place = step()
     const output = rendered(place, 'answer')

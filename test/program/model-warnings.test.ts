@@ -38,18 +38,3 @@ test.each([
   const { out } = await run([...words, model, '--json'])
   expect(JSON.parse(out)).toMatchObject({ model, warnings: [warning] })
 })
-
-test.each([
-  [image, 'gpt-image-2'],
-  [image, 'flux-pro'],
-  [video, 'video-model-remix'],
-  [['respond', 'Hello', '-m'], 'gpt-imag-2'],
-])('%s with %s warns of nothing', async (words, model) => {
-  const { code, err } = await run([...words, model])
-  expect([code, err.includes('warning')]).toEqual([0, false])
-})
-
-test('a model that the configuration has is no surprise to its user', async () => {
-  const { code, err } = await run([...image, 'gpt-image-1'], 'families: { gpt-image-1: image-model-a }\n')
-  expect([code, err.includes('warning')]).toEqual([0, false])
-})

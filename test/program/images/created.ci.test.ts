@@ -16,15 +16,6 @@ test('one image: its path on standard output, what it is on standard error', asy
   expect([sandbox.created(), sandbox.requests().length]).toEqual([1, 1])
 })
 
-test('several images are numbered', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const { code, out } = await workspace.run(['create', ...quick, '-n', '3', '-o', 'kite.png', 'A red kite'])
-  expect([code, out]).toEqual([0, 'kite-1.png\nkite-2.png\nkite-3.png\n'])
-  expect(workspace.files()).toEqual(['kite-1.png', 'kite-2.png', 'kite-3.png'])
-  expect(sandbox.created()).toBe(1)
-})
-
 test.each([
   ['png', 'png', '1024x1536'],
   ['webp', 'webp', '1536x1024'],
@@ -134,32 +125,6 @@ test('-o - writes the image to standard output and nothing else', async () => {
   }
 })
 
-test('--usage tells the tokens, where the gateway does', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const usage = async (...words: string[]) =>
-    (await workspace.run(['create', ...words, '--usage', '-q', 'A red kite'])).err
-  expect(await usage(...quick)).toMatch(/^tokens: (\d+) in \(0 image, \1 text\), 272 out, \d+ total\n$/)
-  expect(await usage(...quickUrl)).toBe('tokens: not reported\n')
-})
-
-test('--quiet leaves the paths alone', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  expect(await workspace.run(['create', ...quickUrl, '-q', '-o', 'x.png', 'A red kite'])).toMatchObject({
-    code: 0,
-    out: 'x.png\n',
-    err: '',
-  })
-})
-
-test('the revised prompt is reported with its image', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const words = ['create', '-m', 'image-model-c', '--style', 'natural', '--json', '-o', 'x.png', 'A red kite']
-  const { out } = await workspace.run(words)
-  expect(JSON.parse(out)).toMatchObject({
-    files: [{ path: 'x.png', revised_prompt: '[sandbox] In natural colours: A red kite' }],
-  })
-})
-
 test('the names of a taken automatic name are free ones, and nothing is overwritten', async () => {
   const workspace = workspaceAt(await runningSandbox())
   const first = (await workspace.run(['create', ...quickUrl, 'A red kite'])).out.trimEnd()
@@ -168,14 +133,4 @@ test('the names of a taken automatic name are free ones, and nothing is overwrit
   expect([code, out]).toEqual([0, `${first.replace('.png', '-2.png')}\n`])
   expect(err).not.toContain('warning')
   expect(workspace.read(first).toString()).toBe('mine')
-})
-
-test('--force overwrites', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  writeFiles(workspace.cwd, { 'x.png': 'mine' })
-  const words = ['create', ...quickUrl, '-o', 'x.png', 'A red kite']
-  expect((await workspace.run(words)).code).toBe(10)
-  expect(workspace.read('x.png').toString()).toBe('mine')
-  expect((await workspace.run([...words, '--force'])).code).toBe(0)
-  expect(workspace.info('x.png')?.format).toBe('png')
 })

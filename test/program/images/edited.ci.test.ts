@@ -46,35 +46,6 @@ test('several images of all types are sent in their order, and the first is edit
   expect(sandbox.created()).toBe(1)
 })
 
-test('the default model of an edit is said aloud, and the gateway decides', async () => {
-  const { workspace, sandbox } = await editWorkspace()
-  const { code, err } = await workspace.run([
-    'edit',
-    '--image',
-    'in.png',
-    '--size',
-    '256x256',
-    '-o',
-    'x.png',
-    'A red kite',
-  ])
-  expect(code).toBe(0)
-  expect(err).toMatch(
-    /^warning: No model was given: the gateway is expected to take image-model-b, the default of an edit\./,
-  )
-  expect(workspace.info('x.png')).toMatchObject({ width: 256 })
-  expect(sandbox.requests()[0]?.model).toBeUndefined()
-})
-
-test('an image from a pipe', async () => {
-  const { workspace } = await editWorkspace()
-  const words = ['edit', ...quick, '--image', '-', '-o', 'x.png', 'A red kite']
-  expect(await workspace.run(words, { stdin: workspace.read('in.webp') })).toMatchObject({
-    code: 0,
-    out: 'x.png\n',
-  })
-})
-
 test('an image from the gateway itself, by its URL', async () => {
   const { workspace, sandbox } = await editWorkspace()
   const made = await workspace.run([

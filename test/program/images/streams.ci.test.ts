@@ -6,17 +6,6 @@ import { quick, workspaceAt } from './image-run.ts'
 
 const stream = (partials: number) => ['--stream', '--partial-images', String(partials)]
 
-test('a stream without partial images is an image', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  expect(await workspace.run(['create', ...quick, '--stream', '-o', 'x.png', 'A kite'])).toMatchObject({
-    code: 0,
-    out: 'x.png\n',
-  })
-  expect(workspace.files()).toEqual(['x.png'])
-  expect(sandbox.created()).toBe(1)
-})
-
 test('partial images are not kept unless they are asked for', async () => {
   const workspace = workspaceAt(await runningSandbox())
   const { code, out, err } = await workspace.run(['create', ...quick, ...stream(3), '-o', 'x.png', 'A kite'])
@@ -24,15 +13,6 @@ test('partial images are not kept unless they are asked for', async () => {
   expect(err).toMatch(
     /^image 1: preview 1 of 3\nimage 1: preview 2 of 3\nimage 1: preview 3 of 3\nimage 1: 1024x1024 png/,
   )
-})
-
-test('--save-partials keeps them', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const words = [...stream(3), '--save-partials', '-o', 'x.png']
-  const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
-  expect([code, out]).toEqual([0, 'x.png\n'])
-  expect(err).toContain('image 1: preview 3 of 3 in x-partial-3.png\n')
-  expect(workspace.files()).toEqual(['x-partial-1.png', 'x-partial-2.png', 'x-partial-3.png', 'x.png'])
 })
 
 test('several images of one stream, each with its partial ones', async () => {

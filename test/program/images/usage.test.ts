@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
-import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
+import type { Json } from '../../support/running-sandbox.ts'
 import { json } from '../../support/server-replies.ts'
-import { writeFiles } from '../../support/temporary-folder.ts'
-import { testImages } from '../../support/test-images.ts'
-import { quick, workspaceAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { base64, failed, red, stream } from './replies.ts'
 
 /** As the specification has it. */
@@ -59,28 +57,5 @@ test.each([
     ])
     expect(code).toBe(exit)
     expect(err).toContain(line)
-  }
-})
-
-test('usage of an edit in the sandbox adds up', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  writeFiles(workspace.cwd, { 'in.png': (await testImages(64)).png })
-  for (const more of [[], ['--stream', '-n', '2']]) {
-    const argv = [
-      'edit',
-      ...quick,
-      '--image',
-      'in.png',
-      '-o',
-      'x.png',
-      '--force',
-      '--json',
-      ...more,
-      'A kite',
-    ]
-    const { code, out } = await workspace.run(argv)
-    const found = (JSON.parse(out) as Json).usage
-    expect([code, found.input_image_tokens + found.input_text_tokens]).toEqual([0, found.input_tokens])
-    expect(found.output_tokens).toBe(more.length === 0 ? 272 : 2 * 272)
   }
 })
