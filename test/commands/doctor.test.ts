@@ -58,42 +58,48 @@ test('nothing is configured: it says what to do', async () => {
   })
 })
 
-test('a gateway that accepts the key', async () => {
-  const { url } = await runningSandbox()
-  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
-  const found = await findings({ env, clock: fakeClock({ start: Date.now() }) })
-  expect(found).toMatchObject({
-    code: 0,
-    'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)`,
-    gateway: 'ok: it answers and requires a key',
-    key: 'ok: …cdef from environment MODELGATE_API_KEY; accepted',
-    clock: 'ok: right',
-  })
+const present = () => fakeClock({ start: Date.now() })
+const at = (url: string, more: Readonly<Record<string, string>> = {}) => ({
+  env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key, ...more },
 })
+const like = (pattern: RegExp) => expect.stringMatching(pattern) as string
 
-test('a key that is too short to be hidden', async () => {
+test.each<[string, string, object]>([
+  [
+    'accepts the key',
+    key,
+    {
+      code: 0,
+      gateway: 'ok: it answers and requires a key',
+      key: 'ok: …cdef from environment MODELGATE_API_KEY; accepted',
+      clock: 'ok: right',
+    },
+  ],
+  [
+    'accepts a key that is too short to be hidden',
+    'any',
+    {
+      code: 0,
+      key: 'warning: from environment MODELGATE_API_KEY; accepted. A key of fewer than 8 characters is too short to be hidden.',
+    },
+  ],
+  [
+    'refuses the key',
+    'invalid',
+    {
+      code: 3,
+      key: 'failed: The gateway refuses the key from environment MODELGATE_API_KEY. → Store another: modelgate auth login',
+    },
+  ],
+])('a gateway that %s', async (_, given, expected) => {
   const { url } = await runningSandbox()
-  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'any' }
-  expect(await findings({ env, clock: fakeClock({ start: Date.now() }) })).toMatchObject({
-    code: 0,
-    key: 'warning: from environment MODELGATE_API_KEY; accepted. A key of fewer than 8 characters is too short to be hidden.',
-  })
+  const found = await findings({ ...at(url, { MODELGATE_API_KEY: given }), clock: present() })
+  expect(found).toMatchObject({ ...expected, 'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)` })
 })
 
 test('the built-in gateway', async () => {
-  const found = await findings({ clock: fakeClock({ start: Date.now() }) }, configPlace(), ['--sandbox'])
+  const found = await findings({ clock: present() }, configPlace(), ['--sandbox'])
   expect(found).toMatchObject({ code: 0, key: 'ok: from the sandbox; accepted', clock: 'ok: right' })
-})
-
-test('a key that is refused; nothing is created', async () => {
-  const sandbox = await runningSandbox()
-  const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: 'invalid' }
-  const found = await findings({ env })
-  expect(found).toMatchObject({
-    code: 3,
-    key: 'failed: The gateway refuses the key from environment MODELGATE_API_KEY. → Store another: modelgate auth login',
-  })
-  expect(JSON.stringify(found)).not.toContain('invalid from')
 })
 
 test('only GET is asked, without the key at first', async () => {
@@ -113,73 +119,64 @@ test.each([
   [20_000, 'ok: 20 s off'],
 ])('a clock that is off by %i ms', async (skew, said) => {
   const server = await localServer([json(models, dated(now + skew))])
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
-  expect(await findings({ env })).toMatchObject({
+  expect(await findings(at(server.url))).toMatchObject({
     clock: said,
     gateway: 'ok: it lists 1 model',
-    key: expect.stringContaining('lists its models without a key') as string,
+    key: like(/lists its models without a key/),
   })
 })
 
-test('what answers is not a gateway', async () => {
-  const page = text('<html>', { headers: { 'content-type': 'text/html' } })
-  const server = await localServer([page])
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
-  const found = await findings({ env })
-  expect(found.code).toBe(8)
-  expect(found['gateway']).toMatch(
-    /^failed: it answers, but not as a gateway does: .* → Is it the address of the gateway/,
-  )
-  const moved = await localServer([
-    text('', { status: 308, headers: { location: 'https://other.example/v1/models' } }),
-  ])
-  expect(await findings({ env: { ...env, MODELGATE_BASE_URL: moved.url } })).toMatchObject({
-    gateway:
-      'failed: it answers, but not as a gateway does: The gateway answered with a redirect (HTTP 308) to https://other.example; it is not followed, so that neither key nor prompt goes elsewhere. → Set the address it points to as the base URL (--base-url), if you trust it.',
-    key: expect.stringContaining('not tried') as string,
-  })
+const elsewhere = text('', { status: 308, headers: { location: 'https://other.example/v1/models' } })
+const odd = 'failed: it answers, but not as a gateway does: '
+
+test.each([
+  [
+    'is a page',
+    text('<html>', { headers: { 'content-type': 'text/html' } }),
+    like(/^failed: it answers, but not as a gateway does: .* → Is it the address of the gateway/),
+  ],
+  [
+    'leads elsewhere',
+    elsewhere,
+    `${odd}The gateway answered with a redirect (HTTP 308) to https://other.example; it is not followed, so that neither key nor prompt goes elsewhere. → Set the address it points to as the base URL (--base-url), if you trust it.`,
+  ],
+])('what answers %s', async (_, reply, gateway) => {
+  const server = await localServer([reply])
+  expect(await findings(at(server.url))).toMatchObject({ code: 8, gateway, key: like(/not tried/) })
 })
 
 test('nothing answers, or the host is not known', async () => {
   const url = `http://127.0.0.1:${await closedPort()}`
-  const dead = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
-  expect(await findings({ env: dead })).toMatchObject({
+  expect(await findings(at(url))).toMatchObject({
     code: 6,
     gateway: `failed: ${new URL(url).host} cannot be reached (ECONNREFUSED). → Check the base URL (--base-url) and the network; running it again is safe.`,
     key: 'ok: …cdef from environment MODELGATE_API_KEY; not tried',
     clock: 'skipped: the gateway was not reached',
   })
-  const unknown = { ...dead, MODELGATE_BASE_URL: 'https://no-such-host.invalid' }
-  const found = await findings({ env: unknown })
-  expect(found['gateway']).toMatch(
-    /^failed: The host no-such-host\.invalid cannot be found \((ENOTFOUND|EAI_AGAIN)\)\./,
-  )
-  expect(found.code).toBe(6)
+  expect(await findings(at('https://no-such-host.invalid'))).toMatchObject({
+    code: 6,
+    gateway: like(/^failed: The host no-such-host\.invalid cannot be found \((ENOTFOUND|EAI_AGAIN)\)\./),
+  })
 })
 
 test('a proxy: which one, and never its password', async () => {
-  const base = { MODELGATE_BASE_URL: 'https://gateway.test', MODELGATE_API_KEY: key }
   const port = await closedPort()
-  const dead = await findings({ env: { ...base, HTTPS_PROXY: `http://me:pass-word-1@127.0.0.1:${port}` } })
+  const far = 'https://gateway.test'
+  const dead = await findings(at(far, { HTTPS_PROXY: `http://me:pass-word-1@127.0.0.1:${port}` }))
   expect(dead).toMatchObject({
     code: 6,
     proxy: `ok: http://127.0.0.1:${port}`,
-    gateway: expect.stringMatching(
-      /^failed: The proxy 127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)\. → .*PROXY/,
-    ) as string,
+    gateway: like(/^failed: The proxy 127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)\. → .*PROXY/),
   })
   expect(JSON.stringify(dead)).not.toContain('pass-word-1')
-  expect(await findings({ env: { ...base, HTTPS_PROXY: 'nonsense://x', NO_PROXY: 'a.test' } })).toMatchObject(
-    {
-      code: 6,
-      proxy: 'ok: nonsense://x, but not for NO_PROXY: a.test',
-      gateway: expect.stringMatching(/^failed: .*proxy/) as string,
-    },
-  )
-  const local = { MODELGATE_BASE_URL: `http://127.0.0.1:${port}`, HTTP_PROXY: 'http://127.0.0.1:1' }
-  expect(await findings({ env: local })).toMatchObject({
-    proxy: 'ok: not used: the gateway is on this machine',
+  const none = await findings(at(far, { HTTPS_PROXY: 'nonsense://x', NO_PROXY: 'a.test' }))
+  expect(none).toMatchObject({
+    code: 6,
+    proxy: 'ok: nonsense://x, but not for NO_PROXY: a.test',
+    gateway: like(/^failed: .*proxy/),
   })
+  const local = await findings(at(`http://127.0.0.1:${port}`, { HTTP_PROXY: 'http://127.0.0.1:1' }))
+  expect(local['proxy']).toBe('ok: not used: the gateway is on this machine')
 })
 
 test('clear text to another machine is a warning', async () => {
@@ -193,41 +190,37 @@ test('a certificate that is not trusted (needs openssl)', { skip: !canMakeCertif
   const own = makeCertificate()
   const place = configPlace({ files: { 'own.pem': own.cert } })
   const server = await localServer(() => json({}, { status: 401 }), { tls: own })
-  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
-  expect(await findings({ env }, place)).toMatchObject({
-    code: 6,
-    gateway: expect.stringMatching(
-      /^failed: The certificate of 127\.0\.0\.1:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. → .*--ca-file/,
-    ) as string,
-  })
-  const withFile = (name: string) => ({ ...env, MODELGATE_CA_FILE: join(place.home, name) })
-  expect((await findings({ env: withFile('own.pem') }, place))['gateway']).toBe(
-    'ok: it answers and requires a key',
+  const gatewayWith = async (more?: Readonly<Record<string, string>>) =>
+    (await findings(at(server.url, more), place))['gateway']
+  expect(await gatewayWith()).toMatch(
+    /^failed: The certificate of 127\.0\.0\.1:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. → .*--ca-file/,
   )
-  expect((await findings({ env: withFile('gone.pem') }, place))['gateway']).toMatch(/^failed: .*gone\.pem/)
+  const file = (name: string) => ({ MODELGATE_CA_FILE: join(place.home, name) })
+  expect(await gatewayWith(file('own.pem'))).toBe('ok: it answers and requires a key')
+  expect(await gatewayWith(file('gone.pem'))).toMatch(/^failed: .*gone\.pem/)
 })
 
-test.each([[[]], [['--sandbox']]])(
-  'a flag that cannot be used is a problem, with %j beside it',
-  async (more) => {
-    expect(await findings({}, configPlace(), ['--timeout', 'soon', ...more])).toMatchObject({
-      code: 2,
-      configuration: expect.stringMatching(/^failed: .*--timeout/) as string,
-      'base URL': 'skipped: the configuration has problems',
-    })
-  },
-)
+test.each<[string, string, readonly string[], RegExp]>([
+  ['a flag', '', ['--timeout', 'soon'], /^failed: .*--timeout/],
+  ['a flag, with --sandbox,', '', ['--timeout', 'soon', '--sandbox'], /^failed: .*--timeout/],
+  [
+    'a setting',
+    'timout: 5\n',
+    [],
+    /^failed: ~\/\.config\/modelgate\/config\.yaml:1: timout is not a setting\./,
+  ],
+  ['a setting, with --sandbox,', 'timout: 5\n', ['--sandbox'], /^failed: .*:1: timout is not a setting\./],
+])('%s that cannot be used is a problem', async (_, user, words, configuration) => {
+  const skipped = 'skipped: the configuration has problems'
+  expect(await findings({}, configPlace({ user }), words)).toMatchObject({
+    code: 2,
+    configuration: like(configuration),
+    'base URL': skipped,
+    key: skipped,
+  })
+})
 
-test('files: a configuration with problems, keys that others can read, a folder that cannot be written', async () => {
-  const broken = configPlace({ user: 'timout: 5\n' })
-  for (const words of [[], ['--sandbox']])
-    expect(await findings({}, broken, words)).toMatchObject({
-      code: 2,
-      configuration:
-        'failed: ~/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?',
-      'base URL': 'skipped: the configuration has problems',
-      key: 'skipped: the configuration has problems',
-    })
+test('files that are read, variables that are not, and keys that others can read', async () => {
   const open = configPlace({
     credentials: { profiles: { default: { api_key: key } } },
     credentialsMode: 0o644,
