@@ -239,21 +239,8 @@ test.each<[TextCommand]>([['generate'], ['respond']])(
   async (command) => {
     const numbers = ['--timeout', 'soon', '--temperature', '9', '--max-output-tokens', '0.5']
     const texts = ['--tools', '{', '--tool', 'x', '--tool', 'y', '--schema', '{"type":1}']
-    const argv = [
-      ...numbers,
-      ...texts,
-      '--body',
-      '{"zzz":1}',
-      '--set',
-      'a',
-      '--set',
-      'b',
-      '-a',
-      'nope',
-      '-a',
-      'https://',
-      '@gone',
-    ]
+    const others = '--body {"zzz":1} --set a --set b -a nope -a https:// @gone'.split(' ')
+    const argv = [...numbers, ...texts, ...others]
     const { exit, lines } = await refusalOf(command, argv, { cwd: folder() })
     expect(exit).toBe(2)
     const starts = [

@@ -53,18 +53,8 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
     const { run, bodyOf } = await conversationMachine()
     const system = command === 'generate' ? '--system' : '--instructions'
     const tool = command === 'generate' ? 'google_search' : 'web_search'
-    await run([
-      command,
-      '-m',
-      'other-model',
-      system,
-      'Be brief',
-      '--tool',
-      tool,
-      '--temperature',
-      '0.5',
-      'Hi',
-    ])
+    const options = `-m other-model --tool ${tool} --temperature 0.5`.split(' ')
+    await run([command, ...options, system, 'Be brief', 'Hi'])
     const { body, err } = await bodyOf([command, '-c', 'And?'])
     expect(err).toContain('model other-model')
     expect(JSON.stringify(body)).toContain('Be brief')

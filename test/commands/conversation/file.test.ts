@@ -280,11 +280,10 @@ describe('a conversation file', () => {
     },
   )
 
-  test.each([['.', 10, 'folder']])('%s is refused before anything is sent', async (path, code, problem) => {
+  test('that is a folder is refused before anything is sent', async () => {
     const machine = await conversationMachine()
-    const { out, err, ...rest } = await machine.run(['respond', '--conversation-file', path, 'First'])
-    expect([rest.code, out]).toEqual([code, ''])
-    expect(err).toContain(problem)
+    const { code, out, err } = await machine.run(['respond', '--conversation-file', '.', 'First'])
+    expect([code, out, err]).toEqual([10, '', expect.stringContaining('folder')])
   })
 
   test('a file that is none is refused with its place', async () => {

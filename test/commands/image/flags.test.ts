@@ -34,22 +34,8 @@ test.each(['create', 'edit'] as const)('%s: -n and --n are the same', async (com
 })
 
 test('all that is wrong is told at once, each with the flag to change', async () => {
-  const { exit, code, lines, hint } = await imageRefusal(
-    [
-      'create',
-      '-m',
-      'dall-e-3',
-      '-n',
-      '2',
-      '--size',
-      '512x512',
-      '--stream',
-      '--quality',
-      'low',
-      'x'.repeat(4001),
-    ],
-    { cwd },
-  )
+  const words = 'create -m dall-e-3 -n 2 --size 512x512 --stream --quality low'.split(' ')
+  const { exit, code, lines, hint } = await imageRefusal([...words, 'x'.repeat(4001)], { cwd })
   expect([exit, code, hint]).toEqual([2, 'invalid_request', '--no-validate sends it anyway.'])
   expect(lines).toEqual([
     'prompt must have at most 4000 characters for dall-e-3 (image-model-c), not 4001.',

@@ -62,17 +62,7 @@ describe.each(commands)('%s: the model', (_, words) => {
 })
 
 test.each([[[]], [['--sandbox']]])('create without a model lets the gateway choose: %j', async (more) => {
-  const argv = [
-    'create',
-    ...more,
-    '--size',
-    '256x256',
-    '--style',
-    'vivid',
-    '--output-format',
-    'webp',
-    'a dot',
-  ]
+  const argv = ['create', ...more, ...'--size 256x256 --style vivid --output-format webp dot'.split(' ')]
   const { request } = await imageCall(argv, { cwd })
   expect(request.model).toBe(null)
   expect('model' in request.body).toBe(false)

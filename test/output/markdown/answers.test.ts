@@ -6,11 +6,10 @@ test.each(Object.entries(forms))('%s', async (_, text) => {
   expect(await readable(text, { columns: 80 })).toMatchSnapshot()
 })
 
-const { links, 'long lines': long, 'wide characters': wide } = forms
-
-test.each(Object.entries({ ...corpus, links, long, wide }))(
+// What "world" looks like is in the recorded screen.
+test.each(Object.entries(corpus).filter(([name]) => name !== 'world'))(
   '%s at 40 columns, without colours and links',
   async (_, text) => {
-    expect(await readable(text!, { columns: 40, colors: false, hyperlinks: false })).toMatchSnapshot()
+    expect(await readable(text, { columns: 40, colors: false, hyperlinks: false })).toMatchSnapshot()
   },
 )

@@ -15,16 +15,8 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 test('--json is one document that describes every file', async () => {
   const workspace = workspaceAt(await runningSandbox())
-  const { code, out, err } = await workspace.run([
-    'create',
-    ...quick,
-    '-n',
-    '2',
-    '-o',
-    'x.png',
-    '--json',
-    'A kite',
-  ])
+  const words = ['create', ...quick, '-n', '2', '-o', 'x.png', '--json', 'A kite']
+  const { code, out, err } = await workspace.run(words)
   expect([code, err]).toEqual([0, ''])
   expect(out.trimEnd().split('\n').length).toBe(1)
   const document = JSON.parse(out) as Json
@@ -132,14 +124,8 @@ test('--jsonl of an upload that takes a while tells how far it is', async () => 
 test('--raw is the reply, byte for byte, and saves nothing', async () => {
   const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)
-  const { code, out, err } = await workspace.run([
-    'create',
-    ...quickUrl,
-    '--response-format',
-    'b64_json',
-    '--raw',
-    'A',
-  ])
+  const words = ['create', ...quickUrl, '--response-format', 'b64_json', '--raw', 'A']
+  const { code, out, err } = await workspace.run(words)
   expect([code, err, workspace.files()]).toEqual([0, '', []])
   expect(
     Buffer.from((JSON.parse(out) as Json).data[0].b64_json, 'base64')
@@ -157,19 +143,7 @@ test('--sidecar writes how each image was made', async () => {
   const workspace = workspaceAt(sandbox)
   const { png } = await testImages(64)
   writeFiles(workspace.cwd, { 'in.png': png })
-  const words = [
-    'edit',
-    ...quick,
-    '--image',
-    'in.png',
-    '-n',
-    '2',
-    '-o',
-    'x.png',
-    '--sidecar',
-    '--json',
-    'A kite',
-  ]
+  const words = ['edit', ...quick, ...'--image in.png -n 2 -o x.png --sidecar --json A-kite'.split(' ')]
   const { code, out } = await workspace.run(words)
   expect(code).toBe(0)
   expect(workspace.files()).toEqual(['in.png', 'x-1.png', 'x-1.png.json', 'x-2.png', 'x-2.png.json'])
@@ -181,7 +155,7 @@ test('--sidecar writes how each image was made', async () => {
     time: '2026-01-01T00:00:00.000Z',
     command: 'image edit',
     model: 'gpt-image-2',
-    prompt: 'A kite',
+    prompt: 'A-kite',
     revised_prompt,
     parameters: { n: 2, quality: 'low', output_format: 'png' },
     request_id,

@@ -192,16 +192,7 @@ test.each([
 
 test('a video job, and the wait for it', async () => {
   const { run, entries, cwd } = await place()
-  const { out } = await run([
-    'video',
-    'generate',
-    '-m',
-    'sandbox-video',
-    '--no-wait',
-    '--duration-seconds',
-    '4',
-    'A boat',
-  ])
+  const { out } = await run('video generate -m sandbox-video --no-wait --duration-seconds 4 Boat'.split(' '))
   const id = out.trim()
   await run(['video', 'status', '--last'])
   await run(['wait', '--last', '--poll-interval', '0.1', '-o', 'v.mp4'])
