@@ -84,16 +84,7 @@ test.each(['--dry-run', '--curl'])('%s never shows the key, and needs none', asy
 
 test.each([
   [
-    [
-      'image',
-      'edit',
-      '-m',
-      'm',
-      '--image',
-      'https://a.example/in.png?key=1',
-      '--mask',
-      'https://a.example/m.png',
-    ],
+    'image edit -m m --image https://a.example/in.png?key=1 --mask https://a.example/m.png',
     [
       { name: 'prompt', value: 'x' },
       { name: 'model', value: 'm' },
@@ -102,7 +93,7 @@ test.each([
     ],
   ],
   [
-    ['video', 'generate', '-m', 'm', '--image', 'https://a.example/in.png'],
+    'video generate -m m --image https://a.example/in.png',
     {
       parameters: {},
       instances: [
@@ -110,9 +101,9 @@ test.each([
       ],
     },
   ],
-])('a dry run fetches nothing, and a URL stands for itself: %j', async (words, content) => {
+])('a dry run fetches nothing, and a URL stands for itself: %s', async (words, content) => {
   const offline = { ...env, HTTPS_PROXY: 'http://127.0.0.1:1' }
-  const { code, out } = await runMain([...words, '--dry-run', 'x'], { env: offline })
+  const { code, out } = await runMain([...words.split(' '), '--dry-run', 'x'], { env: offline })
   const { parts, body } = JSON.parse(out) as { parts?: unknown; body?: unknown }
   expect([code, parts ?? body]).toEqual([0, content])
 })

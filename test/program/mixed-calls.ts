@@ -37,41 +37,15 @@ const kinds: readonly Kind[] = [
   [['respond', '-m', 'reset', '--max-retries', '0', 'Say hello'], 7],
   [['image', 'create', '-m', 'sandbox-image', '-o', 'dot.png', '--force', 'A dot'], 0],
   [['image', 'create', '-m', 'sandbox-image', '--stream', '-o', 'dot.png', '--force', 'A dot'], 0],
-  [
-    // By its address: a second request.
-    [
-      'image',
-      'create',
-      '-m',
-      'image-model-b',
-      '--response-format',
-      'url',
-      '-o',
-      'dot.png',
-      '--force',
-      'A dot',
-    ],
-    0,
-  ],
+  // By its address: a second request.
+  ['image create -m image-model-b --response-format url -o dot.png --force Dot'.split(' '), 0],
   [['image', 'create', '-m', 'refused', '-o', 'dot.png', '--force', 'A dot'], 4],
   [['models'], 0],
   [['generate', '-m', 'sandbox-text', '--nonsense', 'x'], 2],
 ]
 /** Half a second each. */
 const video: Kind = [
-  [
-    'video',
-    'generate',
-    '-m',
-    'sandbox-video',
-    '--poll-interval',
-    '0.1',
-    '--wait',
-    '-o',
-    'a.mp4',
-    '--force',
-    'A dot',
-  ],
+  'video generate -m sandbox-video --poll-interval 0.1 --wait -o a.mp4 --force Dot'.split(' '),
   0,
 ]
 const videoEvery = 100

@@ -59,15 +59,8 @@ async function bytesOf(source: ImageSource): Promise<Buffer> {
 describe('a source', () => {
   test('is a file, known by its bytes and not by its name', async () => {
     writeFiles(cwd, { 'really-webp.png': webpBytes('VP8L', Buffer.from([0x2f, 0, 0, 0, 0, 0])) })
-    const { images, mask } = await edit([
-      '--image',
-      'a.png',
-      '--image',
-      'b.jpg',
-      '--image',
-      'really-webp.png',
-      'x',
-    ])
+    const sources = '--image a.png --image b.jpg --image really-webp.png'.split(' ')
+    const { images, mask } = await edit([...sources, 'x'])
     expect(mask).toBeUndefined()
     expect(images.map(({ fileName, mediaType, label }) => [fileName, mediaType, label])).toEqual([
       ['a.png', 'image/png', 'a.png'],

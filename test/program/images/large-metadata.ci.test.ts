@@ -49,16 +49,8 @@ describe.each(formats)('a %s with megabytes of metadata', (format) => {
     const workspace = workspaceAt(sandbox)
     writeFiles(workspace.cwd, { in: signed[format] })
     for (const model of [quick, ['-m', 'my-own']]) {
-      const { code, err } = await workspace.run([
-        'edit',
-        ...model,
-        '--image',
-        'in',
-        '--force',
-        '-o',
-        'x',
-        'A kite',
-      ])
+      const words = ['edit', ...model, '--image', 'in', '--force', '-o', 'x', 'A kite']
+      const { code, err } = await workspace.run(words)
       expect([code, err]).toEqual([0, expect.stringContaining('image 1: ')])
     }
   })

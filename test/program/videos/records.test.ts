@@ -133,18 +133,8 @@ test('neither a key nor pictures get on record', async () => {
   writeFiles(workspace.cwd, { 'a.png': picture })
   // The key in places where it has no business, as whoever pastes too much puts it.
   const prompt = `A boat ${workspace.key}`
-  const words = [
-    'generate',
-    '-m',
-    'veo',
-    '--no-wait',
-    '--image',
-    'a.png',
-    '--set',
-    `note="${workspace.key}"`,
-    prompt,
-  ]
-  const { code } = await workspace.run([...words, '--no-validate'])
+  const words = 'generate -m veo --no-wait --no-validate --image a.png --set'.split(' ')
+  const { code } = await workspace.run([...words, `note="${workspace.key}"`, prompt])
   expect(code).toBe(0)
   const calls = join(workspace.home, '.local/state/modelgate/calls')
   const contents = readdirSync(calls, { recursive: true, withFileTypes: true })
